@@ -1,0 +1,52 @@
+# Two commands do everything on a fresh machine with Python 3.11+ and make:
+#   make report   the main job: environment, then the relaxation-gap report in out/
+#   make test     environment, then the tests
+PYTHON ?= python3
+VENV   := .venv
+BIN    := $(VENV)/bin
+FOLDERS := models solvers relaxations instances
+
+.PHONY: report test lint typing env env-test check clean test-licensed
+
+report: env
+	$(BIN)/marginopt report --out out
+
+test: env-test
+	$(BIN)/python -m pytest
+
+check: lint test
+
+lint: $(VENV)/.lint typing
+	$(BIN)/ruff check .
+	$(BIN)/mypy
+
+test-licensed: env-test
+	$(BIN)/python -m pytest -m licensed
+
+env: $(VENV)/.base
+env-test: $(VENV)/.test
+
+$(BIN)/python:
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --upgrade pip
+
+$(VENV)/.base: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[data]"
+	@touch $@
+
+$(VENV)/.test: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[test]"
+	@touch $@ $(VENV)/.base
+
+$(VENV)/.lint: pyproject.toml | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
+	@touch $@ $(VENV)/.base $(VENV)/.test
+
+# Type checkers need real paths: links that show the folders as the packages they install as.
+typing:
+	@mkdir -p .typing/marginopt
+	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
+	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
+
+clean:
+	rm -rf $(VENV) .typing out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -1,0 +1,1 @@
+"""marginopt: mathematical programs for maximum-margin learning."""

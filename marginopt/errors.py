@@ -1,0 +1,77 @@
+"""The errors and warnings of marginopt: a leaf that every layer may import and that imports nothing.
+
+Whatever a user can cause is one of these. Where a *value* is at fault the error also derives from
+``ValueError``, where a *package* is missing from ``ImportError``, so that code written against the standard
+exceptions keeps working.
+"""
+
+from __future__ import annotations
+
+__all__ = [
+    "DataError",
+    "ExportError",
+    "InputError",
+    "LicenceError",
+    "MarginoptError",
+    "MarginoptWarning",
+    "MissingPackageError",
+    "NotSeparableError",
+    "SolverError",
+    "TooLargeError",
+    "UnsupportedModelError",
+]
+
+
+class MarginoptError(Exception):
+    """Base of every error that marginopt raises on purpose."""
+
+
+class InputError(MarginoptError, ValueError):
+    """A value that was given cannot be used: names the argument, what was given and what is needed."""
+
+
+class DataError(InputError):
+    """A data set cannot be read, found or used."""
+
+
+class TooLargeError(InputError):
+    """A model too large to materialise; the message says how many bytes it would need."""
+
+
+class NotSeparableError(InputError):
+    """A hard-margin problem on classes that no hyperplane separates, with the Farkas proof attached.
+
+    Attributes
+    ----------
+    farkas : tuple of float
+        Multipliers ``f ≥ 0``, ``sum(f) = 1``, with ``sum_i f_i y_i x_i = 0`` up to rounding: no ``w`` can have
+        ``y_i x_i'w ≥ 1`` for all ``i``.
+    """
+
+    def __init__(self, message: str, farkas: tuple[float, ...]) -> None:
+        super().__init__(message)
+        self.farkas = farkas
+
+
+class UnsupportedModelError(InputError):
+    """The solver (or file format) cannot read this class of problem; says what is missing and who can."""
+
+
+class ExportError(InputError):
+    """A form cannot be written in the format or modelling layer that was asked for."""
+
+
+class MissingPackageError(MarginoptError, ImportError):
+    """An optional package is not installed; the message holds the install command."""
+
+
+class LicenceError(MarginoptError):
+    """A solver is installed and its licence is missing, expired, or too small for the model."""
+
+
+class SolverError(MarginoptError):
+    """A solver failed in a way that is neither the user's nor the model's fault."""
+
+
+class MarginoptWarning(UserWarning):
+    """Something that is allowed and probably not meant, with what to call instead."""

@@ -1,0 +1,149 @@
+"""Array types and the checks that every model makes of its data, in one place.
+
+The checks copy nothing that is already in the wanted form and never write to what they are given; what a model keeps
+is read-only.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..errors import InputError
+
+__all__ = [
+    "BoolArray",
+    "FloatArray",
+    "IntArray",
+    "Points",
+    "as_labels",
+    "as_points",
+    "as_positive",
+    "as_vector",
+    "entries",
+    "frozen",
+    "row_norms_squared",
+    "to_dense",
+]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+BoolArray: TypeAlias = npt.NDArray[np.bool_]
+#: Rows of data: a dense array or a CSR array, n × p.
+Points: TypeAlias = "FloatArray | sp.csr_array"
+
+
+def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """Return a read-only view of ``array``; the array that was given stays writeable for its owner."""
+    view = array.view()
+    view.flags.writeable = False
+    return view
+
+
+def as_points(X: object, name: str = "X") -> Points:
+    """Check an n × p matrix of real, finite rows and return it as float64 (dense, C order) or CSR.
+
+    Raises
+    ------
+    InputError
+        Not two-dimensional, not numeric, empty, or holding NaN or infinite values.
+    """
+    if sp.issparse(X):
+        sparse = sp.csr_array(X, dtype=np.float64)
+        _check_finite(sparse.data, name)
+        _check_not_empty(sparse.shape, name)
+        return sparse
+    try:
+        dense = np.ascontiguousarray(X, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(
+            f"{name} must be a numeric n × p matrix with rows of one length; it cannot be read as one: {error}"
+        ) from error
+    if dense.ndim != 2:
+        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {dense.shape}")
+    _check_not_empty(dense.shape, name)
+    _check_finite(dense, name)
+    return frozen(dense)
+
+
+def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
+    """Check n labels in {-1, +1} with both classes present; returned as read-only float64.
+
+    Raises
+    ------
+    InputError
+        Wrong length, values other than -1 and +1, or one class only.
+    """
+    try:
+        labels = np.ascontiguousarray(y, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold {n} labels -1 or +1; it is not numeric: {error}") from error
+    if labels.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {labels.shape}")
+    values = np.unique(labels)
+    if not np.isin(values, (-1.0, 1.0)).all():
+        shown = ", ".join(f"{v:g}" for v in values[:6])
+        raise InputError(
+            f"{name} must hold the labels -1 and +1; it holds {shown}. Instance.pair(a, b) relabels two classes of a set"
+        )
+    if values.size < 2:
+        raise InputError(f"{name} must hold both classes; every label is {values[0]:+g}")
+    return frozen(labels)
+
+
+def as_positive(value: object, name: str, *, zero: bool = False) -> float:
+    """Check one finite number > 0 (≥ 0 with ``zero=True``)."""
+    need = "≥ 0" if zero else "> 0"
+    try:
+        number = float(value)  # type: ignore[arg-type]
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must be a number {need}; it is {value!r}") from error
+    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
+        raise InputError(f"{name} must be a finite number {need}; it is {number:g}")
+    return number
+
+
+def as_vector(value: object, n: int, name: str) -> FloatArray:
+    """Check n finite real numbers; a single number stands for n equal ones."""
+    try:
+        vector = np.asarray(value, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InputError(f"{name} must hold {n} numbers; it cannot be read as numbers: {error}") from error
+    if vector.ndim == 0:
+        vector = np.full(n, float(vector))
+    if vector.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},); it has {vector.shape}")
+    _check_finite(vector, name)
+    return frozen(np.ascontiguousarray(vector))
+
+
+def row_norms_squared(X: Points) -> FloatArray:
+    """Squared Euclidean norm of every row, for dense and CSR data."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.einsum("ij,ij->i", X, X))
+    return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
+
+
+def entries(X: Points) -> int:
+    """Number of stored entries."""
+    return int(X.size if isinstance(X, np.ndarray) else X.nnz)
+
+
+def to_dense(X: Points) -> FloatArray:
+    """X as a dense array; the same one where it is dense already."""
+    return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+
+
+def _check_finite(values: npt.NDArray[Any], name: str) -> None:
+    if not np.isfinite(values).all():
+        bad = np.argwhere(~np.isfinite(values))
+        where = tuple(int(i) for i in bad[0])
+        raise InputError(f"{name} must be finite; it has {len(bad)} NaN or infinite values, the first at {where}")
+
+
+def _check_not_empty(shape: tuple[int, ...], name: str) -> None:
+    if 0 in shape:
+        raise InputError(f"{name} must have at least one row and one column; its shape is {shape}")

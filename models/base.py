@@ -1,0 +1,135 @@
+"""What every formulation is: a frozen object that states a mathematical program and compiles it once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar, TypeVar
+
+import numpy as np
+
+from .arrays import FloatArray
+from .form import StandardForm
+from .lagrangian import lagrangian_bound
+from .limits import check_bytes
+from .statement import Statement
+
+__all__ = ["Bound", "Model"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved lower bound of the form's optimum, and the argument for it in one sentence."""
+
+    value: float
+    argument: str
+
+
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """A formulation: data and parameters, taken literally, validated once.
+
+    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
+    algorithms, ``statement`` the mathematics. Nothing here solves anything.
+    """
+
+    name: ClassVar[str]
+
+    # -- the program --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def form(self) -> StandardForm:
+        """The labelled standard form; compiled on the first use.
+
+        Raises
+        ------
+        TooLargeError
+            The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
+        """
+        check_bytes(self.form_bytes, f"the standard form of {self.name}")
+        return self.compile()
+
+    @property
+    @abstractmethod
+    def form_bytes(self) -> int:
+        """Bytes that the form's largest arrays need."""
+
+    @abstractmethod
+    def compile(self) -> StandardForm:
+        """Build the standard form."""
+
+    @property
+    @abstractmethod
+    def statement(self) -> Statement:
+        """The mathematics of this model with the sizes of its instance."""
+
+    def view(self, kind: type[V]) -> V | None:
+        """The structural view of this kind, or None where the model has none."""
+        return None
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """Signed rows that some hyperplane must separate for the model to be feasible, and why; None where there is no such need."""
+        return None
+
+    # -- what points mean ---------------------------------------------------------------------------------------
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """A proved lower bound of the form's optimum from a primal point and multipliers of any quality.
+
+        The multipliers are repaired to be exactly feasible; -inf where no bound follows. The general argument is the
+        Lagrangian's (`models.lagrangian`); formulations with a closed-form dual replace it.
+        """
+        if multipliers is None:
+            return Bound(-np.inf, "no multipliers")
+        value = lagrangian_bound(self.form, x, multipliers)
+        return Bound(value, "Lagrangian at multipliers projected on their dual cones, minimised over the bounds")
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
+        return {}
+
+    # -- looks --------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return str(self.statement)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.statement.sizes})"
+
+    def latex(self) -> str:
+        """The program as LaTeX (amsmath, amssymb)."""
+        return self.statement.latex()
+
+    def _repr_html_(self) -> str:
+        return self.statement.html()
+
+    # -- handing over -------------------------------------------------------------------------------------------
+
+    def to_cvxpy(self) -> Any:
+        """The form as a CVXPY problem, labels kept as names (`models.export.cvxpy`)."""
+        from .export.cvxpy import to_cvxpy
+
+        return to_cvxpy(self.form)
+
+    def to_pyomo(self) -> Any:
+        """The form as a Pyomo concrete model, labels kept as names (`models.export.pyomo`); PSD is refused."""
+        from .export.pyomo import to_pyomo
+
+        return to_pyomo(self.form)
+
+    def to_gurobi(self) -> Any:
+        """The form as a gurobipy model, labels kept as names (`models.export.gurobi`); PSD is refused."""
+        from .export.gurobi import to_gurobi
+
+        return to_gurobi(self.form)
+
+    def to_mosek(self) -> Any:
+        """The form as a MOSEK task, labels kept as names (`models.export.mosek`)."""
+        from .export.mosek import to_mosek
+
+        return to_mosek(self.form)

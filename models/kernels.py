@@ -1,0 +1,316 @@
+"""Kernels k(x, x') for dense and CSR data.
+
+A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number on the data that it is given;
+everything else asks the fitted kernel.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import ClassVar, Literal, TypeAlias
+
+import numpy as np
+
+from ..errors import InputError
+from .arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
+
+__all__ = [
+    "RBF",
+    "CallableKernel",
+    "GammaRule",
+    "Kernel",
+    "Linear",
+    "Polynomial",
+    "Precomputed",
+    "as_kernel",
+    "cross_products",
+    "mean_squared_distance",
+    "squared_distances",
+]
+
+#: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
+GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
+_RULES = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
+
+
+def cross_products(X: Points, Z: Points) -> FloatArray:
+    """X Z' as a dense array, for dense and CSR data in any mixture."""
+    product = X @ Z.T
+    return to_dense(product)
+
+
+def squared_distances(X: Points, Z: Points) -> FloatArray:
+    """||x_i - z_j||², never negative."""
+    distances = cross_products(X, Z)
+    distances *= -2.0
+    distances += row_norms_squared(X)[:, None]
+    distances += row_norms_squared(Z)[None, :]
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def mean_squared_distance(X: Points) -> float:
+    """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: 2·(mean ||x||² - ||mean x||²)."""
+    mean = np.asarray(X.mean(axis=0)).ravel()
+    centred = row_norms_squared(X).mean() - float(mean @ mean)
+    return 2.0 * float(centred)
+
+
+def gamma_by_rule(rule: GammaRule, X: Points) -> float:
+    """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
+
+    ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
+    rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m.
+    """
+    mean = mean_squared_distance(X)
+    if mean <= 0:
+        raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
+    return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A symmetric positive semidefinite function of two points."""
+
+    name: ClassVar[str]
+
+    def fitted(self, X: Points) -> Kernel:
+        """The same kernel with every named rule replaced by its number on X."""
+        return self
+
+    @abstractmethod
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """k(x_i, z_j), len(X) × len(Z)."""
+
+    @abstractmethod
+    def diagonal(self, X: Points) -> FloatArray:
+        """k(x_i, x_i)."""
+
+    @property
+    @abstractmethod
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """Whether k(x, x) is the same for every x, whatever the data."""
+        return False
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, z) = x'z."""
+
+    name = "linear"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """X Z'."""
+        return cross_products(X, Z)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """||x_i||²."""
+        return row_norms_squared(X)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x,z) = x^\top z"
+
+    def __str__(self) -> str:
+        return "k(x,z) = x'z"
+
+
+@dataclass(frozen=True)
+class RBF(Kernel):
+    """k(x, z) = exp(-γ||x - z||²).
+
+    Parameters
+    ----------
+    gamma : float or {"frank-wolfe", "frank-wolfe-polynomial", "npsvc"}
+        γ > 0, or the name of a rule (`gamma_by_rule`); the literature has three "mean squared distance" rules.
+    """
+
+    gamma: float | GammaRule = "frank-wolfe"
+
+    name = "rbf"
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+
+    def fitted(self, X: Points) -> RBF:
+        """The kernel with γ a number."""
+        return replace(self, gamma=gamma_by_rule(self.gamma, X)) if isinstance(self.gamma, str) else self
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """exp(-γ||x_i - z_j||²)."""
+        values = squared_distances(X, Z)
+        values *= -_number(self.gamma)
+        return np.exp(values, out=values)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """Ones."""
+        return np.ones(X.shape[0])
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """True: k(x, x) = 1."""
+        return True
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = exp(-{_shown(self.gamma)} ||x - z||^2)"
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(x, z) = (γ x'z + c0)^degree.
+
+    Parameters
+    ----------
+    degree : int
+        ≥ 1.
+    gamma : float or rule
+        γ > 0, or the name of a rule (`gamma_by_rule`).
+    coef0 : float
+        c0 ≥ 0 (a negative one gives no Mercer kernel).
+    """
+
+    degree: int = 2
+    gamma: float | GammaRule = "frank-wolfe-polynomial"
+    coef0: float = 0.0
+
+    name = "polynomial"
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+        as_positive(self.coef0, "coef0", zero=True)
+        if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
+            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
+
+    def fitted(self, X: Points) -> Polynomial:
+        """The kernel with γ a number."""
+        return replace(self, gamma=gamma_by_rule(self.gamma, X)) if isinstance(self.gamma, str) else self
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """(γ x_i'z_j + c0)^degree."""
+        return np.asarray((_number(self.gamma) * cross_products(X, Z) + self.coef0) ** self.degree)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """(γ||x_i||² + c0)^degree."""
+        return np.asarray((_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = ({_shown(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
+
+    name = "precomputed"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
+
+        Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
+        index columns instead and call this with Z = X only.
+        """
+        if X.shape[1] != Z.shape[0]:
+            raise InputError(
+                "a precomputed kernel needs one column for each training point: "
+                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points"
+            )
+        return to_dense(X)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """The diagonal of the matrix."""
+        return np.asarray(X.diagonal(), dtype=np.float64)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x_i,x_j) = K_{ij}"
+
+    def __str__(self) -> str:
+        return "k(x_i,x_j) = K_ij, given"
+
+
+@dataclass(frozen=True)
+class CallableKernel(Kernel):
+    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array."""
+
+    function: Callable[[Points, Points], FloatArray]
+
+    name = "callable"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """What the function returns, checked for shape and finite values."""
+        values = np.asarray(self.function(X, Z), dtype=np.float64)
+        if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
+            raise InputError(
+                f"the kernel function must return a finite array of shape {(X.shape[0], Z.shape[0])}; "
+                f"it returned shape {values.shape}"
+            )
+        return values
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """k(x_i, x_i), asked for point by point."""
+        return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x,z) = f(x,z)"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
+
+
+def as_kernel(kernel: object, X: Points) -> Kernel:
+    """A fitted kernel from a `Kernel` or a function, with X checked against it.
+
+    Raises
+    ------
+    InputError
+        Neither a kernel nor callable; or a precomputed matrix that is not square and symmetric.
+    """
+    if isinstance(kernel, Precomputed):
+        if X.shape[0] != X.shape[1]:
+            raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}")
+        if abs(X - X.T).max() > 1e-8 * max(1.0, abs(X).max()):
+            raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose")
+    if isinstance(kernel, Kernel):
+        return kernel.fitted(X)
+    if callable(kernel):
+        return CallableKernel(kernel)
+    raise InputError(
+        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}"
+    )
+
+
+def _check_gamma(gamma: float | str) -> None:
+    if isinstance(gamma, str):
+        if gamma not in _RULES:
+            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(_RULES)}; it is {gamma!r}")
+        return
+    as_positive(gamma, "gamma")
+
+
+def _number(gamma: float | str) -> float:
+    if isinstance(gamma, str):
+        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data")
+    return float(gamma)
+
+
+def _shown(gamma: float | str) -> str:
+    return gamma if isinstance(gamma, str) else f"{gamma:g}"

@@ -1,0 +1,43 @@
+"""How large a form may be when it is materialised."""
+
+from __future__ import annotations
+
+import os
+
+from ..errors import InputError, TooLargeError
+
+__all__ = ["check_bytes", "materialise_limit"]
+
+
+def materialise_limit() -> int:
+    """Bytes that a form may take: half of the machine's memory, or the environment variable MARGINOPT_MAX_BYTES.
+
+    Raises
+    ------
+    InputError
+        The variable does not hold a number.
+    """
+    given = os.environ.get("MARGINOPT_MAX_BYTES")
+    if given is None:
+        return os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") // 2
+    try:
+        return int(float(given))
+    except ValueError as error:
+        raise InputError(f"MARGINOPT_MAX_BYTES must be a number of bytes; it is {given!r}") from error
+
+
+def check_bytes(need: int, what: str) -> None:
+    """Raise where ``what`` would need more bytes than the limit.
+
+    Raises
+    ------
+    TooLargeError
+        Says how many bytes it would need, and what to do.
+    """
+    limit = materialise_limit()
+    if need > limit:
+        raise TooLargeError(
+            f"{what} would need {need:,} bytes ({need / 2**30:.1f} GiB); the limit is {limit:,} (half of this machine's memory, or "
+            "MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
+            "marginopt.solvers() lists them"
+        )

@@ -1,0 +1,52 @@
+"""Which solver ``auto`` takes, and why: the first of a short list of preferences that is installed, licensed and able."""
+
+from __future__ import annotations
+
+from ..errors import UnsupportedModelError
+from ..models.cones import Feature
+from .base import Problem
+from .options import Options
+from .registry import all_solvers, installed
+
+__all__ = ["choose"]
+
+#: Hand-written algorithms that read a structural view, best first; a name that does not exist is skipped.
+STRUCTURED = ("zero-one-bb", "conic-ipm", "auto-simplex", "smo", "mfw")
+#: Backends by class of problem, best first.
+MIXED_INTEGER = ("gurobi", "scip", "highs", "mosek")
+CONIC = ("clarabel", "mosek", "scs")
+QUADRATIC = ("piqp", "clarabel", "highs", "osqp")
+LINEAR = ("highs", "clarabel")
+
+
+def choose(problem: Problem, options: Options) -> tuple[str, str]:
+    """Name of the solver for this problem and the reason in one sentence."""
+    known = all_solvers(discover=False)
+    passed: list[str] = []
+    for name in (*STRUCTURED, *_backends(problem)):
+        if name not in known:
+            continue
+        solver = known[name]
+        if not installed(solver):
+            passed.append(f"{name} is not installed")
+            continue
+        obstacle = solver.obstacle(problem)
+        if obstacle is not None:
+            continue
+        licence = solver.licence()
+        refusal = None if solver.info.views and licence.usable else licence.refusal(problem.form)
+        if refusal is not None:
+            passed.append(f"{name}: {refusal}")
+            continue
+        why = "reads the model's structure" if solver.info.views else "first installed and licensed backend for this class"
+        return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
+    raise UnsupportedModelError(f"no installed solver can read {problem.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
+
+
+def _backends(problem: Problem) -> tuple[str, ...]:
+    features = problem.form.features
+    if Feature.INTEGER in features:
+        return MIXED_INTEGER
+    if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
+        return CONIC
+    return QUADRATIC if Feature.QUADRATIC in features else LINEAR

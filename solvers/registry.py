@@ -1,0 +1,164 @@
+"""The registry: every solver there is, what it reads and gives, whether it is installed and licensed.
+
+Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
+``SOLVERS`` is found by looking. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
+defines ``DISCOVER``, called on first need.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import importlib.util
+import pkgutil
+from dataclasses import dataclass
+from importlib import metadata
+
+from ..errors import InputError, LicenceError, MissingPackageError
+from .base import Problem, Solver
+from .licence import Licence, LicenceState
+
+__all__ = ["SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
+
+
+@functools.cache
+def _static() -> dict[str, Solver]:
+    found: dict[str, Solver] = {}
+    for module in _modules():
+        for solver in getattr(module, "SOLVERS", ()):
+            if solver.info.name in found:
+                raise RuntimeError(f"two solvers are called {solver.info.name!r}")
+            found[solver.info.name] = solver
+    return found
+
+
+@functools.cache
+def _discovered() -> dict[str, Solver]:
+    found = [solver for module in _modules() if hasattr(module, "DISCOVER") for solver in module.DISCOVER()]
+    return {solver.info.name: solver for solver in found if solver.info.name not in _static()}
+
+
+@functools.cache
+def _modules() -> tuple[object, ...]:
+    from .. import solvers as package
+    from . import backends
+
+    names = [f"{backends.__name__}.{m.name}" for m in pkgutil.iter_modules(backends.__path__)]
+    names += [f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__) if m.ispkg and m.name != "backends"]
+    return tuple(importlib.import_module(name) for name in names)
+
+
+def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
+    """Every solver by name, those found at run time included."""
+    return {**_static(), **_discovered()} if discover else dict(_static())
+
+
+def get_solver(name: str) -> Solver:
+    """The solver of this name.
+
+    Raises
+    ------
+    InputError
+        There is none; names the nearest that exist.
+    """
+    key = name.lower() if isinstance(name, str) else name
+    for table in (_static, _discovered):
+        if key in table():
+            return table()[key]
+    names = sorted(all_solvers())
+    near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
+
+
+def installed(solver: Solver) -> bool:
+    """Whether the solver's module can be found (it is not imported)."""
+    try:
+        return not solver.info.module or importlib.util.find_spec(solver.info.module) is not None
+    except (ImportError, ValueError):
+        return False
+
+
+def require(solver: Solver) -> Licence:
+    """The licence of an installed, usable solver.
+
+    Raises
+    ------
+    MissingPackageError
+        Not installed; holds the install command.
+    LicenceError
+        Installed, and without a usable licence.
+    """
+    info = solver.info
+    if not installed(solver):
+        command = f'pip install "marginopt[{info.extra}]"' if info.extra else f"pip install {info.package}"
+        raise MissingPackageError(
+            f"{info.name} needs the package {info.package or info.module}, which is not installed: {command}"
+        )
+    licence = solver.licence()
+    if not licence.usable:
+        raise LicenceError(f"{info.name} is installed and cannot be used ({licence.state.value}): {licence.detail}")
+    return licence
+
+
+def readers(problem: Problem) -> list[str]:
+    """Names of the installed, usable solvers that can read the problem."""
+    return [
+        name
+        for name, solver in all_solvers().items()
+        if installed(solver) and solver.obstacle(problem) is None and solver.licence().usable
+    ]
+
+
+@dataclass(frozen=True)
+class SolverTable:
+    """The table that ``marginopt.solvers()`` shows: one dictionary for each solver."""
+
+    rows: tuple[dict[str, str], ...]
+
+    def __str__(self) -> str:
+        columns = ("name", "reads", "gives", "version", "licence", "summary")
+        widths = {c: max([len(c), *(len(row[c]) for row in self.rows)]) for c in columns}
+        lines = ["  ".join(c.ljust(widths[c]) for c in columns)]
+        lines += ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in self.rows]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        import html
+
+        head = "".join(f"<th>{c}</th>" for c in self.rows[0])
+        body = "".join("<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row.values()) + "</tr>" for row in self.rows)
+        return f"<table><tr>{head}</tr>{body}</table>"
+
+
+def solvers() -> SolverTable:
+    """Every solver: what it reads and gives, whether it is installed and licensed."""
+    return SolverTable(tuple(_row(solver) for solver in all_solvers().values()))
+
+
+def _row(solver: Solver) -> dict[str, str]:
+    info = solver.info
+    present = installed(solver)
+    licence = solver.licence() if present else Licence(LicenceState.MISSING, "")
+    reads = ", ".join(v.__name__ for v in info.views) or ", ".join(sorted(f.name.lower() for f in info.reads)) or "linear"
+    return {
+        "name": info.name,
+        "reads": reads,
+        "gives": ", ".join(sorted(g.value for g in info.gives)),
+        "installed": "yes" if present else "no",
+        "version": _version(solver) if present else "not installed",
+        "licence": licence.state.value if present else "",
+        "summary": info.summary,
+        "reference": info.reference,
+    }
+
+
+def _version(solver: Solver) -> str:
+    package = solver.info.package or "marginopt"
+    try:
+        return metadata.version(package)
+    except metadata.PackageNotFoundError:
+        return "unknown"

@@ -1,0 +1,152 @@
+"""``solve``: choose a solver, check that it can, run it, judge the answer."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ..errors import InputError, LicenceError, UnsupportedModelError
+from ..models.base import Model
+from ..models.form import StandardForm
+from .auto import choose
+from .base import Problem, RawSolution, Solver
+from .certificate import Certificate, certify
+from .licence import Licence
+from .options import Options
+from .polish import polish
+from .registry import get_solver, readers, require
+from .result import Claim, Result
+from .separability import separability
+from .status import Status
+
+__all__ = ["judge", "solve_problem"]
+
+#: Integers within this of a whole number are rounded before the rest is re-solved.
+_INTEGRALITY = 1e-4
+
+
+def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Options) -> Result:
+    """Solve a model (or a bare form) by the named solver and judge the answer.
+
+    Raises
+    ------
+    InputError
+        Unknown solver, option or value.
+    UnsupportedModelError
+        The solver cannot read the model; says what is missing and which solvers can.
+    MissingPackageError, LicenceError
+        The solver is not installed, or not licensed (for a model of this size).
+    """
+    problem = as_problem(model)
+    picked = None
+    if solver == "auto":
+        solver, picked = choose(problem, options)
+    chosen = get_solver(solver) if isinstance(solver, str) else solver
+    licence = require(chosen)
+    obstacle = chosen.obstacle(problem)
+    if obstacle is not None:
+        able = ", ".join(readers(problem)) or "none that is installed"
+        raise UnsupportedModelError(f"{chosen.info.name} cannot solve {problem.name}: {obstacle}. Solvers that can: {able}")
+    refusal = None if chosen.info.views else licence.refusal(problem.form)
+    if refusal is not None:
+        able = ", ".join(name for name in readers(problem) if get_solver(name).licence().limit is None)
+        raise LicenceError(f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}")
+    impossible = _inseparable(problem, chosen)
+    raw = impossible if impossible is not None else chosen.run(problem, options)
+    return judge(problem, chosen, raw, options, licence, picked)
+
+
+def as_problem(model: object) -> Problem:
+    """A problem from a model or a form."""
+    if isinstance(model, Model):
+        return Problem(model)
+    if isinstance(model, StandardForm):
+        return Problem(None, model)
+    raise InputError(f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(model).__name__}")
+
+
+def judge(
+    problem: Problem, solver: Solver, raw: RawSolution, options: Options, licence: Licence, picked: str | None = None
+) -> Result:
+    """Recompute the certificate of a raw answer and say what it supports."""
+    form = problem.form
+    values, details = raw.values, dict(raw.details)
+    if picked is not None:
+        details["picked"] = picked
+    certificate = None
+    if values is not None:
+        x = form.join(values)
+        if form.integer.any() and np.isfinite(x).all() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
+            values = polish(form, values)
+        if np.isfinite(x).all():
+            certificate = certify(form, values, raw.multipliers, raw.reduced, problem.model)
+        else:
+            values = None
+    status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
+    reduced = None if raw.reduced is None else form.split(raw.reduced)
+    return Result(
+        model=problem.name,
+        solver=solver.info.name,
+        version=raw.version or _own_version(),
+        status=status,
+        claim=Claim(raw.status, raw.native_status, raw.objective, raw.bound, raw.proved),
+        certificate=certificate,
+        values={} if values is None else dict(values),
+        multipliers=raw.multipliers,
+        reduced=reduced,
+        nodes=raw.nodes,
+        iterations=raw.iterations,
+        trace=raw.trace,
+        build_seconds=raw.build_seconds,
+        solve_seconds=raw.solve_seconds,
+        options=options.record(),
+        licence=licence.state.value,
+        summary={} if values is None or problem.model is None else problem.model.summary(values),
+        details=details,
+        maximise=form.maximise,
+    )
+
+
+def _status(raw: RawSolution, certificate: Certificate | None, tol: float) -> Status:
+    """The claim, lowered to INACCURATE where the certificate does not support an optimum."""
+    if raw.status is not Status.OPTIMAL:
+        return raw.status
+    if certificate is None:
+        return Status.FAILED
+    if not certificate.feasible(max(tol, 1e-9)):
+        return Status.INACCURATE
+    if certificate.integrality is not None:
+        # a mixed-integer bound is the solver's claim; it must at least close the gap that was asked for
+        closed = raw.bound is not None and certificate.objective - raw.bound <= 2 * tol * max(1.0, abs(certificate.objective))
+        return Status.OPTIMAL if closed else Status.INACCURATE
+    if np.isfinite(certificate.bound):
+        small = certificate.gap <= tol or certificate.objective - certificate.bound <= tol * _ABSOLUTE
+        return Status.OPTIMAL if small else Status.INACCURATE
+    if certificate.dual_residual is not None and certificate.complementarity is not None:
+        return Status.OPTIMAL if max(certificate.dual_residual, certificate.complementarity) <= tol else Status.INACCURATE
+    return Status.OPTIMAL
+
+
+#: An optimum of zero has no relative gap: an absolute gap of tol × this is as good.
+_ABSOLUTE = 1e-3
+
+
+def _inseparable(problem: Problem, solver: Solver) -> RawSolution | None:
+    """The answer INFEASIBLE, with its Farkas proof, where the model needs separable data and these are not."""
+    need = None if problem.model is None else problem.model.separable_data
+    if need is None:
+        return None
+    rows, why = need
+    test = separability(rows)
+    if test.separable:
+        return None
+    return RawSolution(
+        status=Status.INFEASIBLE,
+        native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
+        details={"farkas": {"margin": test.farkas}, "farkas_residual": test.residual},
+    )
+
+
+def _own_version() -> str:
+    from importlib import metadata
+
+    return metadata.version("marginopt")
