@@ -73,7 +73,7 @@ class Model(ABC):
 
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
-        """Signed rows that some hyperplane must separate for the model to be feasible, and why; None where there is no such need."""
+        """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None
 
     # -- what points mean ---------------------------------------------------------------------------------------

@@ -214,7 +214,7 @@ class ConicSVM(Model):
                 "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
                 *(("kappa = 0 is the hard-margin problem and compiled as that QP",) if self.hard else ()),
             ),
-            source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21), Theorem 2; kappa: Appendix C; kernel: Appendix A",
+            source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21), Theorem 2, Appendices A and C",
         )
 
 

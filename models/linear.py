@@ -45,8 +45,8 @@ def warn_about_features(X: Points) -> None:
     scales = scales[scales > 0]
     if scales.size and scales.max() > _SCALE_RATIO * scales.min():
         warnings.warn(
-            f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: the norm penalises them unequally and "
-            "solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
+            f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: the norm penalises them unequally "
+            "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
             MarginoptWarning,
             stacklevel=4,
         )

@@ -175,8 +175,8 @@ class ZeroOneSVM(Model):
         """The `ZeroOneProblem` view: independent of M."""
         if kind is not ZeroOneProblem:
             return None
-        view = ZeroOneProblem(dense_signed_rows(self.X, self.y), self.weights, self.penalised)
-        return view  # type: ignore[return-value]
+        A = dense_signed_rows(self.X, self.y)
+        return ZeroOneProblem(A, self.weights, self.penalised)  # type: ignore[return-value]
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
         """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier; margins within ``tol`` of 1 count as met."""

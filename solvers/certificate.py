@@ -67,7 +67,8 @@ class Certificate:
             return "none" if value is None or not np.isfinite(value) else f"{value:.2e}"
 
         return (
-            f"objective {self.objective:.10g}, primal residual {shown(self.primal_residual)}, dual residual {shown(self.dual_residual)}, "
+            f"objective {self.objective:.10g}, primal residual {shown(self.primal_residual)}, "
+            f"dual residual {shown(self.dual_residual)}, "
             f"complementarity {shown(self.complementarity)}, bound "
             f"{f'{self.bound:.10g}' if np.isfinite(self.bound) else 'none'}, gap {shown(self.gap)}"
         )

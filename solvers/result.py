@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -109,12 +110,12 @@ class Result:
 
     @property
     def bound(self) -> float:
-        """Best bound in the model's sense: a proved one where there is one, else the solver's claim; infinite where there is none."""
+        """Best bound in the model's sense: proved where there is one, else the solver's claim; infinite if none."""
         return self.sign * self.best_bound[0]
 
     @property
     def bound_kind(self) -> str:
-        """ "proved", "claimed by solver" or "none"."""
+        """How far to trust the bound: proved, claimed by solver, or none."""
         return self.best_bound[1]
 
     @property
@@ -139,6 +140,12 @@ class Result:
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
         """Indices of a block's entries above ``threshold``: the support vectors of a dual."""
         return np.flatnonzero(self.values[label] > threshold)
+
+    def save(self, path: str | Path) -> Path:
+        """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""
+        from .store import save_result
+
+        return save_result(self, path)
 
     def __str__(self) -> str:
         lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.status.message})"]

@@ -5,7 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ..errors import SolverError
 from ..models.arrays import FloatArray
@@ -45,6 +44,8 @@ def separability(A: FloatArray) -> Separability:
     SolverError
         The linear program could not be solved, or neither proof holds in floating point.
     """
+    from scipy.optimize import linprog  # imported here: it is slow, and only κ = 0 needs it
+
     n, p = A.shape
     norms = np.linalg.norm(A, axis=1)
     if (norms == 0).any():

@@ -1,0 +1,145 @@
+"""Several solvers on one model, side by side: objectives, certified gaps, times, and who could not and why."""
+
+from __future__ import annotations
+
+import html
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .result import Result
+
+__all__ = ["Comparison", "ComparisonRow"]
+
+_COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations", "nodes", "build s", "solve s", "ratio")
+
+
+@dataclass(frozen=True, eq=False)
+class ComparisonRow:
+    """One solver's result, or the reason why there is none."""
+
+    solver: str
+    result: Result | None
+    reason: str
+
+
+@dataclass(frozen=True, eq=False)
+class Comparison:
+    """A table of results on one model.
+
+    ``ratio`` is the solving time divided by the fastest solved one's, in this run.
+    """
+
+    model: str
+    rows: tuple[ComparisonRow, ...]
+
+    def __getitem__(self, solver: str) -> Result:
+        for row in self.rows:
+            if row.solver == solver:
+                if row.result is None:
+                    raise KeyError(f"{solver} has no result: {row.reason}")
+                return row.result
+        raise KeyError(f"{solver} was not compared; {', '.join(r.solver for r in self.rows)} were")
+
+    @property
+    def results(self) -> dict[str, Result]:
+        """Results by solver, of those that have one."""
+        return {row.solver: row.result for row in self.rows if row.result is not None}
+
+    @property
+    def fastest(self) -> float:
+        """Smallest solving time of a solved row; NaN where none is solved."""
+        times = [r.solve_seconds for r in self.results.values() if r.solved]
+        return min(times, default=float("nan"))
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each row, for JSON and tables."""
+        return [self._record(row) for row in self.rows]
+
+    def _record(self, row: ComparisonRow) -> dict[str, Any]:
+        r = row.result
+        if r is None:
+            return {"solver": row.solver, "status": "not run", "reason": row.reason}
+        return {
+            "solver": row.solver,
+            "status": str(r.status),
+            "objective": r.objective,
+            "bound": r.bound,
+            "kind": r.bound_kind,
+            "gap": r.gap,
+            "iterations": r.iterations,
+            "nodes": r.nodes,
+            "build s": r.build_seconds,
+            "solve s": r.solve_seconds,
+            "ratio": r.solve_seconds / self.fastest if np.isfinite(self.fastest) and self.fastest > 0 else float("nan"),
+        }
+
+    def _cells(self) -> list[list[str]]:
+        table = []
+        for record in self.records():
+            if "reason" in record:
+                table.append([record["solver"], "not run", record["reason"]])
+            else:
+                table.append([_shown(column, record[column]) for column in _COLUMNS])
+        return table
+
+    def __str__(self) -> str:
+        cells = self._cells()
+        full = [row for row in cells if len(row) == len(_COLUMNS)]
+        widths = [max([len(name), *(len(row[k]) for row in full)]) for k, name in enumerate(_COLUMNS)]
+        widths[0] = max(widths[0], *(len(row[0]) for row in cells))
+        widths[1] = max(widths[1], *(len(row[1]) for row in cells))
+        lines = [self.model, "  ".join(name.ljust(w) for name, w in zip(_COLUMNS, widths, strict=True))]
+        lines += ["  ".join(value.ljust(w) for value, w in zip(row, widths, strict=False)).rstrip() for row in cells]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def to_markdown(self) -> str:
+        """The table in Markdown."""
+        lines = ["| " + " | ".join(_COLUMNS) + " |", "|" + " --- |" * len(_COLUMNS)]
+        for row in self._cells():
+            padded = row + [""] * (len(_COLUMNS) - len(row))
+            lines.append("| " + " | ".join(value.replace("|", "\\|") for value in padded) + " |")
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
+        body = ""
+        for row in self._cells():
+            span = f' colspan="{len(_COLUMNS) - len(row) + 1}"' if len(row) < len(_COLUMNS) else ""
+            cells = [f"<td>{html.escape(value)}</td>" for value in row[:-1]]
+            body += "<tr>" + "".join(cells) + f"<td{span}>{html.escape(row[-1])}</td></tr>"
+        return f"<table><caption>{html.escape(self.model)}</caption><tr>{head}</tr>{body}</table>"
+
+    def plot_convergence(self, ax: Any = None) -> Any:
+        """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""
+        import matplotlib.pyplot as plt
+
+        axes = ax if ax is not None else plt.subplots(figsize=(6, 4), layout="constrained")[1]
+        for name, result in self.results.items():
+            gap, seconds = result.trace.column("gap"), result.trace.column("seconds")
+            shown = np.isfinite(gap) & (gap > 0)
+            if shown.any():
+                axes.loglog(np.maximum(seconds[shown], 1e-4), gap[shown], label=name)
+        axes.set_xlabel("seconds")
+        axes.set_ylabel("relative gap")
+        axes.set_title(self.model)
+        if axes.get_legend_handles_labels()[0]:
+            axes.legend()
+        return axes
+
+
+def _shown(column: str, value: Any) -> str:
+    if value is None or (isinstance(value, float) and np.isnan(value)):
+        return ""
+    if column in ("objective", "bound"):
+        return f"{value:.9g}"
+    if column == "gap":
+        return f"{value:.1e}"
+    if column in ("build s", "solve s"):
+        return f"{value:.3g}"
+    if column == "ratio":
+        return f"{value:.1f}"
+    return str(value)
