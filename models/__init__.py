@@ -6,6 +6,7 @@ from .conic import ConicSVM
 from .delta import FormDelta
 from .form import Block, Constraint, Quadratic, StandardForm
 from .hinge import HingeSVM
+from .hulls import ConvexHullsDual
 from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .limits import materialise_limit
 from .simplex import L2SVMDual, MEBDual
@@ -23,6 +24,7 @@ __all__ = [
     "ConicProblem",
     "ConicSVM",
     "Constraint",
+    "ConvexHullsDual",
     "Feature",
     "FormDelta",
     "HingeSVM",

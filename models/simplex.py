@@ -28,7 +28,7 @@ V = TypeVar("V")
 
 @dataclass(frozen=True, eq=False, repr=False)
 class SimplexModel(Model):
-    """A quadratic program min ½a'Qa + c'a over the unit simplex, known through its `SimplexQP` view."""
+    """A quadratic program min ½a'Qa + c'a over one or several unit simplices, known through its `SimplexQP` view."""
 
     @property
     @abstractmethod
@@ -50,14 +50,15 @@ class SimplexModel(Model):
         return self.simplex if kind is SimplexQP else None  # type: ignore[return-value]
 
     def compile(self) -> StandardForm:
-        """Block ``a`` ≥ 0; constraint ``sum``: Σa - 1 = 0."""
+        """Block ``a`` ≥ 0; constraint ``sum``: Σa - 1 = 0, one row for each simplex."""
         view = self.simplex
-        n = view.n
+        n, k = view.n, view.simplices
+        sums = sp.csr_array((np.ones(n), (view.groups, np.arange(n))), shape=(k, n))
         return StandardForm(
             name=self.name,
             blocks=(Block("a", (n,)),),
             q=view.c,
-            constraints=(Constraint("sum", sp.csr_array(np.ones((1, n))), np.array([-1.0]), Zero(1)),),
+            constraints=(Constraint("sum", sums, -np.ones(k), Zero(k)),),
             lower=np.zeros(n),
             upper=np.full(n, np.inf),
             integer=np.zeros(n, dtype=bool),
@@ -66,14 +67,15 @@ class SimplexModel(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """f(a) - [a'∇ - min_i ∇_i] at the point moved exactly into the simplex; needs no multipliers."""
+        """f(a) - [a'∇ - Σ_g min_{i in g} ∇_i] at the point moved exactly into the simplices; needs no multipliers."""
         if x is None:
             return Bound(-np.inf, "no point")
-        a = np.maximum(x, 0.0)
-        if a.sum() <= 0:
-            return Bound(-np.inf, "the point has no positive weight")
-        a = a / a.sum()
         view = self.simplex
+        a = np.maximum(x, 0.0)
+        mass = np.bincount(view.groups, weights=a, minlength=view.simplices)
+        if not (mass > 0).all():
+            return Bound(-np.inf, "the point has no positive weight in some simplex")
+        a = a / mass[view.groups]
         product = view.gram.product(a)
         value = 0.5 * float(a @ product) + float(view.c @ a)
         return Bound(value - view.gap(a, product), "linearisation at the point (Frank-Wolfe gap), minimised over the simplex")
