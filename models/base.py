@@ -6,6 +6,7 @@ from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from pathlib import Path
 from typing import Any, ClassVar, TypeVar
 
 import numpy as np
@@ -107,6 +108,12 @@ class Model(ABC):
 
     def _repr_html_(self) -> str:
         return self.statement.html()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the form to a file in the format of the path's suffix (`models.export.files`); returns the path."""
+        from .export.files import write_form
+
+        return write_form(self.form, path)
 
     # -- handing over -------------------------------------------------------------------------------------------
 
