@@ -37,36 +37,37 @@ Points: TypeAlias = "FloatArray | sp.csr_array"
 
 
 def frozen(array: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """Return a read-only view of ``array``; the array that was given stays writeable for its owner."""
+    """Return a read-only view of ``array`` (itself where it is read-only); the one that was given stays as it is."""
+    if not array.flags.writeable:
+        return array
     view = array.view()
     view.flags.writeable = False
     return view
 
 
-def as_points(X: object, name: str = "X") -> Points:
+def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     """Check an n × p matrix of real, finite rows and return it as float64 (dense, C order) or CSR.
+
+    ``columns`` is the p that new rows must have to fit a model.
 
     Raises
     ------
     InputError
-        Not two-dimensional, not numeric, empty, or holding NaN or infinite values.
+        Not two-dimensional, not numeric, empty, holding NaN or infinite values, or with the wrong number of columns.
     """
-    if sp.issparse(X):
-        sparse = sp.csr_array(X, dtype=np.float64)
-        _check_finite(sparse.data, name)
-        _check_not_empty(sparse.shape, name)
-        return sparse
-    try:
-        dense = np.ascontiguousarray(X, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(
-            f"{name} must be a numeric n × p matrix with rows of one length; it cannot be read as one: {error}"
-        ) from error
+    points = _as_csr(X, name) if sp.issparse(X) else _as_dense(X, name)
+    if columns is not None and points.shape[1] != columns:
+        raise InputError(f"{name} must have the model's {columns} columns; it has {points.shape[1]}")
+    return points
+
+
+def _as_dense(X: object, name: str) -> FloatArray:
+    dense = _as_float(X, f"{name} must be a numeric n × p matrix with rows of one length")
     if dense.ndim != 2:
         raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {dense.shape}")
     _check_not_empty(dense.shape, name)
     _check_finite(dense, name)
-    return frozen(dense)
+    return frozen(np.ascontiguousarray(dense))
 
 
 def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
@@ -77,10 +78,7 @@ def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
     InputError
         Wrong length, values other than -1 and +1, or one class only.
     """
-    try:
-        labels = np.ascontiguousarray(y, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold {n} labels -1 or +1; it is not numeric: {error}") from error
+    labels = _as_float(y, f"{name} must hold {n} labels -1 or +1")
     if labels.shape != (n,):
         raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {labels.shape}")
     values = np.unique(labels)
@@ -91,15 +89,17 @@ def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
         )
     if values.size < 2:
         raise InputError(f"{name} must hold both classes; every label is {values[0]:+g}")
-    return frozen(labels)
+    return frozen(np.ascontiguousarray(labels))
 
 
 def as_positive(value: object, name: str, *, zero: bool = False) -> float:
     """Check one finite number > 0 (≥ 0 with ``zero=True``)."""
     need = "≥ 0" if zero else "> 0"
+    if isinstance(value, (str, bytes)):
+        raise InputError(f"{name} must be a number {need}; it is the text {value!r}")
     try:
         number = float(value)  # type: ignore[arg-type]
-    except (TypeError, ValueError) as error:
+    except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a number {need}; it is {value!r}") from error
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{name} must be a finite number {need}; it is {number:g}")
@@ -108,10 +108,7 @@ def as_positive(value: object, name: str, *, zero: bool = False) -> float:
 
 def as_vector(value: object, n: int, name: str) -> FloatArray:
     """Check n finite real numbers; a single number stands for n equal ones."""
-    try:
-        vector = np.asarray(value, dtype=np.float64)
-    except (TypeError, ValueError) as error:
-        raise InputError(f"{name} must hold {n} numbers; it cannot be read as numbers: {error}") from error
+    vector = _as_float(value, f"{name} must hold {n} numbers")
     if vector.ndim == 0:
         vector = np.full(n, float(vector))
     if vector.shape != (n,):
@@ -135,6 +132,36 @@ def entries(X: Points) -> int:
 def to_dense(X: Points) -> FloatArray:
     """X as a dense array; the same one where it is dense already."""
     return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+
+
+def _as_float(value: object, need: str) -> FloatArray:
+    """``value`` as float64; text, dates and complex numbers are refused where numpy would convert or cut them."""
+    try:
+        given = np.asarray(value)
+        if given.dtype.kind not in "biufO":
+            raise TypeError(f"its entries are of type {given.dtype}")
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError) as error:
+        raise InputError(f"{need}; it cannot be read as numbers: {error}") from error
+
+
+def _as_csr(X: sp.sparray, name: str) -> sp.csr_array:
+    """CSR with sorted, unique indices: the same arrays where they are so already, else a copy."""
+    if X.ndim != 2:
+        raise InputError(f"{name} must have two dimensions (rows are samples); it has shape {X.shape}")
+    if X.dtype.kind not in "biuf":
+        raise InputError(f"{name} must be a numeric n × p matrix; its entries are of type {X.dtype}")
+    sparse = sp.csr_array(X, dtype=np.float64)
+    if not sparse.has_canonical_format:
+        sparse = sparse.copy()
+        sparse.sum_duplicates()
+    _check_not_empty(sparse.shape, name)
+    if not np.isfinite(sparse.data).all():
+        bad = np.flatnonzero(~np.isfinite(sparse.data))
+        row = int(np.searchsorted(sparse.indptr, bad[0], side="right")) - 1
+        where = (row, int(sparse.indices[bad[0]]))
+        raise InputError(f"{name} must be finite; it has {bad.size} NaN or infinite values, the first at {where}")
+    return sparse
 
 
 def _check_finite(values: npt.NDArray[Any], name: str) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
+from ..errors import InputError
 from .arrays import FloatArray
 from .cones import Nonnegative, RotatedSecondOrder, SecondOrder
 from .form import Block, Constraint, Quadratic, StandardForm
@@ -188,21 +189,36 @@ class BoundsToRows(Bridge):
 
 
 def factor_of(quadratic: Quadratic) -> sp.csr_array:
-    """R with P = R'R: the factor that is there, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut)."""
+    """R with P = R'R: the factor that is there, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
+
+    Raises
+    ------
+    InputError
+        P is not positive semidefinite.
+    """
     if quadratic.factor is not None:
         return sp.csr_array(quadratic.factor)
     P = quadratic.csc
     diagonal = P.diagonal()
     if P.nnz == np.count_nonzero(diagonal):
-        keep = np.flatnonzero(diagonal)
+        _check_convex(float(diagonal.min(initial=0.0)), float(diagonal.max(initial=0.0)))
+        keep = np.flatnonzero(diagonal > 0)
         return sp.csr_array((np.sqrt(diagonal[keep]), (np.arange(keep.size), keep)), shape=(keep.size, P.shape[0]))
     dense = P.toarray()
     try:
         return sp.csr_array(np.triu(scipy.linalg.cholesky(dense)))
     except np.linalg.LinAlgError:
         values, vectors = np.linalg.eigh(dense)
+        _check_convex(float(values[0]), float(values[-1]))
         keep = values > 1e-14 * max(values[-1], 0.0)
         return sp.csr_array(np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
+
+
+def _check_convex(smallest: float, largest: float) -> None:
+    if smallest < -1e-9 * max(largest, 1e-300):
+        raise InputError(
+            f"the quadratic objective is not convex: the smallest eigenvalue of P is {smallest:.3g}, the largest {largest:.3g}"
+        )
 
 
 def _selection(indices: np.ndarray, n: int) -> sp.csr_array:

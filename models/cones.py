@@ -14,6 +14,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ..errors import InputError
 from .arrays import FloatArray
 from .svec import smat, svec, svec_size
 
@@ -50,7 +51,7 @@ class Cone(ABC):
 
     def __post_init__(self) -> None:
         if self.dim < 1 or self.count < 0:
-            raise ValueError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}")
+            raise InputError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}")
 
     @property
     def rows(self) -> int:
@@ -69,9 +70,19 @@ class Cone(ABC):
         """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
         return np.asarray(v + self.project(-v))
 
+    @property
+    def block(self) -> int:
+        """Rows that are judged together: one where the cone is a product of half-lines or points, else one cone's."""
+        return self.dim
+
     def violation(self, v: FloatArray) -> float:
         """Largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
         return _largest(v - self.project(v))
+
+    def relative_violation(self, v: FloatArray, scale: FloatArray) -> float:
+        """Largest violation of a `block` of rows relative to 1 + the block's largest entry of ``scale`` ≥ 0."""
+        outside = np.abs(v - self.project(v)).reshape(-1, self.block).max(axis=1)
+        return float((outside / (1.0 + scale.reshape(-1, self.block).max(axis=1))).max(initial=0.0))
 
     def dual_violation(self, z: FloatArray) -> float:
         """Largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""
@@ -91,6 +102,11 @@ class Zero(Cone):
         """Nearest point of the cone: the origin."""
         return np.zeros_like(v)
 
+    @property
+    def block(self) -> int:
+        """One: every row is judged by itself."""
+        return 1
+
 
 @dataclass(frozen=True)
 class Nonnegative(Cone):
@@ -101,6 +117,11 @@ class Nonnegative(Cone):
     def project(self, v: FloatArray) -> FloatArray:
         """Nearest point of the cone: the positive part."""
         return np.maximum(v, 0.0)
+
+    @property
+    def block(self) -> int:
+        """One: every row is judged by itself."""
+        return 1
 
 
 @dataclass(frozen=True)
@@ -131,6 +152,11 @@ class RotatedSecondOrder(Cone):
     feature = Feature.ROTATED
     symbol = "RotatedSecondOrder"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim < 2:
+            raise InputError(f"a rotated second-order cone has at least the two rows a and b, not {self.dim}")
+
     def rotate(self, v: FloatArray) -> FloatArray:
         """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
         rows = self.stacked(v)
@@ -156,6 +182,11 @@ class PSD(Cone):
     feature = Feature.PSD
     symbol = "PSD"
 
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if svec_size(self.order) != self.dim:
+            raise InputError(f"{self.dim} is not the length of the svec of a symmetric matrix: use PSD.of_order(order)")
+
     @classmethod
     def of_order(cls, order: int) -> PSD:
         """Cone of symmetric matrices of this order."""
@@ -175,7 +206,7 @@ class PSD(Cone):
         return projected.ravel()
 
     def __str__(self) -> str:
-        return f"PSD(order {self.order})"
+        return f"PSD(order {self.order})" if self.count == 1 else f"PSD(order {self.order})^{self.count}"
 
 
 def _largest(v: FloatArray) -> float:

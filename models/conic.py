@@ -15,7 +15,7 @@ from .arrays import FloatArray, Points, as_labels, as_points, as_positive
 from .base import Bound, Model
 from .cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from .form import Block, Constraint, Quadratic, StandardForm
-from .kernels import Kernel, as_kernel
+from .kernels import Kernel, as_kernel, expansion
 from .linear import dense_signed_rows, linear_summary, warn_about_features
 from .statement import Line, Statement
 from .svec import svec, svec_indices, svec_rank_one, svec_size
@@ -109,8 +109,8 @@ class ConicSVM(Model):
     @property
     def form_bytes(self) -> int:
         """Bytes of the dense hull rows, n rows of svec length."""
-        n, p = self.signed.shape if self.kernel is None else (self.X.shape[0],) * 2
-        return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p
+        n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2
+        return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
 
     def view(self, kind: type[V]) -> V | None:
         """The `ConicProblem` view (κ > 0)."""
@@ -151,7 +151,7 @@ class ConicSVM(Model):
         from .conic_bound import certified_bound
 
         w = None if x is None else self.form.split(x)["w"]
-        mu = None if self.kappa is None else float(np.ravel(multipliers["budget"])[0])
+        mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
         found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu)
         return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)")
 
@@ -166,10 +166,11 @@ class ConicSVM(Model):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w, or Σ w_i y_i (k(x_i, x) + 1) in the kernel form."""
-        rows = as_points(X)
+        rows = as_points(X, columns=self.X.shape[1])
         if self.kernel is None:
             return np.asarray(rows @ values["w"])
-        return np.asarray((self.kernel.matrix(rows, self.X) + 1.0) @ (values["w"] * self.y))
+        coefficients = values["w"] * self.y
+        return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points, Σz and the rank-one check."""

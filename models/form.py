@@ -74,8 +74,13 @@ class Constraint:
     cone: Cone
 
     def __post_init__(self) -> None:
+        if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
+            object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
+        object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
         if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
-            raise ValueError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+        if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
+            raise InputError(f"{self.label}: F and g must be finite")
 
     @property
     def rows(self) -> int:
@@ -95,7 +100,13 @@ class Constraint:
 
 @dataclass(frozen=True, eq=False)
 class Quadratic:
-    """The symmetric P of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns."""
+    """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+
+    Raises
+    ------
+    InputError
+        Not exactly one of the three, or a matrix that is not square, symmetric and finite.
+    """
 
     matrix: FloatArray | sp.csc_array | None = None
     factor: FloatArray | sp.csr_array | None = None
@@ -103,7 +114,9 @@ class Quadratic:
 
     def __post_init__(self) -> None:
         if sum(data is not None for data in (self.matrix, self.factor, self.operator)) != 1:
-            raise ValueError("give one of the matrix P, its factor R and an operator")
+            raise InputError("give one of the matrix P, its factor R and an operator")
+        if self.matrix is not None:
+            _check_symmetric(self.matrix)
 
     @property
     def n(self) -> int:
@@ -142,7 +155,7 @@ class Quadratic:
     @cached_property
     def csc(self) -> sp.csc_array:
         """P as CSC with sorted indices and no explicit zeros."""
-        matrix = sp.csc_array(self.materialised)
+        matrix = sp.csc_array(self.materialised, copy=True)  # the given matrix may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix
@@ -175,6 +188,11 @@ class StandardForm:
     quadratic : Quadratic, optional
     maximise : bool
         The stated model maximises the negative of this objective.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, labels that are not unique, or numbers that are not finite.
     """
 
     name: str
@@ -192,16 +210,19 @@ class StandardForm:
     def __post_init__(self) -> None:
         labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
         if len(set(labels)) != len(labels):
-            raise ValueError(f"labels of a form must differ: {labels}")
+            raise InputError(f"labels of a form must differ: {labels}")
         for name in ("q", "lower", "upper", "integer"):
-            array = getattr(self, name)
+            array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
             if array.shape != (self.n,):
-                raise ValueError(f"{name} must have shape ({self.n},), not {array.shape}")
+                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}")
             object.__setattr__(self, name, frozen(array))
-        if any(c.F.shape[1] != self.n for c in self.constraints):
-            raise ValueError("every F must have one column for each variable")
+        if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
+            raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
+        for c in self.constraints:
+            if c.F.shape[1] != self.n:
+                raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
         if self.quadratic is not None and self.quadratic.n != self.n:
-            raise ValueError("P must be n × n")
+            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}")
         stops = np.cumsum([b.size for b in self.blocks]).tolist()
         slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
         object.__setattr__(self, "slices", slices)
@@ -324,3 +345,12 @@ class StandardForm:
         if not chosen:
             return sp.csr_array((0, self.n)), np.zeros(0)
         return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
+
+
+def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
+    data = P if isinstance(P, np.ndarray) else P.data
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
+        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+    asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
+    if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
+        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")

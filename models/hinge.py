@@ -60,6 +60,7 @@ class HingeSVM(Model):
         weights = as_vector(self.lam, X.shape[0], "lam")
         if not (weights > 0).all():
             raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
         warn_about_features(X)
 
     @cached_property
@@ -103,7 +104,7 @@ class HingeSVM(Model):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
-        return np.asarray(as_points(X) @ values["w"])
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0)."""

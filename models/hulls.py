@@ -10,7 +10,7 @@ import numpy as np
 
 from .arrays import FloatArray, Points, as_labels, as_points, as_positive
 from .gram import KernelGram
-from .kernels import Kernel, Linear, as_kernel
+from .kernels import Kernel, Linear, as_kernel, expansion
 from .simplex import SimplexModel
 from .statement import Line, Statement
 from .views import SimplexQP
@@ -88,7 +88,7 @@ class ConvexHullsDual(SimplexModel):
     def distance(self, values: Mapping[str, FloatArray]) -> float:
         """Distance between the closest points of the two hulls, √(a'Qa)."""
         a = values["a"]
-        return float(np.sqrt(max(a @ self.simplex.gram.product(a), 0.0)))
+        return float(np.sqrt(max(float(a @ self.simplex.gram.product(a)), 0.0)))
 
     def closest_points(self, values: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
         """Σ_{+} a_i x_i and Σ_{-} a_i x_i: for the linear kernel, the closest points of the two reduced hulls."""
@@ -100,11 +100,13 @@ class ConvexHullsDual(SimplexModel):
         """Σ y_i a_i k(x_i, x) - (p* + q*)/2 for new rows, MaxMin (4)."""
         a = values["a"]
         p, q = self.edges(a)
-        return np.asarray(self.kernel.matrix(as_points(X), self.X) @ (a * self.y) - 0.5 * (p + q))
+        rows = as_points(X, columns=self.X.shape[1])
+        return expansion(self.kernel, rows, self.X, a * self.y) - 0.5 * (p + q)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Distance between the hulls, support vectors and training errors."""
-        f = self.y * self.decision_function(values, self.X)
+        p, q = self.edges(values["a"])
+        f = self.simplex.gram.product(values["a"]) - values["a"] / self.C - 0.5 * (p + q) * self.y
         return {
             "distance": self.distance(values),
             "support_vectors": float((values["a"] > 0).sum()),

@@ -26,12 +26,15 @@ __all__ = [
     "Precomputed",
     "as_kernel",
     "cross_products",
+    "expansion",
     "mean_squared_distance",
     "squared_distances",
 ]
 
 #: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
+#: Entries of a kernel matrix that a decision function computes at once: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
 _RULES = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
 
 
@@ -51,10 +54,17 @@ def squared_distances(X: Points, Z: Points) -> FloatArray:
 
 
 def mean_squared_distance(X: Points) -> float:
-    """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: 2·(mean ||x||² - ||mean x||²)."""
+    """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
+
+    The features are centred first: mean ||x||² - ||mean x||² would cancel where the mean is large.
+    """
     mean = np.asarray(X.mean(axis=0)).ravel()
-    centred = row_norms_squared(X).mean() - float(mean @ mean)
-    return 2.0 * float(centred)
+    if isinstance(X, np.ndarray):
+        return 2.0 * float(row_norms_squared(X - mean).sum()) / X.shape[0]
+    stored = np.bincount(X.indices, minlength=X.shape[1])
+    deviations = (X.data - mean[X.indices]) ** 2
+    zeros = (X.shape[0] - stored) @ mean**2  # the entries that are not stored are at distance |mean| from it
+    return 2.0 * float(deviations.sum() + zeros) / X.shape[0]
 
 
 def gamma_by_rule(rule: GammaRule, X: Points) -> float:
@@ -64,7 +74,8 @@ def gamma_by_rule(rule: GammaRule, X: Points) -> float:
     rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m.
     """
     mean = mean_squared_distance(X)
-    if mean <= 0:
+    # equal rows leave the rounding errors of their mean, some eps² of the squared norms
+    if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
         raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
 
@@ -274,6 +285,24 @@ class CallableKernel(Kernel):
 
     def __str__(self) -> str:
         return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
+
+
+def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
+    """Σ_j c_j k(x_i, z_j) for every row of X, over the non-zero c_j only and in blocks of rows of X.
+
+    With a precomputed kernel the rows of X are rows of k(x_i, z_1), ..., k(x_i, z_n).
+    """
+    if isinstance(kernel, Linear):
+        return np.asarray(X @ (Z.T @ coefficients))
+    if isinstance(kernel, Precomputed):
+        return np.asarray(X @ coefficients)
+    support = np.flatnonzero(coefficients)
+    if not support.size:
+        return np.zeros(X.shape[0])
+    centres, weights = Z[support], coefficients[support]
+    step = max(1, _BLOCK_ENTRIES // support.size)
+    blocks = [kernel.matrix(X[i : i + step], centres) @ weights for i in range(0, X.shape[0], step)]
+    return np.concatenate(blocks)
 
 
 def as_kernel(kernel: object, X: Points) -> Kernel:

@@ -80,7 +80,7 @@ def _stationary_on(form: StandardForm, free: BoolArray, hat: FloatArray, d: Floa
     else:
         targets = np.flatnonzero(free)
     try:
-        hat[targets] = scipy.linalg.solve(block, right, assume_a="pos") if targets.size else right
+        hat[targets] = scipy.linalg.cho_solve(scipy.linalg.cho_factor(block, lower=True), right) if targets.size else right
     except np.linalg.LinAlgError:
         return False
-    return True
+    return bool(np.isfinite(hat[targets]).all())

@@ -17,7 +17,7 @@ from .base import Bound, Model
 from .cones import Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 from .gram import KernelGram
-from .kernels import Kernel, Linear, as_kernel
+from .kernels import Kernel, Linear, as_kernel, expansion
 from .statement import Line, Statement
 from .views import SimplexQP
 
@@ -144,11 +144,12 @@ class L2SVMDual(SimplexModel):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Σ a_i y_i (k(x_i, x) + 1), FW (13), for new rows (their kernel columns if precomputed)."""
         coefficients = values["a"] * self.y
-        return np.asarray(self.kernel.matrix(as_points(X), self.X) @ coefficients + coefficients.sum())
+        rows = as_points(X, columns=self.X.shape[1])
+        return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Support vectors and training errors."""
-        f = self.y * self.decision_function(values, self.X)
+        """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/C needs no kernel matrix."""
+        f = self.simplex.gram.product(values["a"]) - values["a"] / self.C
         return {"support_vectors": float((values["a"] > 0).sum()), "misclassified": float((f < 0).sum())}
 
     @property

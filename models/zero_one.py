@@ -88,12 +88,17 @@ class ZeroOneSVM(Model):
         n = X.shape[0]
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, n))
-        if not (as_vector(self.lam, n, "lam") > 0).all():
-            raise InputError(f"lam must be > 0; it is {np.min(self.lam):g}")
-        if self.M is not None and not (as_vector(self.M, n, "M") >= 0).all():
-            raise InputError(f"M must be ≥ 0; it is {np.min(self.M):g}")
+        weights = as_vector(self.lam, n, "lam")
+        if not (weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
+        if self.M is not None:
+            big_m = as_vector(self.M, n, "M")
+            if not (big_m >= 0).all():
+                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
+            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
         if self.upper_bound is not None:
-            as_positive(self.upper_bound, "upper_bound", zero=True)
+            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}")
         if self.intercept == "free" and not _first_column_is_one(X):
@@ -190,7 +195,7 @@ class ZeroOneSVM(Model):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
-        return np.asarray(as_points(X) @ values["w"])
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from itertools import chain
+
 from ..errors import UnsupportedModelError
 from ..models.cones import Feature
 from .base import Problem
@@ -23,7 +26,8 @@ def choose(problem: Problem, options: Options) -> tuple[str, str]:
     """Name of the solver for this problem and the reason in one sentence."""
     known = all_solvers(discover=False)
     passed: list[str] = []
-    for name in (*STRUCTURED, *_backends(problem)):
+    # backends are asked last: their list needs the form, which structured solvers do without
+    for name in chain(STRUCTURED, _backends(problem)):
         if name not in known:
             continue
         solver = known[name]
@@ -43,10 +47,11 @@ def choose(problem: Problem, options: Options) -> tuple[str, str]:
     raise UnsupportedModelError(f"no installed solver can read {problem.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
 
 
-def _backends(problem: Problem) -> tuple[str, ...]:
+def _backends(problem: Problem) -> Iterator[str]:
     features = problem.form.features
     if Feature.INTEGER in features:
-        return MIXED_INTEGER
-    if features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
-        return CONIC
-    return QUADRATIC if Feature.QUADRATIC in features else LINEAR
+        yield from MIXED_INTEGER
+    elif features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
+        yield from CONIC
+    else:
+        yield from QUADRATIC if Feature.QUADRATIC in features else LINEAR

@@ -29,7 +29,8 @@ class Certificate:
     objective : float
         ½x'Px + q'x + r.
     primal_residual : float
-        Largest violation of a constraint or bound, each relative to 1 + max(|F x|, |g|) (or the bound's size).
+        Largest violation of a row (of a cone where it is not polyhedral) relative to 1 + max(|F x|, |g|) of that row (cone), and
+        of a bound relative to 1 + |x_j|.
     violations : mapping of label to float
         Absolute violation of each constraint and of ``"bounds"``.
     integrality : float or None
@@ -115,9 +116,12 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
         if c.rows == 0:
             continue
         Fx = np.asarray(c.F @ x)
+        if not np.isfinite(Fx).all():  # overflow: nothing can be said for such a point
+            violations[c.label] = worst = np.inf
+            continue
         violations[c.label] = c.cone.violation(Fx + c.g)
-        scale = 1.0 + max(np.abs(Fx).max(), np.abs(c.g).max())
-        worst = max(worst, violations[c.label] / scale)
+        # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
+        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g))))
     below = np.where(np.isfinite(form.lower), form.lower - x, 0.0)
     above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
     outside = np.maximum(np.maximum(below, above), 0.0)
@@ -133,13 +137,14 @@ def _dual(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArra
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         pulled += c.F.T @ z
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
-        products += abs(float(z @ c.value(x)))
+        # row by row (cone by cone), so that a violated row does not cancel a slack one
+        products += float(np.abs((z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)).sum())
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
     missing = np.where(np.isfinite(form.lower), 0.0, low) + np.where(np.isfinite(form.upper), 0.0, high)
     slack_low = np.where(np.isfinite(form.lower), x - form.lower, 0.0)
     slack_high = np.where(np.isfinite(form.upper), form.upper - x, 0.0)
-    products += abs(float(low @ slack_low)) + abs(float(high @ slack_high))
+    products += float(low @ np.abs(slack_low)) + float(high @ np.abs(slack_high))
     scale = 1.0 + max(
         np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
     )

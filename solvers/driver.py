@@ -154,7 +154,7 @@ def _interrupt_flag() -> Iterator[threading.Event]:
     if threading.current_thread() is not threading.main_thread():
         yield flag
         return
-    previous = signal.getsignal(signal.SIGINT)
+    previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL  # None: installed by other code than Python's
 
     def handle(signum: int, frame: FrameType | None) -> Any:
         flag.set()

@@ -26,7 +26,8 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
     for option in native:
         if option not in names:
             near = difflib.get_close_matches(option, names, n=3, cutoff=0.5)
-            hint = f"; did you mean {' or '.join(near)}?" if near else f"; it has {', '.join(names[:12])}"
+            others = f"; it has {', '.join(names[:12])}" if names else "; it has none"
+            hint = f"; did you mean {' or '.join(near)}?" if near else others
             raise InputError(f"{solver} has no option {option!r}{hint}")
 
 

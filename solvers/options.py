@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -62,12 +63,21 @@ class Options:
     def __post_init__(self) -> None:
         for name in ("time_limit", "tol", "memory_limit"):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, (int, float)) and value > 0):
-                raise InputError(f"{name} must be a number > 0; it is {value!r}")
-        for name in ("threads", "iteration_limit", "node_limit"):
+            if value is not None:
+                if isinstance(value, bool) or not (isinstance(value, numbers.Real) and float(value) > 0):
+                    raise InputError(f"{name} must be a number > 0; it is {value!r}")
+                object.__setattr__(self, name, float(value))
+        for name, least in (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("seed", 0)):
             value = getattr(self, name)
-            if value is not None and not (isinstance(value, int) and value >= 1):
-                raise InputError(f"{name} must be an integer ≥ 1; it is {value!r}")
+            if value is None and name != "seed":
+                continue
+            if isinstance(value, bool) or not (isinstance(value, numbers.Integral) and int(value) >= least):
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+            object.__setattr__(self, name, int(value))
+        if self.start is not None and not isinstance(self.start, Mapping):
+            raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}")
+        if self.callback is not None and not callable(self.callback):
+            raise InputError(f"callback must be a function of one trace row; it is a {type(self.callback).__name__}")
 
     def tolerance(self, default: float) -> float:
         """The gap asked for, or the solver's default."""

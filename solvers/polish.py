@@ -9,8 +9,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..models.arrays import FloatArray
+from ..models.bridges import BoundsToRows
 from ..models.cones import Nonnegative, Zero
-from ..models.form import StandardForm
+from ..models.form import Block, Quadratic, StandardForm
 from .backend import plan_bridges
 from .backends.clarabel import Clarabel
 from .certificate import certify
@@ -18,7 +19,7 @@ from .options import Options
 
 __all__ = ["fix_integers", "polish"]
 
-#: Multipliers above this fraction of the largest count as active when the active set's equations are solved.
+#: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
 
 
@@ -40,6 +41,8 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, Fl
     rounded[form.integer] = np.round(x[form.integer])
     fixed = fix_integers(form, x)
     reduced, keep, offset = _eliminate(fixed)
+    if not keep.size:
+        return form.split(rounded)
     bridges = plan_bridges(reduced, Clarabel.info)
     target = bridges[-1].target if bridges else reduced
     native = Clarabel().solve_form(target, Options(tol=1e-9))
@@ -68,9 +71,9 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
     quadratic = None
     if form.quadratic is not None:
         block = sp.csc_array(form.quadratic.csc[keep][:, keep])
-        quadratic = replace(form.quadratic, matrix=block, factor=None) if block.nnz else None
+        quadratic = Quadratic(matrix=block) if block.nnz else None
     constraints = tuple(replace(c, F=sp.csr_array(c.F[:, keep]), g=c.value(offset)) for c in form.constraints)
-    blocks = (replace(form.blocks[0], label="x", shape=(keep.size,), symmetric=False),)
+    blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
     reduced = form.replace(
         blocks=blocks,
         q=(form.q + product)[keep],
@@ -88,12 +91,13 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
     """Solve the equations of the constraints that are (nearly) active at x; None for cones that are not polyhedral."""
     if form.quadratic is None or any(not isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
+    P = form.quadratic.csc.toarray()
+    form = BoundsToRows(form).target if form.has_bounds else form
     F, g = form.rows_matrix()
     slack = np.asarray(F @ x + g)
     equal = np.concatenate([np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints] or [np.zeros(0, bool)])
     active = equal | (slack < _ACTIVE * (1.0 + np.abs(g)))
     B, b = F[np.flatnonzero(active)].toarray(), g[active]
-    P = form.quadratic.csc.toarray()
     k = B.shape[0]
     system = np.block([[P, B.T], [B, np.zeros((k, k))]])
     solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]

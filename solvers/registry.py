@@ -15,7 +15,7 @@ import pkgutil
 from dataclasses import dataclass
 from importlib import metadata
 
-from ..errors import InputError, LicenceError, MissingPackageError
+from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError
 from .base import Problem, Solver
 from .licence import Licence, LicenceState
 
@@ -62,7 +62,9 @@ def get_solver(name: str) -> Solver:
     InputError
         There is none; names the nearest that exist.
     """
-    key = name.lower() if isinstance(name, str) else name
+    if not isinstance(name, str):
+        raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}")
+    key = name.lower()
     for table in (_static, _discovered):
         if key in table():
             return table()[key]
@@ -107,8 +109,15 @@ def readers(problem: Problem) -> list[str]:
     return [
         name
         for name, solver in all_solvers().items()
-        if installed(solver) and solver.obstacle(problem) is None and solver.licence().usable
+        if installed(solver) and _reads(solver, problem) and solver.licence().usable
     ]
+
+
+def _reads(solver: Solver, problem: Problem) -> bool:
+    try:
+        return solver.obstacle(problem) is None
+    except TooLargeError:  # whoever needs the form cannot read a problem whose form cannot be built
+        return False
 
 
 @dataclass(frozen=True)

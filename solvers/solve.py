@@ -38,9 +38,9 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     """
     problem = as_problem(model)
     picked = None
-    if solver == "auto":
+    if isinstance(solver, str) and solver.lower() == "auto":
         solver, picked = choose(problem, options)
-    chosen = get_solver(solver) if isinstance(solver, str) else solver
+    chosen = solver if isinstance(solver, Solver) else get_solver(solver)
     licence = require(chosen)
     obstacle = chosen.obstacle(problem)
     if obstacle is not None:
@@ -107,23 +107,27 @@ def judge(
 
 
 def _status(raw: RawSolution, certificate: Certificate | None, tol: float) -> Status:
-    """The claim, lowered to INACCURATE where the certificate does not support an optimum."""
+    """The claim, lowered to INACCURATE where the certificate does not support an optimum.
+
+    The best evidence there is decides: a proved bound, else the optimality conditions at the multipliers, else (mixed-integer
+    problems, solvers without multipliers) the bound that the solver claims. A bound *above* the objective speaks against the
+    point, or against the bound, as much as one below it.
+    """
     if raw.status is not Status.OPTIMAL:
         return raw.status
     if certificate is None:
         return Status.FAILED
-    if not certificate.feasible(max(tol, 1e-9)):
+    if not certificate.feasible(max(tol, 1e-9)) or not np.isfinite(certificate.objective):
         return Status.INACCURATE
-    if certificate.integrality is not None:
-        # a mixed-integer bound is the solver's claim; it must at least close the gap that was asked for
-        closed = raw.bound is not None and certificate.objective - raw.bound <= 2 * tol * max(1.0, abs(certificate.objective))
-        return Status.OPTIMAL if closed else Status.INACCURATE
+    objective = certificate.objective
     if np.isfinite(certificate.bound):
-        small = certificate.gap <= tol or certificate.objective - certificate.bound <= tol * _ABSOLUTE
-        return Status.OPTIMAL if small else Status.INACCURATE
-    if certificate.dual_residual is not None and certificate.complementarity is not None:
-        return Status.OPTIMAL if max(certificate.dual_residual, certificate.complementarity) <= tol else Status.INACCURATE
-    return Status.OPTIMAL
+        difference = abs(objective - certificate.bound)
+        supported = abs(certificate.gap) <= tol or difference <= tol * _ABSOLUTE
+    elif certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
+        supported = certificate.dual_residual <= tol and certificate.complementarity <= tol
+    else:
+        supported = raw.bound is not None and abs(objective - raw.bound) <= 2 * tol * max(1.0, abs(objective))
+    return Status.OPTIMAL if supported else Status.INACCURATE
 
 
 #: An optimum of zero has no relative gap: an absolute gap of tol × this is as good.

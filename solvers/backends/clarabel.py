@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...errors import InputError
 from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.form import Constraint, StandardForm
 from ..backend import Backend, NativeSolution
@@ -62,8 +63,8 @@ class Clarabel(Backend):
         word = str(solution.status)
         status = _STATUS.get(word, Status.FAILED)
         z = np.asarray(solution.z)
-        stops = np.cumsum([c.rows for c in form.constraints])[:-1]
-        multipliers = dict(zip((c.label for c in form.constraints), np.split(z, stops), strict=True))
+        stops = np.cumsum([c.rows for c in form.constraints])
+        multipliers = {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
         x = np.asarray(solution.x)
         return NativeSolution(
@@ -81,7 +82,7 @@ class Clarabel(Backend):
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
         settings = clarabel.DefaultSettings()
-        known = [name for name in dir(settings) if not name.startswith("_")]
+        known = [name for name in dir(settings) if not (name.startswith("_") or callable(getattr(settings, name)))]
         check_native("clarabel", options.native, known)
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
@@ -93,7 +94,10 @@ class Clarabel(Backend):
         if options.threads is not None:
             settings.max_threads = options.threads
         for name, value in options.native.items():
-            setattr(settings, name, value)
+            try:
+                setattr(settings, name, value)
+            except (TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"clarabel does not take {name} = {value!r}: {error}") from error
         return settings
 
 
