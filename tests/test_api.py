@@ -1,0 +1,85 @@
+"""``compare``, stored results, and the public face."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.errors import DataError, InputError
+
+
+@pytest.fixture
+def model() -> mo.Model:
+    rng = np.random.default_rng(5)
+    X = rng.normal(size=(20, 2))
+    return mo.L2SVMDual(X, np.where(rng.random(20) < 0.5, -1.0, 1.0), C=3.0, kernel=mo.RBF(0.4))
+
+
+def test_everything_in_all_exists() -> None:
+    for name in mo.__all__:
+        assert getattr(mo, name) is not None
+
+
+def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
+    table = mo.compare(model, ["clarabel", "mfw", "zero-one-bb", "mosek"], tol=1e-5)
+    assert set(table.results) >= {"clarabel", "mfw"}
+    assert table["clarabel"].objective == pytest.approx(table["mfw"].objective, rel=1e-5)
+    records = {r["solver"]: r for r in table.records()}
+    assert records["zero-one-bb"]["status"] == "not run"
+    assert "ZeroOneProblem" in records["zero-one-bb"]["reason"]
+    assert min(r["ratio"] for r in records.values() if "ratio" in r) == 1.0
+    assert "clarabel" in str(table)
+    assert table.to_markdown().count("\n") == 5
+    with pytest.raises(KeyError, match="no result"):
+        table["zero-one-bb"]
+    with pytest.raises(KeyError, match="was not compared"):
+        table["scip"]
+
+
+def test_compare_refuses_misspelt_names_before_any_work(model: mo.Model) -> None:
+    with pytest.raises(InputError, match="did you mean clarabel"):
+        mo.compare(model, ["clarabell"])
+    with pytest.raises(InputError, match="list of solver names"):
+        mo.compare(model, "clarabel")
+
+
+def test_a_stored_result_reads_back(model: mo.Model, tmp_path: Path) -> None:
+    result = mo.solve(model, "mfw", tol=1e-4)
+    path = result.save(tmp_path / "result")
+    back = mo.load_result(path)
+    assert path.suffix == ".npz"
+    assert (back.status, back.objective, back.bound, back.gap) == (result.status, result.objective, result.bound, result.gap)
+    np.testing.assert_array_equal(back.values["a"], result.values["a"])
+    np.testing.assert_array_equal(back.trace.column("gap"), result.trace.column("gap"))
+    assert [row.step for row in back.trace] == [row.step for row in result.trace]
+    assert str(back) == str(result)
+
+
+def test_a_file_that_is_no_result_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="no file"):
+        mo.load_result(tmp_path / "missing.npz")
+    other = tmp_path / "other.npz"
+    np.savez(other, x=np.zeros(2))
+    with pytest.raises(DataError, match="not a stored"):
+        mo.load_result(other)
+
+
+def test_a_solver_that_cannot_read_a_model_names_those_that_can(model: mo.Model) -> None:
+    X = np.column_stack([np.ones(6), np.arange(6.0)])
+    conic = mo.ConicSVM(X, np.array([1.0, -1, 1, -1, 1, 1]), lam=1.0)
+    with pytest.raises(mo.UnsupportedModelError, match="positive semidefinite.*clarabel"):
+        mo.solve(conic, "piqp")
+
+
+def test_convergence_plot_has_a_line_for_each_trace(model: mo.Model) -> None:
+    import matplotlib as mpl
+
+    mpl.use("Agg")
+    import matplotlib.pyplot as plt
+
+    axes = mo.compare(model, ["fw", "mfw"], tol=1e-3).plot_convergence()
+    assert len(axes.get_lines()) == 2
+    plt.close(axes.figure)
