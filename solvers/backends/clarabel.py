@@ -86,7 +86,9 @@ class Clarabel(Backend):
         check_native("clarabel", options.native, known)
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
-        settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
+        settings.tol_gap_rel = settings.tol_feas = tol
+        # either gap ends the run: an absolute one must not pass for a relative one on small objectives
+        settings.tol_gap_abs = 1e-4 * tol
         if options.time_limit is not None:
             settings.time_limit = options.time_limit
         if options.iteration_limit is not None:
