@@ -10,6 +10,7 @@ import numpy as np
 
 from .arrays import FloatArray, IntArray, Points, to_dense
 from .kernels import Kernel, Linear, Precomputed
+from .single import SingleArray, SingleData, single_values
 
 __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
 
@@ -37,6 +38,14 @@ class GramOperator(ABC):
     def column(self, i: int) -> FloatArray:
         """Column i of Q, float64."""
         return np.ascontiguousarray(self.columns(np.array([i]))[:, 0])
+
+    def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Q[rows, columns], float64."""
+        return np.asarray(self.columns(columns)[rows])
+
+    def single_columns(self, indices: IntArray) -> SingleArray:
+        """Columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate."""
+        return np.ascontiguousarray(self.columns(indices).T, dtype=np.float32)
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
@@ -73,6 +82,10 @@ class MatrixGram(GramOperator):
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of the matrix."""
         return self.matrix[:, indices]
+
+    def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Entries of the matrix."""
+        return self.matrix[np.ix_(rows, columns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,6 +132,40 @@ class KernelGram(GramOperator):
             block *= self.signs[indices][None, :]
         block[indices, np.arange(len(indices))] += self.ridge
         block *= self.scale
+        return block
+
+    def block(self, rows: IntArray, columns: IntArray) -> FloatArray:
+        """Q[rows, columns] from those points alone."""
+        if isinstance(self.kernel, Precomputed):
+            block = np.array(to_dense(self.X[rows][:, columns]))
+        else:
+            block = np.array(self.kernel.matrix(self.X[rows], self.X[columns]))
+        block += self.offset
+        if self.signs is not None:
+            block *= self.signs[rows][:, None]
+            block *= self.signs[columns][None, :]
+        block += self.ridge * (rows[:, None] == columns[None, :])
+        block *= self.scale
+        return block
+
+    @cached_property
+    def _single(self) -> SingleData:
+        return SingleData.of(self.X)
+
+    def single_columns(self, indices: IntArray) -> SingleArray:
+        """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
+        data = self._single
+        block = single_values(self.kernel, data, indices)
+        if block is None:
+            return super().single_columns(indices)
+        block += np.float32(self.offset)
+        if self.signs is not None:
+            signs = self.signs.astype(np.float32)
+            block *= signs
+            block *= signs[indices][:, None]
+        block[np.arange(len(indices)), indices] += np.float32(self.ridge)
+        if self.scale != 1.0:
+            block *= np.float32(self.scale)
         return block
 
     def product(self, a: FloatArray) -> FloatArray:

@@ -1,0 +1,328 @@
+"""Compiled steps of the Frank-Wolfe family on the unit simplex: toward, away, pair, with exact line search.
+
+The iterate is kept as a = σ·â and its product as Qa = σ·ĥ, so that a toward or away step, which rescales all of a, costs
+one axpy with one column of Q. All functions that call each other are in this file (numba's disk cache needs that).
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+__all__ = ["Work", "fold", "run", "scan", "solve_dense"]
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+# Methods.
+FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
+# Why `run` returned.
+BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
+# Kinds of step.
+START, TOWARD, AWAY, DROP, PAIR = 0, 1, 2, 3, 4
+# Integers of the state.
+ITERATION, SUPPORT, VERTEX, LAST, KIND, TOWARDS, AWAYS, DROPS, PAIRS, CLOCK = range(10)
+# Floats of the state.
+SCALE, R, CTA, GAP = range(4)
+
+_BLOCK = 512
+_FOLD = 1000
+
+
+class Work(NamedTuple):
+    """State of the iteration; arrays only, so that compiled code changes it in place."""
+
+    columns: Any  #: (slots, n) cached columns of Q
+    slot: Any  #: (n,) slot of a column or -1
+    stamp: Any  #: (slots,) clock of the last use
+    diagonal: Any  #: (n,) Q_ii
+    c: Any  #: (n,)
+    a: Any  #: (n,) â
+    h: Any  #: (n,) ĥ = Qâ
+    support: Any  #: (n,) the indices with a > 0, unordered
+    place: Any  #: (n,) place in ``support`` or -1
+    integer: Any
+    real: Any
+
+
+@_njit
+def scan(w: Any) -> None:
+    """VERTEX = argmin_i ∇_i, ∇ = σĥ + c."""
+    scale = w.real[SCALE]
+    n = w.h.size
+    best, at = np.inf, 0
+    for b in range(0, n, _BLOCK):
+        h = w.h[b : min(n, b + _BLOCK)]
+        c = w.c[b : min(n, b + _BLOCK)]
+        least = np.inf
+        for k in range(h.size):
+            v = scale * h[k] + c[k]
+            if v < least:
+                least = v
+        if least < best:
+            best, at = least, b
+    for k in range(at, min(n, at + _BLOCK)):
+        if scale * w.h[k] + w.c[k] <= best:
+            at = k
+            break
+    w.integer[VERTEX] = at
+
+
+@_njit
+def fold(w: Any) -> None:
+    """Fold σ into â and ĥ, renormalise Σa = 1, and recompute a'Qa and c'a from the support."""
+    scale = w.real[SCALE]
+    total = 0.0
+    for t in range(w.integer[SUPPORT]):
+        total += w.a[w.support[t]]
+    w.real[SCALE] = 1.0
+    for t in range(w.integer[SUPPORT]):
+        w.a[w.support[t]] /= total
+    for k in range(w.h.size):
+        w.h[k] /= total
+    quadratic, linear = 0.0, 0.0
+    for t in range(w.integer[SUPPORT]):
+        k = w.support[t]
+        quadratic += w.a[k] * w.h[k]
+        linear += w.a[k] * w.c[k]
+    w.real[R], w.real[CTA] = quadratic, linear
+    if scale != 1.0:
+        scan(w)
+
+
+@_njit
+def _axpy(h: Any, step: float, column: Any) -> None:
+    for k in range(h.size):
+        h[k] += step * column[k]
+
+
+@_njit
+def _enter(w: Any, i: int, weight: float) -> None:
+    if w.place[i] < 0:
+        t = w.integer[SUPPORT]
+        w.place[i], w.support[t] = t, i
+        w.integer[SUPPORT] = t + 1
+    w.a[i] += weight
+
+
+@_njit
+def _leave(w: Any, j: int) -> None:
+    t = w.integer[SUPPORT] - 1
+    moved, hole = w.support[t], w.place[j]
+    w.support[hole], w.place[moved] = moved, hole
+    w.place[j] = -1
+    w.integer[SUPPORT] = t
+    w.a[j] = 0.0
+
+
+@_njit
+def _extremes(w: Any) -> tuple[int, int]:
+    """Support indices with the largest and the smallest ∇: the away vertex and the local toward vertex."""
+    scale = w.real[SCALE]
+    high, low = -np.inf, np.inf
+    j, i = w.support[0], w.support[0]
+    for t in range(w.integer[SUPPORT]):
+        k = w.support[t]
+        v = scale * w.h[k] + w.c[k]
+        if v > high:
+            high, j = v, k
+        if v < low:
+            low, i = v, k
+    return j, i
+
+
+@_njit
+def _column(w: Any, i: int) -> int:
+    """Slot of column i, its use noted; -1 (and LAST = i) where it is not cached."""
+    s = w.slot[i]
+    if s < 0:
+        w.integer[LAST] = i
+        return -1
+    w.integer[CLOCK] += 1
+    w.stamp[s] = w.integer[CLOCK]
+    return int(s)
+
+
+@_njit
+def _toward(w: Any, i: int) -> bool:
+    """a ← (1 - λ)a + λe_i, λ = [a'∇ - ∇_i]/(a'Qa - 2(Qa)_i + Q_ii) clipped to [0, 1]."""
+    s = _column(w, i)
+    if s < 0:
+        return False
+    scale, quadratic, linear = w.real[SCALE], w.real[R], w.real[CTA]
+    product = scale * w.h[i]
+    slope = quadratic + linear - product - w.c[i]
+    curvature = quadratic - 2.0 * product + w.diagonal[i]
+    step = 1.0
+    if curvature > slope:
+        step = slope / curvature
+    if step >= 1.0:
+        while w.integer[SUPPORT] > 0:
+            _leave(w, w.support[w.integer[SUPPORT] - 1])
+        w.real[SCALE] = 1.0
+        column = w.columns[s]
+        for k in range(w.h.size):
+            w.h[k] = column[k]
+        _enter(w, i, 1.0)
+        w.real[R], w.real[CTA] = w.diagonal[i], w.c[i]
+    else:
+        w.real[SCALE] = scale * (1.0 - step)
+        weight = step / w.real[SCALE]
+        _enter(w, i, weight)
+        _axpy(w.h, weight, w.columns[s])
+        w.real[R] = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
+        w.real[CTA] = (1.0 - step) * linear + step * w.c[i]
+    w.integer[KIND] = TOWARD
+    w.integer[TOWARDS] += 1
+    return True
+
+
+@_njit
+def _away(w: Any, j: int) -> bool:
+    """a ← (1 + λ)a - λe_j, λ = [∇_j - a'∇]/(a'Qa - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j): a drop where the bound holds."""
+    s = _column(w, j)
+    if s < 0:
+        return False
+    scale, quadratic, linear = w.real[SCALE], w.real[R], w.real[CTA]
+    weight = scale * w.a[j]
+    product = scale * w.h[j]
+    slope = product + w.c[j] - quadratic - linear
+    curvature = quadratic - 2.0 * product + w.diagonal[j]
+    longest = weight / (1.0 - weight)
+    drop = slope >= longest * curvature
+    step = longest if drop else slope / curvature
+    w.real[SCALE] = scale * (1.0 + step)
+    change = -step / w.real[SCALE]
+    _axpy(w.h, change, w.columns[s])
+    if drop:
+        _leave(w, j)
+    else:
+        w.a[j] += change
+    w.real[R] = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
+    w.real[CTA] = (1.0 + step) * linear - step * w.c[j]
+    w.integer[KIND] = DROP if drop else AWAY
+    w.integer[DROPS if drop else AWAYS] += 1
+    return True
+
+
+@_njit
+def _pair(w: Any, i: int, j: int) -> bool:
+    """a ← a + λ(e_i - e_j), λ = [∇_j - ∇_i]/(Q_ii + Q_jj - 2Q_ij) ≤ a_j: a drop where the bound holds."""
+    s = _column(w, i)
+    if s < 0:
+        return False
+    t = _column(w, j)
+    if t < 0:
+        return False
+    scale = w.real[SCALE]
+    weight = scale * w.a[j]
+    hi, hj = scale * w.h[i], scale * w.h[j]
+    slope = hj + w.c[j] - hi - w.c[i]
+    curvature = w.diagonal[i] + w.diagonal[j] - 2.0 * w.columns[s, j]
+    drop = slope >= weight * curvature
+    step = weight if drop else slope / curvature
+    change = step / scale
+    _axpy(w.h, change, w.columns[s])
+    _axpy(w.h, -change, w.columns[t])
+    _enter(w, i, change)
+    if drop:
+        _leave(w, j)
+    else:
+        w.a[j] -= change
+    w.real[R] += 2.0 * step * (hi - hj) + step**2 * curvature
+    w.real[CTA] += step * (w.c[i] - w.c[j])
+    w.integer[KIND] = DROP if drop else PAIR
+    w.integer[DROPS if drop else PAIRS] += 1
+    return True
+
+
+@_njit
+def _step(w: Any, method: int, allowed: bool) -> int:
+    """One step of a method from the vertex found by `scan`; COLUMN where one is missing (LAST)."""
+    i = w.integer[VERTEX]
+    if method == FW or not allowed or w.integer[SUPPORT] < 2:
+        return BUDGET if _toward(w, i) else COLUMN
+    scale = w.real[SCALE]
+    mean = w.real[R] + w.real[CTA]
+    j, near = _extremes(w)
+    descent = mean - scale * w.h[i] - w.c[i]
+    worst = scale * w.h[j] + w.c[j]
+    if method == MFW:
+        done = _toward(w, i) if descent >= worst - mean else _away(w, j)
+        return BUDGET if done else COLUMN
+    local = worst - scale * w.h[near] - w.c[near]
+    if method == BLENDED and local < descent:
+        return BUDGET if _toward(w, i) else COLUMN
+    if method == BLENDED:
+        i = near
+    if i == j:
+        return STUCK
+    return BUDGET if _pair(w, i, j) else COLUMN
+
+
+@_njit
+def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: float, square: float) -> int:
+    """Up to ``iterations`` steps; VERTEX must be the argmin of ∇ on entry, as it is on return.
+
+    Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
+    (``square`` = Δ²), which is γ²/r² - 1 ≤ δ of FW's algorithms 2 and 3. STUCK: the step along the best direction
+    no longer descends in floating-point arithmetic.
+    """
+    for _ in range(iterations):
+        if w.integer[ITERATION] % _FOLD == _FOLD - 1 or w.real[SCALE] < 1e-100 or w.real[SCALE] > 1e100:
+            fold(w)
+        i = w.integer[VERTEX]
+        gap = w.real[R] + w.real[CTA] - w.real[SCALE] * w.h[i] - w.c[i]
+        f = 0.5 * w.real[R] + w.real[CTA]
+        w.real[GAP] = gap
+        if delta > 0.0:
+            if gap <= 0.5 * delta * (square - 2.0 * f):
+                return RULE
+        elif gap <= tol * max(abs(f), abs(f - gap)):
+            return RULE
+        if gap <= 0.0:
+            return STUCK
+        code = _step(w, method, allowed)
+        if code != BUDGET:
+            return code
+        w.integer[ITERATION] += 1
+        scan(w)
+    i = w.integer[VERTEX]
+    w.real[GAP] = w.real[R] + w.real[CTA] - w.real[SCALE] * w.h[i] - w.c[i]
+    return BUDGET
+
+
+@_njit
+def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> int:
+    """Small dense problem by second-order pairs, in place (a feasible, h = Qa): gap ≤ tol·max(|f|, |f - gap|)."""
+    m = a.size
+    for done in range(iterations):
+        i, quadratic, linear = 0, 0.0, 0.0
+        for k in range(m):
+            quadratic += a[k] * h[k]
+            linear += a[k] * c[k]
+            if h[k] + c[k] < h[i] + c[i]:
+                i = k
+        gap = quadratic + linear - h[i] - c[i]
+        f = 0.5 * quadratic + linear
+        if gap <= tol * max(abs(f), abs(f - gap)):
+            return done
+        j, best = -1, 0.0
+        for k in range(m):
+            slope = h[k] + c[k] - h[i] - c[i]
+            if k != i and a[k] > 0.0 and slope > 0.0:  # reassociated sums can make the slope from i to i positive
+                gain = slope * slope / max(Q[i, i] + Q[k, k] - 2.0 * Q[i, k], 1e-300)
+                if gain > best:
+                    j, best = k, gain
+        if j < 0:
+            return done
+        slope = h[j] + c[j] - h[i] - c[i]
+        curvature = Q[i, i] + Q[j, j] - 2.0 * Q[i, j]
+        drop = slope >= a[j] * curvature
+        step = a[j] if drop else slope / curvature
+        a[i] += step
+        a[j] = 0.0 if drop else a[j] - step
+        for k in range(m):
+            h[k] += step * (Q[k, i] - Q[k, j])
+    return iterations
