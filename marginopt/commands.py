@@ -16,10 +16,7 @@ from .instances import Instance, catalogue, load, read
 from .models import RBF, ConicSVM, HingeSVM, L2SVMDual, Linear, MEBDual, Model, Polynomial, ZeroOneSVM
 from .models.kernels import Kernel
 from .relaxations import default_report_instances, gap_report
-from .solvers import Result
-from .solvers import compare as run_compare
-from .solvers import solve as run_solve
-from .solvers import solvers as solver_table
+from .solvers import Result, compare as run_compare, solve as run_solve, solvers as solver_table
 
 __all__ = ["MODELS", "compare", "data", "inspect", "report", "solve", "solvers"]
 
