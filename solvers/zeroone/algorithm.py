@@ -1,0 +1,214 @@
+"""`zero-one-bb`: the exact solver of the 0-1-loss SVM, on the shared driver."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, ClassVar, Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.views import ZeroOneProblem
+from ..algorithm import Algorithm, Answer, Measure, Outcome
+from ..base import Gives, SolverInfo
+from ..options import Options
+from .engine import Engine, Limits, Shared
+from .incumbent import Polish, hinge_path, trivial_incumbent
+from .reduced import Reduced, reduce_problem
+
+if TYPE_CHECKING:
+    from .conflicts import LargeNeighbourhood
+
+__all__ = ["ZeroOneBB", "ZeroOneState"]
+
+#: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
+BOX_COORDINATES = 6
+#: Nodes of the box engine before the conflict engine is tried beside it.
+HEAD = 200_000
+
+
+@dataclass(eq=False)
+class ZeroOneState:
+    """Where a run stands: first the multi-start heuristic, then the tree search."""
+
+    shared: Shared
+    options: Options
+    rng: np.random.Generator
+    engine_name: str
+    starts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
+    restarts: int = 0
+    done_restarts: int = 0
+    neighbourhood: LargeNeighbourhood | None = None
+    engine: Engine | None = None
+    earlier_nodes: int = 0
+
+
+@dataclass(frozen=True, eq=False)
+class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
+    """Exact branch and bound for min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}.
+
+    Parameters
+    ----------
+    engine : {"auto", "boxes", "conflicts"}
+        Branching on boxes of w with the hinge relaxation (few features) or on norm-conflicts (more features).
+    restarts : int
+        Starts of the incumbent heuristic.
+    neighbourhoods : int
+        Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
+
+    Notes
+    -----
+    The bound is proved: every pruning step is valid in floating-point arithmetic (``docs/zero-one-bb.md``).
+    """
+
+    engine: Literal["auto", "boxes", "conflicts"] = "auto"
+    restarts: int = 60
+    neighbourhoods: int = 60
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="zero-one-bb",
+        summary="exact branch and bound for the 0-1 loss: boxes with hinge relaxations, or norm-conflicts",
+        views=(ZeroOneProblem,),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-6,
+        reference="docs/zero-one-bb.md",
+    )
+
+    def __post_init__(self) -> None:
+        if self.engine not in ("auto", "boxes", "conflicts"):
+            raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
+        if not isinstance(self.restarts, int) or self.restarts < 0:
+            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+
+    def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
+        """Reduce the problem and take the starting points."""
+        reduced = reduce_problem(view)
+        limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit)
+        incumbent = trivial_incumbent(reduced)
+        shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
+        name = self.engine
+        if name == "auto":
+            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES else "conflicts"
+        state = ZeroOneState(shared, options, rng, name)
+        shared.raise_floor(0.0)
+        if options.start is not None and "w" in options.start:
+            self._take_start(state, np.asarray(options.start["w"], dtype=np.float64))
+        if reduced.rows.shape[0]:
+            state.starts = hinge_path(reduced)
+            state.restarts = self.restarts
+        return state
+
+    def _take_start(self, state: ZeroOneState, w: FloatArray) -> None:
+        p = state.shared.reduced.T.shape[0]
+        if w.shape != (p,) or not np.isfinite(w).all():
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+        state.shared.incumbent.offer(state.shared.reduced, w)
+        state.shared.polish.improve(state.shared.incumbent, state.shared.reduced.contract(w))
+
+    def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
+        """Heuristic restarts first, then the engine."""
+        import time
+
+        end = time.perf_counter() + seconds
+        if state.shared.reduced.rows.shape[0] == 0:
+            state.shared.raise_floor(0.0)
+            return Outcome.CONVERGED
+        while state.done_restarts < state.restarts:
+            self._restart(state)
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+        if state.engine_name == "conflicts" and not self._searched(state, end - time.perf_counter()):
+            return Outcome.RUNNING
+        if state.engine is None or state.engine.stale:
+            state.earlier_nodes += 0 if state.engine is None else state.engine.nodes
+            state.engine = self._make_engine(state)
+        return state.engine.work(max(end - time.perf_counter(), 1e-3))
+
+    def _searched(self, state: ZeroOneState, seconds: float) -> bool:
+        """Large-neighbourhood rounds; whether they are over."""
+        from .conflicts import LargeNeighbourhood
+
+        if state.neighbourhood is None:
+            state.neighbourhood = LargeNeighbourhood(state.shared, state.rng, _order(state))
+        hood = state.neighbourhood
+        if hood.rounds >= self.neighbourhoods or hood.failures > self.neighbourhoods // 3:
+            return True
+        hood.work(max(seconds, 1e-3))
+        return False
+
+    def _make_engine(self, state: ZeroOneState) -> Engine:
+        from .boxes import BoxEngine
+        from .conflicts import ConflictEngine
+        from .portfolio import Portfolio
+
+        shared = state.shared
+        shared.reduced = shared.reduced.restretched(shared.upper)
+        shared.polish = Polish.of(shared.reduced)
+        if state.engine_name == "conflicts":
+            return ConflictEngine(shared, _order(state))
+        boxes = BoxEngine(shared)
+        return Portfolio(shared, boxes, ConflictEngine(shared, _order(state)), HEAD) if self.engine == "auto" else boxes
+
+    def _restart(self, state: ZeroOneState) -> None:
+        """One local search: from the hinge path first, then from perturbed starts and incumbents by turns."""
+        from .heuristic_kernels import local_search
+
+        shared, starts, r = state.shared, state.starts, state.done_restarts
+        reduced = shared.reduced
+        state.done_restarts += 1
+        if r < len(starts):
+            v = starts[r] + 1e-6 * state.rng.standard_normal(starts.shape[1])
+        elif r % 2 == 0:
+            v = reduced.contract(shared.incumbent.w)
+            v = v + 0.3 * np.sqrt(v @ v / v.size) * state.rng.standard_normal(v.size)
+        else:
+            v = starts[state.rng.integers(len(starts))]
+            v = v + max(1.0, float(np.sqrt(v @ v / v.size))) * state.rng.standard_normal(v.size)
+        value = local_search(reduced.rows, reduced.weights, v, reduced.free, 40, state.rng)
+        if value < shared.upper * (1 + 1e-2):
+            shared.polish.improve(shared.incumbent, v)
+
+    def measure(self, state: ZeroOneState) -> Measure:
+        """Incumbent, proved bound, nodes and open nodes."""
+        shared, engine = state.shared, state.engine
+        return Measure(
+            iteration=0 if engine is None else engine.nodes,
+            objective=shared.incumbent.value,
+            bound=shared.floor,
+            active=0 if engine is None else engine.open_nodes,
+            step="start" if engine is None else engine.name,
+        )
+
+    def answer(self, state: ZeroOneState) -> Answer:
+        """The incumbent with exactly met margins, and the proved bound."""
+        shared, engine = state.shared, state.engine
+        problem, w = shared.reduced.problem, shared.incumbent.w
+        z = _violated(problem, w)
+        details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
+        if engine is not None:
+            details |= {"open_nodes": engine.open_nodes, **engine.figures()}
+        return Answer(
+            values={"w": w, "z": z},
+            bound=shared.floor,
+            proved=True,
+            nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
+            details=details,
+        )
+
+
+def _order(state: ZeroOneState) -> FloatArray:
+    """Hinge violation of every point: the conflict engine deletes the worst first."""
+    reduced = state.shared.reduced
+    if not len(state.starts):
+        return np.ones(len(reduced.weights))
+    return np.maximum(1.0 - reduced.rows @ state.starts[3], 0.0) + 1e-3
+
+
+def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
+    return (problem.A @ w < 1.0).astype(np.float64)
+
+
+def reduced_of(state: ZeroOneState) -> Reduced:
+    """The reduced problem of a run (for tests and tools)."""
+    return state.shared.reduced

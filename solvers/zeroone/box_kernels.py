@@ -1,0 +1,718 @@
+"""Compiled kernels of the box engine: hinge relaxation over a box, tightening, and the tree search.
+
+The mathematics, with proofs, is in ``docs/zero-one-bb.md``; the names here are those of that page. All of it works on
+the *reduced* problem of `solvers.zeroone.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}, whose last coordinate is a free
+intercept when ``free`` is set (its square is then replaced by (w - lo)(w - hi) ≤ 0, the only change).
+
+Numba's disk cache does not see edits in other files, so every function that another one calls is here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+#: Reassociation and contraction only reorder rounding: the error bounds below hold for every order of summation.
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+EPS = 2.0**-53
+PAGE = 32
+FREE, KEPT, VIOLATED = -1, 0, 1
+
+# Why `explore` returned.
+BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
+# Fields of `Pool.control`.
+HEAP, RECORDS, PAGES, CURRENT, NODES, RELAXATIONS, NEWTON, NEXT_ID, DEPTH, LOG_AT, ACTIVE, CELLS = range(12)
+
+
+class Data(NamedTuple):
+    """The reduced problem as the kernels read it."""
+
+    rows: Any  #: (n, p) relaxed rows g_i
+    weights: Any  #: (n,) λ_i
+    norms: Any  #: (n,) ||g_i||, rounded up
+    free: bool  #: the last coordinate is a free intercept
+    unit: float  #: size of the objective's steps: penalties and stopping rules are relative to it
+
+
+class Pool(NamedTuple):
+    """Every array of the search: open nodes by record and page, so a run stops and resumes anywhere.
+
+    A *record* is a branched node: its box, its branching, the points that its box leaves undecided (in linked pages of
+    `PAGE`). An open node is a record and a side, ``2 * record + side``.
+    """
+
+    lo: Any
+    hi: Any
+    w: Any
+    base: Any
+    split: Any  #: coordinate, or -1 - (position of the point) when the branching is on z
+    mid: Any
+    page: Any
+    count: Any
+    refs: Any
+    key: Any  #: (records, 2): proved lower bound of either side
+    ident: Any  #: number of the branched node in the proof log
+    free_records: Any
+    heap: Any
+    point: Any  #: (pages, PAGE)
+    lower: Any
+    state: Any
+    link: Any
+    free_pages: Any
+    control: Any
+    found: Any  #: a candidate w (and, for LEAF, the states of all points in ``leaf``)
+    leaf: Any
+    log: Any  #: float64 buffer of the proof log, or empty
+
+
+@_njit
+def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
+    """d = -H⁻¹g on the coordinates that are ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
+    for j in range(p):
+        if not on[j]:
+            d[j] = 0.0
+            continue
+        for i in range(j, p):
+            if not on[i]:
+                continue
+            t = H[i, j]
+            for k in range(j):
+                if on[k]:
+                    t -= L[i, k] * L[j, k]
+            if i == j:
+                L[j, j] = math.sqrt(max(t, 1e-14 * H[j, j]))
+            else:
+                L[i, j] = t / L[j, j]
+        t = -g[j]
+        for k in range(j):
+            if on[k]:
+                t -= L[j, k] * d[k]
+        d[j] = t / L[j, j]
+    for j in range(p - 1, -1, -1):
+        if not on[j]:
+            continue
+        t = d[j]
+        for k in range(j + 1, p):
+            if on[k]:
+                t -= L[k, j] * d[k]
+        d[j] = t / L[j, j]
+
+
+@_njit
+def _margins(G: Any, m: int, w: Any, u: Any) -> None:
+    p = w.size
+    w0 = w[0]
+    for i in range(m):
+        u[i] = w0 * G[0, i]
+    for j in range(1, p):
+        wj = w[j]
+        for i in range(m):
+            u[i] += wj * G[j, i]
+
+
+@_njit
+def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
+    """Smoothed objective at w, whose margins are u (constant left out)."""
+    F = 0.0
+    for i in range(m):
+        t = b[i] - u[i]
+        a = min(max(h[i] * t, 0.0), cap[i])
+        F += a * (t - 0.5 * a / h[i])
+    for j in range(w.size):
+        F += w[j] * (w[j] + q[j])
+    return F
+
+
+@_njit
+def newton(
+    G: Any, b: Any, cap: Any, h: Any, m: int, q: Any, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float,
+    al: Any, u: Any, hh: Any, s: Any, c: Any, ws: Any,
+) -> tuple[float, int]:
+    """Projected semismooth Newton on the smoothed relaxation; fills α, s, c and returns (D, iterations).
+
+    min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). Stops where the
+    Newton decrement is below ``stop`` or D ≥ ``cut``: D is a bound at every iterate.
+    """
+    p = w.size
+    g, d, wt = ws[0], ws[1], ws[2]
+    H, L = ws[3 : 3 + p], ws[3 + p : 3 + 2 * p]
+    on = np.empty(p, np.bool_)
+    for j in range(p):
+        w[j] = min(max(w[j], lo[j]), hi[j])
+    _margins(G, m, w, u)
+    F = _value(b, cap, h, m, u, q, w)
+    D = -np.inf
+    it = 0
+    while True:
+        ab = 0.0
+        for i in range(m):
+            a = h[i] * (b[i] - u[i])
+            hh[i] = h[i] if a > 0.0 and a < cap[i] else 0.0
+            a = min(max(a, 0.0), cap[i])
+            al[i] = a
+            ab += a * b[i]
+        D = const + ab
+        for j in range(p):
+            r = 0.0
+            for i in range(m):
+                r += al[i] * G[j, i]
+            s[j] = r - q[j]
+            g[j] = 2.0 * w[j] - s[j]
+            c[j] = min(max(0.5 * s[j], lo[j]), hi[j])
+            D += c[j] * (c[j] - s[j])
+            on[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
+        if cut <= D or it >= 40:
+            break
+        for j in range(p):
+            if not on[j]:
+                continue
+            for k in range(j + 1):
+                r = 0.0
+                for i in range(m):
+                    r += hh[i] * G[j, i] * G[k, i]
+                H[j, k] = r
+            H[j, j] += 2.0
+        _solve(H, g, on, d, L, p)
+        slope = 0.0
+        for j in range(p):
+            slope += g[j] * d[j]
+        if -slope <= stop:
+            break
+        it += 1
+        step = 1.0
+        for _ in range(25):
+            first = 0.0
+            for j in range(p):
+                wt[j] = min(max(w[j] + step * d[j], lo[j]), hi[j])
+                first += g[j] * (wt[j] - w[j])
+            _margins(G, m, wt, u)
+            Ft = _value(b, cap, h, m, u, q, wt)
+            if Ft <= F + 0.05 * first:
+                break
+            curve = Ft - F - first
+            step *= min(max(-0.5 * first / curve, 0.1), 0.7) if curve > 0.0 else 0.5
+        if Ft >= F:
+            _margins(G, m, w, u)
+            break
+        F = Ft
+        for j in range(p):
+            w[j] = wt[j]
+    return D, it
+
+
+@_njit
+def rounding(G: Any, b: Any, m: int, q: Any, const: float, al: Any, s: Any, c: Any, ds: Any) -> float:
+    """A bound on the rounding error of D; ``ds`` receives one on each |s_j|.
+
+    Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
+    """
+    p = c.size
+    e = 4.0 * EPS * (m + 8)
+    total = abs(const)
+    slack = 0.0
+    for i in range(m):
+        total += al[i] * abs(b[i])
+    for j in range(p):
+        r = abs(q[j])
+        for i in range(m):
+            r += al[i] * abs(G[j, i])
+        ds[j] = e * r
+        slack += ds[j] * (abs(c[j]) + ds[j])
+        total += abs(c[j]) * (abs(c[j]) + abs(s[j]))
+    return 4.0 * EPS * (m + 2 * p + 8) * total + slack
+
+
+@_njit
+def _log_multipliers(log: Any, control: Any, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
+    """One round in the proof log: 1, node, count, then (point, state, α) for every α > 0."""
+    at = control[LOG_AT]
+    log[at], log[at + 1] = 1.0, ident
+    k = at + 3
+    for i in range(m):
+        if al[i] > 0.0:
+            log[k], log[k + 1], log[k + 2] = idx[i], z[i], al[i]
+            k += 3
+    log[at + 2] = (k - at - 3) // 3
+    control[LOG_AT] = k
+
+
+@_njit
+def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
+    """Cut the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate; False where empty."""
+    R = math.sqrt(R2) * (1.0 + 1e-15) + ec
+    for j in range(c.size):
+        pad = 1e-14 * (abs(c[j]) + R) + ec
+        up = down = R + pad
+        rise = abs(2.0 * c[j] - s[j]) - ds[j]
+        if rise > 0.0:
+            x = 2.0 * R2 / (rise + math.sqrt(rise * rise + 4.0 * R2)) * (1.0 + 1e-14) + pad
+            if c[j] <= lo[j]:
+                up = min(up, x)
+            else:
+                down = min(down, x)
+        lo[j] = max(lo[j], c[j] - down)
+        hi[j] = min(hi[j], c[j] + up)
+        if lo[j] > hi[j]:
+            return False
+    return True
+
+
+@_njit
+def fix_points(
+    G: Any, z: Any, l: Any, lam: Any, norm: Any, m: int, al: Any, c: Any, lo: Any, hi: Any, D: float, cut: float, ec: float
+) -> float:
+    """Decide what the ball and the box decide; returns how much changed, or -1 where nothing remains.
+
+    With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
+    β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test
+    moves by its own rounding error to the safe side: ``err`` bounds that of u.
+    """
+    p = c.size
+    change = 0.0
+    r = (cut - D) * (1.0 + 1e-14)
+    for i in range(m):
+        if z[i] != FREE:
+            continue
+        u = low = high = size = 0.0
+        for j in range(p):
+            a = G[j, i]
+            u += a * c[j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = norm[i] * ec + 4.0 * EPS * (p + 2) * size
+        low -= err
+        high += err
+        t = max(1.0 - u - err, 0.0) / norm[i]
+        kept_out = high < 1.0 or t * t * (1.0 - 1e-15) >= r
+        a = al[i]
+        turn = u - 0.5 * a * norm[i] * norm[i]
+        beta = lam[i] - a * (1.0 - u) - 0.25 * (a * norm[i]) ** 2
+        beta -= a * err + 8.0 * EPS * (lam[i] + a * (1.0 + abs(u)) + (a * norm[i]) ** 2)
+        off = err + 8.0 * EPS * (abs(u) + a * norm[i] * norm[i])
+        t = max(turn - 1.0 - off, 0.0) / norm[i]
+        violated_out = low >= 1.0 or beta + t * t * (1.0 - 1e-15) >= r
+        if kept_out and violated_out:
+            return -1.0
+        if kept_out:
+            z[i] = VIOLATED
+            change += 0.3
+        elif violated_out:
+            z[i] = KEPT
+            change += 0.3
+        else:
+            new = max(low, turn - norm[i] * math.sqrt(max(r - beta, 0.0)) * (1.0 + 1e-14) - off)
+            if new > l[i]:
+                change += (new - l[i]) / (1.0 - l[i])
+                l[i] = new
+                if new >= 1.0:
+                    z[i] = KEPT
+    return change
+
+
+@_njit
+def tighten(
+    G: Any, idx: Any, z: Any, l: Any, lam: Any, norm: Any, m: int, base: float, free: bool, unit: float, lo: Any,
+    hi: Any, w: Any, cut: float, rounds: int, delta: float, al: Any, s: Any, c: Any, fw: Any, ws: Any, control: Any, log: Any,
+    ident: int,
+) -> float:
+    """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
+    p = w.size
+    b, cap, h, u, hh = fw[0], fw[1], fw[2], fw[3], fw[4]
+    q, ds = ws[3 + 2 * p], ws[4 + 2 * p]
+    D = -np.inf
+    for turn in range(rounds):
+        const = base
+        for i in range(m):
+            b[i] = 1.0
+            cap[i] = np.inf
+            if z[i] == VIOLATED:
+                const += lam[i]
+                b[i] = -1.0
+                for j in range(p):
+                    G[j, i] = -G[j, i]
+        for j in range(p):
+            q[j] = 0.0
+        if free:
+            q[p - 1] = -(lo[p - 1] + hi[p - 1])
+            const += lo[p - 1] * hi[p - 1]
+        width = delta
+        while True:
+            for i in range(m):
+                if z[i] == FREE:
+                    C = max(1.0 - l[i], 1e-9)
+                    cap[i] = lam[i] / C * (1.0 - 4.0 * EPS)
+                    h[i] = cap[i] / (C * width)
+                else:
+                    h[i] = unit / (width * width)
+            new, its = newton(G, b, cap, h, m, q, const, lo, hi, w, cut, 0.02 * width * unit, al, u, hh, s, c, ws)
+            control[RELAXATIONS] += 1
+            control[NEWTON] += its
+            new -= rounding(G, b, m, q, const, al, s, c, ds)
+            slack = 0.0
+            for i in range(m):
+                t = max(b[i] - u[i], 0.0)
+                slack += cap[i] * t - al[i] * t if z[i] == FREE else al[i] * t
+            if new >= cut or new + slack < cut or width < 1e-6:
+                break
+            width *= 0.1
+        if log.size > 0:
+            _log_multipliers(log, control, ident, idx, z, al, m)
+        for i in range(m):
+            if z[i] == VIOLATED:
+                for j in range(p):
+                    G[j, i] = -G[j, i]
+        if new >= cut:
+            return new
+        last = turn > 0 and new - D < 0.02 * (cut - new)
+        D = max(new, D)
+        ec = 0.0
+        for j in range(p):
+            ec += ds[j]
+        ec += 1e-15 * math.sqrt(cut)
+        if not shrink_box(lo, hi, c, s, ds, cut - new, ec):
+            return np.inf
+        change = fix_points(G, z, l, lam, norm, m, al, c, lo, hi, new, cut, ec)
+        if change < 0.0:
+            return np.inf
+        if last or change < 0.5:
+            break
+    return D
+
+
+@_njit
+def _scaled(rows: Any, weights: Any, w: Any, free: bool, total: float, margin: Any) -> tuple[float, float]:
+    """Best multiple t of w: (objective, t), every crossing of a margin tried."""
+    n, p = rows.shape
+    count = 0
+    norm = 0.0
+    for j in range(p - 1 if free else p):
+        norm += w[j] * w[j]
+    for i in range(n):
+        u = 0.0
+        for j in range(p):
+            u += rows[i, j] * w[j]
+        if u > 1e-9:
+            margin[count] = u
+            margin[n + count] = weights[i]
+            count += 1
+    order = np.argsort(-margin[:count])
+    best, scale = total, 0.0
+    cost = total
+    for k in range(count):
+        i = order[k]
+        cost -= margin[n + i]
+        t = 1.0 / margin[i]
+        value = t * t * norm + cost
+        if value < best:
+            best, scale = value, t
+    return best, scale
+
+
+@_njit
+def _push(heap: Any, size: int, key: Any, code: int) -> None:
+    k = size
+    x = key[code >> 1, code & 1]
+    while k > 0:
+        up = (k - 1) >> 1
+        if key[heap[up] >> 1, heap[up] & 1] <= x:
+            break
+        heap[k] = heap[up]
+        k = up
+    heap[k] = code
+
+
+@_njit
+def _pop(heap: Any, size: int, key: Any) -> int:
+    """Remove the open node with the least key from a heap of ``size``."""
+    top = heap[0]
+    code = heap[size - 1]
+    size -= 1
+    x = key[code >> 1, code & 1]
+    k = 0
+    while True:
+        c = 2 * k + 1
+        if c >= size:
+            break
+        if c + 1 < size and key[heap[c + 1] >> 1, heap[c + 1] & 1] < key[heap[c] >> 1, heap[c] & 1]:
+            c += 1
+        if key[heap[c] >> 1, heap[c] & 1] >= x:
+            break
+        heap[k] = heap[c]
+        k = c
+    heap[k] = code
+    return top
+
+
+@_njit
+def _load(data: Data, pool: Pool, code: int, lo: Any, hi: Any, w: Any, idx: Any, z: Any, l: Any) -> tuple[float, int]:
+    """Unpack an open node and release its share of the record: (base, number of points)."""
+    r, side = code >> 1, code & 1
+    p = lo.size
+    for j in range(p):
+        lo[j], hi[j], w[j] = pool.lo[r, j], pool.hi[r, j], pool.w[r, j]
+    m = pool.count[r]
+    page = pool.page[r]
+    for i in range(m):
+        k = i % PAGE
+        if i > 0 and k == 0:
+            page = pool.link[page]
+        idx[i], z[i], l[i] = pool.point[page, k], pool.state[page, k], pool.lower[page, k]
+    split = pool.split[r]
+    if split < 0:
+        z[-1 - split] = side
+    elif side == 0:
+        hi[split] = min(hi[split], pool.mid[r])
+    else:
+        lo[split] = max(lo[split], pool.mid[r])
+    pool.refs[r] -= 1
+    if pool.refs[r] == 0:
+        page = pool.page[r]
+        while page >= 0:
+            pool.free_pages[pool.control[PAGES]] = page
+            pool.control[PAGES] += 1
+            page = pool.link[page]
+        pool.free_records[pool.control[RECORDS]] = r
+        pool.control[RECORDS] += 1
+    return pool.base[r], m
+
+
+@_njit
+def _store(pool: Pool, lo: Any, hi: Any, w: Any, base: float, idx: Any, z: Any, l: Any, m: int) -> int:
+    """Make a record of a node that is about to be branched."""
+    control = pool.control
+    control[RECORDS] -= 1
+    r = pool.free_records[control[RECORDS]]
+    for j in range(lo.size):
+        pool.lo[r, j], pool.hi[r, j], pool.w[r, j] = lo[j], hi[j], w[j]
+    pool.base[r], pool.count[r], pool.refs[r], pool.page[r] = base, m, 2, -1
+    page = -1
+    for i in range(m):
+        k = i % PAGE
+        if k == 0:
+            control[PAGES] -= 1
+            new = pool.free_pages[control[PAGES]]
+            pool.link[new] = -1
+            if page < 0:
+                pool.page[r] = new
+            else:
+                pool.link[page] = new
+            page = new
+        pool.point[page, k], pool.state[page, k], pool.lower[page, k] = idx[i], z[i], l[i]
+    return r
+
+
+@_njit
+def _gather(
+    data: Data, base: float, lo: Any, hi: Any, idx: Any, z: Any, l: Any, m: int, G: Any, lam: Any, norm: Any
+) -> tuple[float, int]:
+    """Drop the points that the box decides; (base, points left), or (∞, 0) where a kept point cannot be kept."""
+    p = lo.size
+    k = 0
+    for i in range(m):
+        point = idx[i]
+        low = high = size = 0.0
+        for j in range(p):
+            a = data.rows[point, j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = 4.0 * EPS * (p + 2) * size
+        low -= err
+        high += err
+        state, lower = z[i], l[i]
+        if state == FREE:
+            lower = max(lower, low)
+            if high < 1.0:
+                state = VIOLATED
+            elif lower >= 1.0:
+                state = KEPT
+        elif state == KEPT and high < 1.0:
+            return np.inf, 0
+        if state == KEPT and low >= 1.0:
+            continue
+        if state == VIOLATED and high <= 1.0:
+            base += data.weights[point]
+            continue
+        idx[k], z[k], l[k] = point, state, lower
+        lam[k], norm[k] = data.weights[point], data.norms[point]
+        for j in range(p):
+            G[j, k] = data.rows[point, j]
+        k += 1
+    return base, k
+
+
+@_njit
+def _branch_coordinate(G: Any, z: Any, l: Any, m: int, c: Any, lo: Any, hi: Any, score: Any) -> int:
+    """The coordinate to halve: Σ over free points of (envelope gap) × (share of the coordinate in the margin's range)."""
+    p = c.size
+    best = 0
+    for j in range(p):
+        score[j] = 0.0
+    for i in range(m):
+        if z[i] != FREE:
+            continue
+        u = total = 0.0
+        for j in range(p):
+            u += G[j, i] * c[j]
+            total += abs(G[j, i]) * (hi[j] - lo[j])
+        gap = 0.02 if u >= 1.0 else max((u - l[i]) / (1.0 - l[i]), 0.02)
+        if total > 0.0:
+            for j in range(p):
+                score[j] += gap * abs(G[j, i]) * (hi[j] - lo[j]) / total
+    for j in range(p):
+        if score[j] > score[best]:
+            best = j
+    return best
+
+
+@_njit
+def _branch_point(z: Any, lam: Any, norm: Any, m: int, G: Any, al: Any, c: Any) -> int:
+    """The free point with the largest product of the two children's gains."""
+    best, most = -1, -1.0
+    for i in range(m):
+        if z[i] != FREE:
+            continue
+        u = 0.0
+        for j in range(c.size):
+            u += G[j, i] * c[j]
+        a, size = al[i], norm[i] * norm[i]
+        turn = u - 0.5 * a * size
+        kept = max(1.0 - u, 0.0) ** 2 / size
+        violated = lam[i] - a * (1.0 - u) - 0.25 * a * a * size + max(turn - 1.0, 0.0) ** 2 / size
+        score = max(kept, 1e-3 * lam[i]) * max(violated, 1e-3 * lam[i])
+        if score > most:
+            best, most = i, score
+    return best
+
+
+@_njit
+def _report_leaf(data: Data, pool: Pool, lo: Any, hi: Any, idx: Any, z: Any, m: int, c: Any) -> None:
+    """Leave the states of all points of a fully decided node in ``leaf`` and its centre in ``found``."""
+    p = lo.size
+    for i in range(data.weights.size):
+        low = high = size = 0.0
+        for j in range(p):
+            a = data.rows[i, j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = 4.0 * EPS * (p + 2) * size
+        pool.leaf[i] = KEPT if low - err >= 1.0 else VIOLATED if high + err < 1.0 else FREE
+    for i in range(m):
+        pool.leaf[idx[i]] = z[i]
+    for j in range(p):
+        pool.found[j] = c[j]
+
+
+@_njit
+def explore(
+    data: Data, pool: Pool, cut: float, nodes: int, rounds: int, delta: float, by_points: int, sample: int, total: float
+) -> int:
+    """Work on at most ``nodes`` nodes that may hold something better than ``cut``; returns why it stopped.
+
+    Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
+    the heap, until the dive ends. Branches on points where at most ``by_points`` are free or the box is at the limit of
+    floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate.
+    """
+    n, p = data.rows.shape
+    control = pool.control
+    lo, hi, w, c, s, score = np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
+    idx, z, l = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    G, fw = np.empty((p, n)), np.empty((5, n))
+    lam, norm, al, margin = np.empty(n), np.empty(n), np.zeros(n), np.empty(2 * n)
+    ws = np.empty((5 + 2 * p, max(p, 1)))
+    need = n // PAGE + 2
+    for _ in range(nodes):
+        logged = pool.log.size > 0
+        if control[RECORDS] < 2 or control[PAGES] < need or control[HEAP] + 2 > pool.heap.size:
+            return GROW
+        if logged and control[LOG_AT] + (3 * n + 3) * rounds + 32 > pool.log.size:
+            return GROW
+        code = control[CURRENT]
+        if code < 0:
+            if control[HEAP] == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
+                return DONE
+            code = _pop(pool.heap, control[HEAP], pool.key)
+            control[HEAP] -= 1
+        control[CURRENT] = -1
+        parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
+        base, m = _load(data, pool, code, lo, hi, w, idx, z, l)
+        ident = control[NEXT_ID]
+        control[NEXT_ID] += 1
+        control[NODES] += 1
+        if logged:
+            at = control[LOG_AT]
+            pool.log[at], pool.log[at + 1], pool.log[at + 2], pool.log[at + 3] = 0.0, ident, parent, side
+            control[LOG_AT] = at + 4
+        base, m = _gather(data, base, lo, hi, idx, z, l, m, G, lam, norm)
+        if base >= cut:
+            continue
+        control[ACTIVE] += m
+        new = tighten(
+            G, idx, z, l, lam, norm, m, base * (1.0 - 4.0 * EPS * n), data.free, data.unit, lo, hi, w, cut, rounds, delta,
+            al, s, c, fw, ws, control, pool.log, ident,
+        )
+        if new >= cut:
+            continue
+        D = max(D, new)
+        if control[NODES] % sample == 0:
+            value, scale = _scaled(data.rows, data.weights, c, data.free, total, margin)
+            if value < pool.found[p]:
+                pool.found[p] = value
+                for j in range(p):
+                    pool.found[j] = scale * c[j]
+                control[CELLS] = 1
+        free = 0
+        for i in range(m):
+            free += z[i] == FREE
+        if free == 0:
+            _report_leaf(data, pool, lo, hi, idx, z, m, c)
+            pool.found[p + 1] = D
+            return LEAF
+        j = _branch_coordinate(G, z, l, m, c, lo, hi, score)
+        mid = 0.5 * (lo[j] + hi[j])
+        tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
+        r = _store(pool, lo, hi, w, base, idx, z, l, m)
+        first = 0
+        if free <= by_points or tiny:
+            i = _branch_point(z, lam, norm, m, G, al, c)
+            pool.split[r] = -1 - i
+            u = 0.0
+            for k in range(p):
+                u += G[k, i] * c[k]
+            first = 0 if u > 0.5 * (1.0 + l[i]) else 1
+            name = -1.0 - idx[i]
+        else:
+            pool.split[r], pool.mid[r] = j, mid
+            first = 0 if c[j] <= mid else 1
+            name = float(j)
+        pool.key[r, 0] = pool.key[r, 1] = D
+        pool.ident[r] = ident
+        if logged:
+            at = control[LOG_AT]
+            pool.log[at], pool.log[at + 1], pool.log[at + 2], pool.log[at + 3] = 2.0, ident, name, mid
+            control[LOG_AT] = at + 4
+        control[CURRENT] = 2 * r + first
+        _push(pool.heap, control[HEAP], pool.key, 2 * r + 1 - first)
+        control[HEAP] += 1
+        if control[CELLS] == 1:
+            control[CELLS] = 0
+            return CANDIDATE
+    return BUDGET

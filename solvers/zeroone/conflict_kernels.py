@@ -1,0 +1,530 @@
+"""Compiled kernels of the conflict engine: the dual active-set method and the search on norm-conflicts.
+
+The mathematics, with proofs, is in ``docs/zero-one-bb.md``. The rows here are the penalised parts a_i of the reduced rows, with
+thresholds τ_i: point i is kept where a_i'w + s_i b ≥ τ_i. Signs s_i = ±1 belong to a free intercept b, which is eliminated:
+some b keeps a set of points exactly where (a_i + a_j)'w ≥ τ_i + τ_j for every pair i of its positive, j of its negative
+points. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1. Pairs are exact, and make conflicts of
+up to 2(p + 1) points; the search therefore looks first at single points with a stretched intercept's column, whose square is
+a small part of the norm: conflicts of at most p + 2 points, certified with what the column leaves over times ``reach``.
+
+Numba's disk cache does not see edits in other files, so every function that another one calls is here.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+
+EPS = 2.0**-53
+
+# What `active_set` returns.
+OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2
+
+
+class Rows(NamedTuple):
+    """The points."""
+
+    a: Any  #: (n, p) penalised parts
+    sign: Any  #: (n,) ±1 with a free intercept, else 0
+    tau: Any  #: (n,) thresholds
+    pull: Any  #: (n,) 1/||a_i||: violations are compared as distances
+    free: bool  #: constraints are pairs
+    reach: float  #: positive: the last column is the stretched intercept's, bounded by this, and not part of the norm
+
+
+class Active(NamedTuple):
+    """An S-pair of the dual method: constraints with their multipliers, and the point w = Σ u g that they define."""
+
+    pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 without an intercept
+    g: Any  #: (p + 2, p)
+    u: Any  #: (p + 2,)
+    w: Any  #: (p,)
+    count: Any  #: (1,)
+
+
+@_njit
+def certified(active: Active, q: int, reach: float) -> float:
+    """A proved lower bound of min{||w||² : g'w ≥ 1 for the first q constraints} from u ≥ 0, whatever they are.
+
+    (Σu - |v_b| reach)₊²/||v||², v = Σ u g without its intercept's part v_b, with every rounding error to the safe side (that
+    of g itself included); ∞ where v vanishes.
+    """
+    p = active.w.size
+    total = size = 0.0
+    for k in range(q):
+        total += active.u[k]
+        norm = 0.0
+        for j in range(p):
+            norm += active.g[k, j] * active.g[k, j]
+        size += active.u[k] * math.sqrt(norm)
+    err = 4.0 * EPS * (q + p + 8) * size
+    gain = total * (1.0 - 2.0 * EPS * (q + 4))
+    norm = 0.0
+    for j in range(p):
+        v = 0.0
+        for k in range(q):
+            v += active.u[k] * active.g[k, j]
+        if reach > 0.0 and j == p - 1:
+            gain -= (abs(v) + err) * reach * (1.0 + 4.0 * EPS)
+        else:
+            norm += v * v
+    length = math.sqrt(norm) * (1.0 + EPS * (p + 8)) + err
+    if gain <= 0.0:
+        return 0.0
+    if length <= 0.0:
+        return np.inf
+    ratio = gain / length
+    return ratio * ratio * (1.0 - 8.0 * EPS)
+
+
+@_njit
+def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tuple[int, int, float]:
+    """The most violated constraint: (point, its partner or -1, violation); (-1, -1, 0) where all are met."""
+    n, p = rows.a.shape
+    low0 = low1 = np.inf
+    for i in range(n):
+        if ok[i]:
+            t = -rows.tau[i]
+            for j in range(p):
+                t += rows.a[i, j] * w[j]
+            u[i] = t
+            if rows.sign[i] >= 0:
+                low0 = min(low0, t)
+            else:
+                low1 = min(low1, t)
+    if not rows.free:
+        low1 = low0
+    if not low0 + low1 < -2.0 * near:
+        return -1, -1, 0.0
+    b = 0.5 * (low1 - low0)
+    first = second = -1
+    most0 = most1 = 0.0
+    for i in range(n):
+        if ok[i]:
+            t = -(u[i] + rows.sign[i] * b) * rows.pull[i] * keen[i]
+            if rows.sign[i] >= 0:
+                if t > most0:
+                    most0, first = t, i
+            elif t > most1:
+                most1, second = t, i
+    return first, second, -0.5 * (low0 + low1)
+
+
+@_njit
+def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
+    p = g.size
+    if second < 0:
+        for j in range(p):
+            g[j] = rows.a[first, j] / rows.tau[first]
+    else:
+        scale = rows.tau[first] + rows.tau[second]
+        for j in range(p):
+            g[j] = (rows.a[first, j] + rows.a[second, j]) / scale
+
+
+@_njit
+def _dot(x: Any, y: Any) -> float:
+    t = 0.0
+    for j in range(x.size):
+        t += x[j] * y[j]
+    return t
+
+
+@_njit
+def _orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
+    """Row k of ``g`` against the orthonormal V[:k]: R[:k, k] and the rest z (Gram-Schmidt, twice); returns ||z||."""
+    p = z.size
+    for j in range(p):
+        z[j] = g[k, j]
+    for a in range(k):
+        R[a, k] = 0.0
+    for _ in range(2):
+        for a in range(k):
+            t = _dot(V[a], z)
+            R[a, k] += t
+            for j in range(p):
+                z[j] -= t * V[a, j]
+    return math.sqrt(_dot(z, z))
+
+
+@_njit
+def _extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
+    """Make row k of ``g`` part of the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
+    R[k, k] = max(_orthogonalise(g, V, R, k, z), 1e-300)
+    for j in range(z.size):
+        V[k, j] = z[j] / R[k, k]
+
+
+@_njit
+def _back_solve(R: Any, k: int, r: Any) -> None:
+    """r = R[:k, :k]⁻¹ R[:k, k]: the combination of the active constraints nearest to constraint k."""
+    for a in range(k - 1, -1, -1):
+        t = R[a, k]
+        for b in range(a + 1, k):
+            t -= R[a, b] * r[b]
+        r[a] = t / R[a, a]
+
+
+@_njit
+def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, margins: Any, near: float) -> tuple[int, float]:
+    """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
+
+    Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, (TROUBLE, ·)
+    where rounding stops both. ``keen`` scales the violations by which the next constraint is chosen.
+    """
+    p = active.w.size
+    w, g, u, pair = active.w, active.g, active.u, active.pair
+    q = active.count[0]
+    V, R = np.empty((p + 2, p)), np.empty((p + 2, p + 2))
+    r, z = np.empty(p + 2), np.empty(p)
+    for a in range(q):
+        _extend(g, V, R, a, z)
+    for _ in range(60 * (p + 4)):
+        first, second, short = _choose(rows, ok, keen, w, margins, near)
+        if first < 0 or (rows.free and second < 0):
+            active.count[0] = q
+            return OPTIMUM, _dot(w, w)
+        for a in range(q):
+            if pair[a, 0] == first and pair[a, 1] == second:
+                active.count[0] = q
+                return (OPTIMUM, _dot(w, w)) if short < 1e-7 else (TROUBLE, 0.0)
+        step_up = 0.0
+        while True:
+            _constraint(rows, first, second, g[q])
+            pair[q, 0], pair[q, 1] = first, second
+            size = math.sqrt(_dot(g[q], g[q]))
+            rest = _orthogonalise(g, V, R, q, z)
+            _back_solve(R, q, r)
+            drop, t1 = -1, np.inf
+            for a in range(q):
+                if r[a] > 1e-12 and u[a] < t1 * r[a]:
+                    t1, drop = u[a] / r[a], a
+            short = 1.0 - _dot(g[q], w)
+            independent = rest > 1e-12 * size and q < p
+            t2 = max(short, 0.0) / (rest * rest) if independent else np.inf
+            if t1 == np.inf and t2 == np.inf:
+                # Farkas: the multipliers -r with 1 on the new constraint combine the rows to (nearly) nothing.
+                for a in range(q):
+                    u[a] = max(-r[a], 0.0)
+                u[q] = 1.0
+                active.count[0] = q + 1
+                N = certified(active, q + 1, rows.reach)
+                return (CONFLICT if N >= T else TROUBLE), N
+            step = min(t1, t2)
+            step_up += step
+            if independent:
+                for j in range(p):
+                    w[j] += step * z[j]
+            total = step_up
+            for a in range(q):
+                u[a] = max(u[a] - step * r[a], 0.0)
+                total += u[a]
+            u[q] = step_up
+            norm = _dot(w, w)
+            if rows.reach > 0.0:
+                norm -= w[p - 1] * w[p - 1]
+                total -= abs(w[p - 1]) * rows.reach
+            if total > 0.0 and total * total >= T * norm:
+                N = certified(active, q + 1, rows.reach)
+                if N >= T:
+                    active.count[0] = q + 1
+                    return CONFLICT, N
+            if t1 < t2:
+                q -= 1
+                for a in range(drop, q):
+                    u[a] = u[a + 1]
+                    pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
+                    for j in range(p):
+                        g[a, j] = g[a + 1, j]
+                for a in range(drop, q):
+                    _extend(g, V, R, a, z)
+                continue
+            _extend(g, V, R, q, z)
+            q += 1
+            break
+    active.count[0] = q
+    return TROUBLE, 0.0
+
+
+FREE, KEPT, DELETED = -1, 0, 1
+# Why `search` returned.
+BUDGET, DONE, CANDIDATE = 0, 1, 2
+# Fields of `Stack.control`.
+LEVEL, NODES, EXPAND, TRAIL, SOLVES, CONFLICTS, FORCED = range(7)
+#: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
+KEEN = 5.0
+
+
+class Stack(NamedTuple):
+    """A depth-first search that stops and resumes anywhere."""
+
+    state: Any  #: (n,) FREE, KEPT or DELETED
+    conflict: Any  #: (levels, width) the branching conflict's free points, in the order of the children
+    size: Any
+    at: Any  #: child in hand, -1 before the first
+    extra: Any  #: proved least cost of further deletions
+    bound: Any  #: proved lower bound of what is below
+    trail: Any  #: forced deletions of all levels
+    trail_from: Any
+    pair: Any  #: S-pair of the kept points by level
+    g: Any
+    u: Any
+    w: Any
+    count: Any
+    activity: Any
+    control: Any
+    found: Any  #: (1,) the value below which a candidate is reported
+    unresolved: Any  #: least bound of leaves that rounding left open
+
+
+@_njit
+def _no_active(p: int) -> Active:
+    return Active(np.empty((p + 2, 2), np.int64), np.empty((p + 2, p)), np.empty(p + 2), np.zeros(p), np.zeros(1, np.int64))
+
+
+@_njit
+def _copy_active(source: Active, target: Active) -> None:
+    q = source.count[0]
+    target.count[0] = q
+    for j in range(target.w.size):
+        target.w[j] = source.w[j]
+    for k in range(q):
+        target.u[k] = source.u[k]
+        target.pair[k, 0], target.pair[k, 1] = source.pair[k, 0], source.pair[k, 1]
+        for j in range(target.w.size):
+            target.g[k, j] = source.g[k, j]
+
+
+@_njit
+def _free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
+    """The free points of a conflict, each once."""
+    m = 0
+    for k in range(active.count[0]):
+        if active.u[k] <= 0.0:
+            continue
+        for side in range(2):
+            i = active.pair[k, side]
+            if i >= 0 and state[i] == FREE and not mark[i]:
+                mark[i] = True
+                out[m] = i
+                m += 1
+    for k in range(m):
+        mark[out[k]] = False
+    return m
+
+
+@_njit
+def _expand(
+    rows: Rows, exact: Rows, weights: Any, stack: Stack, level: int, cut: float, active: Active, kept: Active, pairs: Active,
+    ok: Any, keen: Any, margins: Any, left: Any, mark: Any, points: Any,
+) -> int:
+    """Process the node in hand: 0 it may be forgotten, 1 it branches (conflict stored), 2 it holds a candidate.
+
+    A solution below the cut deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
+    """
+    n = weights.size
+    control, state = stack.control, stack.state
+    pad = 4.0 * EPS * (n + 8) * cut
+    for j in range(active.w.size):
+        kept.w[j] = stack.w[level, j]
+    kept.count[0] = stack.count[level]
+    for k in range(kept.count[0]):
+        kept.u[k] = stack.u[level, k]
+        kept.pair[k, 0], kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
+        for j in range(active.w.size):
+            kept.g[k, j] = stack.g[level, k, j]
+    while True:
+        spent = 0.0
+        for i in range(n):
+            spent += weights[i] if state[i] == DELETED else 0.0
+            ok[i] = state[i] == KEPT
+            keen[i] = KEEN if state[i] == KEPT else 1.0
+        extra = stack.extra[level]
+        room = cut - spent + pad
+        if room - extra <= 0.0:
+            return 0
+        control[SOLVES] += 1
+        status, _ = active_set(rows, ok, keen, room - extra, kept, margins, 1e-11)
+        if status == CONFLICT:
+            return 0
+        norm = certified(kept, kept.count[0], rows.reach)
+        stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
+        best = 0
+        forced = -1
+        for _turn in range(2):
+            packed = 0.0
+            best = 0
+            for i in range(n):
+                left[i] = weights[i] if state[i] == FREE else 0.0
+            while True:
+                T = room - max(packed, extra)
+                if norm >= T:
+                    return 0
+                for i in range(n):
+                    ok[i] = state[i] == KEPT or left[i] > 0.0
+                _copy_active(kept, active)
+                control[SOLVES] += 1
+                status, N = active_set(rows, ok, keen, T, active, margins, 1e-11)
+                single = True
+                if status != CONFLICT and packed == 0.0 and exact.free:
+                    single = False
+                    pairs.count[0] = 0
+                    for j in range(pairs.w.size):
+                        pairs.w[j] = 0.0
+                    control[SOLVES] += 1
+                    status, N = active_set(exact, ok, keen, T, pairs, margins, 1e-11)
+                if status != CONFLICT:
+                    if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
+                        stack.found[0] = (N + spent) * (1.0 - 1e-9)
+                        return 2
+                    break
+                control[CONFLICTS] += 1
+                m = _free_points(active if single else pairs, state, mark, points)
+                if m == 0:
+                    return 0
+                if m == 1:
+                    forced = points[0]
+                    break
+                least = np.inf
+                for k in range(m):
+                    least = min(least, left[points[k]])
+                    stack.activity[points[k]] += 1.0
+                for k in range(m):
+                    left[points[k]] -= least
+                packed += least
+                if best == 0 or m < best:
+                    best = m
+                    for k in range(m):
+                        stack.conflict[level, k] = points[k]
+            if forced >= 0 or packed <= extra + pad:
+                break
+            extra = stack.extra[level] = packed
+            stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
+        if forced < 0:
+            break
+        state[forced] = DELETED
+        stack.trail[control[TRAIL]] = forced
+        control[TRAIL] += 1
+        control[FORCED] += 1
+        stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
+    for j in range(active.w.size):
+        stack.w[level, j] = kept.w[j]
+    stack.count[level] = kept.count[0]
+    for k in range(kept.count[0]):
+        stack.u[level, k] = kept.u[k]
+        stack.pair[level, k, 0], stack.pair[level, k, 1] = kept.pair[k, 0], kept.pair[k, 1]
+        for j in range(active.w.size):
+            stack.g[level, k, j] = kept.g[k, j]
+    stack.size[level] = best
+    return 1
+
+
+@_njit
+def _any_free(state: Any) -> int:
+    for i in range(state.size):
+        if state[i] == FREE:
+            return i
+    return -1
+
+
+@_njit
+def _retreat(stack: Stack, level: int, clear: bool) -> None:
+    """Undo a level: its children's keeping (where it branched) and its forced deletions."""
+    control = stack.control
+    if clear:
+        for k in range(stack.size[level]):
+            stack.state[stack.conflict[level, k]] = FREE
+    while control[TRAIL] > stack.trail_from[level]:
+        control[TRAIL] -= 1
+        stack.state[stack.trail[control[TRAIL]]] = FREE
+
+
+@_njit
+def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut: float, nodes: int) -> int:
+    """Depth-first search for solutions below ``cut``, ``nodes`` nodes of it; returns why it stopped.
+
+    A node branches on the packed conflict with the fewest free points c_0, c_1, ...: child i deletes c_i and keeps
+    c_0 .. c_{i-1}, which covers every solution that deletes a point of the conflict, once.
+    """
+    n, p = rows.a.shape
+    control, state = stack.control, stack.state
+    active, kept, pairs = _no_active(p), _no_active(p), _no_active(exact.a.shape[1])
+    ok, mark = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
+    keen, margins, left = np.empty(n), np.empty(n), np.empty(n)
+    points = np.empty(2 * p + 6, np.int64)
+    done = 0
+    while control[LEVEL] >= 0:
+        level = control[LEVEL]
+        if control[EXPAND] == 1:
+            if done >= nodes:
+                return BUDGET
+            done += 1
+            control[NODES] += 1
+            if stack.at[level] != -2:
+                stack.trail_from[level] = control[TRAIL]
+            outcome = _expand(
+                rows, exact, weights, stack, level, cut, active, kept, pairs, ok, keen, margins, left, mark, points
+            )
+            if outcome == 2:
+                stack.at[level] = -2
+                return CANDIDATE
+            if control[NODES] % 256 == 0:
+                for i in range(n):
+                    stack.activity[i] *= 0.9
+            control[EXPAND] = 0
+            if outcome == 0:
+                _retreat(stack, level, False)
+                control[LEVEL] -= 1
+                continue
+            if stack.size[level] == 0:
+                # Rounding hid the conflict: branch on any free point, or note the leaf as unresolved.
+                i = _any_free(state)
+                if i < 0:
+                    stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
+                    _retreat(stack, level, False)
+                    control[LEVEL] -= 1
+                    continue
+                stack.size[level] = -1
+                stack.conflict[level, 0] = i
+            for a in range(stack.size[level]):
+                top = a
+                for b in range(a + 1, stack.size[level]):
+                    x, y = stack.conflict[level, b], stack.conflict[level, top]
+                    if stack.activity[x] * order[x] > stack.activity[y] * order[y]:
+                        top = b
+                stack.conflict[level, a], stack.conflict[level, top] = stack.conflict[level, top], stack.conflict[level, a]
+            stack.at[level] = -1
+        c = stack.at[level]
+        single = stack.size[level] == -1
+        if c >= 0:
+            state[stack.conflict[level, c]] = KEPT
+        c += 1
+        stack.at[level] = c
+        if (single and c == 2) or (not single and c >= stack.size[level]):
+            if single:
+                state[stack.conflict[level, 0]] = FREE
+            _retreat(stack, level, not single)
+            control[LEVEL] -= 1
+            continue
+        down = stack.extra[level]
+        if not (single and c == 1):
+            i = stack.conflict[level, c]
+            state[i] = DELETED
+            down = max(down - weights[i], 0.0)
+        stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = down, stack.bound[level], -1
+        stack.count[level + 1] = stack.count[level]
+        for j in range(p):
+            stack.w[level + 1, j] = stack.w[level, j]
+        for k in range(stack.count[level]):
+            stack.u[level + 1, k] = stack.u[level, k]
+            stack.pair[level + 1, k, 0], stack.pair[level + 1, k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
+            for j in range(p):
+                stack.g[level + 1, k, j] = stack.g[level, k, j]
+        control[LEVEL] = level + 1
+        control[EXPAND] = 1
+    return DONE

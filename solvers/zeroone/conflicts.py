@@ -1,0 +1,256 @@
+"""The conflict engine: search on sets of points that cannot all be kept at the norm that is left; for more features."""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from typing import Any, ClassVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.arrays import FloatArray
+from ..algorithm import Outcome
+from . import conflict_kernels as k
+from .engine import Engine, Shared
+from .incumbent import penalised_rows, stretched_rows
+
+__all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood"]
+
+States: Any = npt.NDArray[np.int8]
+
+
+class Dive:
+    """One depth-first search below a node, in arrays that are used again for the next one."""
+
+    def __init__(self, rows: k.Rows, exact: k.Rows, weights: FloatArray, order: FloatArray) -> None:
+        self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
+        n, p = rows.a.shape
+        levels, width = n + 3, 2 * p + 6
+        i64, f64 = np.int64, np.float64
+        self.stack = k.Stack(
+            state=np.full(n, k.FREE, np.int8), conflict=np.zeros((levels, width), i64), size=np.zeros(levels, i64),
+            at=np.full(levels, -1, i64), extra=np.zeros(levels, f64), bound=np.zeros(levels, f64),
+            trail=np.zeros(n + 1, i64), trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64),
+            g=np.zeros((levels, p + 2, p), f64), u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64),
+            count=np.zeros(levels, i64), activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64),
+            unresolved=np.full(1, np.inf),
+        )  # fmt: skip
+        self.stack.control[k.LEVEL] = -1
+
+    @property
+    def running(self) -> bool:
+        """Whether there is a search to resume."""
+        return bool(self.stack.control[k.LEVEL] >= 0)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of all searches."""
+        return int(self.stack.control[k.NODES])
+
+    def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
+        """Begin below a node; candidates are wanted below ``upper``."""
+        stack = self.stack
+        stack.state[:] = state
+        stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
+        stack.w[0] = 0.0
+        stack.control[[k.LEVEL, k.EXPAND, k.TRAIL]] = 0, 1, 0
+        stack.found[-1] = upper
+
+    def run(self, cut: float, nodes: int) -> int:
+        """Search on; see `conflict_kernels.search`."""
+        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, cut, nodes))
+
+    def bound(self) -> float:
+        """Least bound of the nodes that remain: that of the highest level with a child to come."""
+        level = int(self.stack.control[k.LEVEL])
+        return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
+
+    def frontier(self) -> list[tuple[float, float, Any]]:
+        """The open nodes, (bound, extra, states) each; the search is over afterwards."""
+        stack, found = self.stack, []
+        level = int(stack.control[k.LEVEL])
+        state = stack.state.copy()
+        trail = int(stack.control[k.TRAIL])
+        if stack.control[k.EXPAND]:
+            found.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+            trail = self._undo(state, level, trail)
+            level -= 1
+        while level >= 0:
+            found += self._siblings(state, level)
+            trail = self._undo(state, level, trail)
+            level -= 1
+        stack.control[k.LEVEL] = -1
+        return found
+
+    def _siblings(self, state: Any, level: int) -> list[tuple[float, float, Any]]:
+        """Children of a level after the one in hand; leaves ``state`` at the level's own node."""
+        stack, found = self.stack, []
+        bound, extra, at = float(stack.bound[level]), float(stack.extra[level]), int(stack.at[level])
+        size = int(stack.size[level])
+        points = stack.conflict[level, : abs(size)]
+        state[points] = k.FREE
+        if size == -1:
+            if at == 0:
+                child = state.copy()
+                child[points[0]] = k.KEPT
+                found.append((bound, extra, child))
+            return found
+        for c in range(at + 1, size):
+            child = state.copy()
+            child[points[:c]], child[points[c]] = k.KEPT, k.DELETED
+            found.append((bound, max(extra - float(self.weights[points[c]]), 0.0), child))
+        return found
+
+    def _undo(self, state: Any, level: int, trail: int) -> int:
+        start = int(self.stack.trail_from[level])
+        state[self.stack.trail[start:trail]] = k.FREE
+        return start
+
+
+class LargeNeighbourhood:
+    """Incumbents by fixing most of the best solution at random and searching the rest for at most 1,500 nodes."""
+
+    NODES = 1500
+
+    def __init__(self, shared: Shared, rng: np.random.Generator, order: FloatArray) -> None:
+        self._shared, self._rng = shared, rng
+        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)
+        self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
+        self._left = 0
+        self.failures = 0
+        self.rounds = 0
+
+    def work(self, seconds: float) -> None:
+        """Search for about ``seconds``."""
+        end = time.perf_counter() + seconds
+        shared = self._shared
+        while True:
+            if not self._dive.running or self._left <= 0:
+                self._plant()
+            before = self._dive.nodes
+            code = self._dive.run(shared.upper * (1 - 1e-7), min(self._left, 50))
+            self._left -= max(self._dive.nodes - before, 1)
+            if code == k.CANDIDATE and offer_kept(shared, self._dive):
+                self.failures = 0
+            if time.perf_counter() >= end:
+                return
+
+    def _plant(self) -> None:
+        shared, rng = self._shared, self._rng
+        reduced = shared.reduced
+        margins = reduced.rows @ reduced.contract(shared.incumbent.w)
+        violated = margins < 1 - 1e-7
+        keep, drop = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
+        draw = rng.random(len(margins))
+        state = np.full(len(margins), k.FREE, dtype=np.int8)
+        state[violated & (draw < drop)] = k.DELETED
+        state[~violated & (draw < keep) & (margins > 1.0001)] = k.KEPT
+        self._left = self.NODES
+        self.failures += 1
+        self.rounds += 1
+        self._dive.plant(state, 0.0, 0.0, shared.upper)
+
+
+def offer_kept(shared: Shared, dive: Dive) -> bool:
+    """Polish the candidate that a search found: the least norm that keeps everything it did not delete."""
+    w = shared.polish.solve(dive.stack.state != k.DELETED)
+    found = w is not None and shared.incumbent.offer(shared.reduced, w)
+    dive.stack.found[-1] = min(float(dive.stack.found[-1]), shared.upper)
+    return found
+
+
+class ConflictEngine(Engine):
+    """Search on norm-conflicts; see `solvers.zeroone.conflict_kernels` and ``docs/zero-one-bb.md``.
+
+    Best-first at the top: a heap of nodes; each is searched depth-first for a number of nodes that grows with the heap, and
+    what remains then goes back to the heap.
+    """
+
+    name: ClassVar[str] = "conflicts"
+
+    def __init__(self, shared: Shared, order: FloatArray) -> None:
+        super().__init__(shared)
+        tau = shared.reduced.thresholds(shared.upper)
+        rows, exact = stretched_rows(shared.reduced, tau, shared.upper), penalised_rows(shared.reduced, tau)
+        weights = np.minimum(shared.reduced.weights, shared.upper)
+        self._dive = Dive(rows, exact, weights, order)
+        self._heap: list[tuple[float, int, float, bytes]] = []
+        self._count = 0
+        self._left = 0
+        self._rate = 200.0
+        root = np.full(len(weights), k.FREE, dtype=np.int8)
+        root[weights >= shared.upper] = k.KEPT
+        self._push(0.0, 0.0, root)
+
+    def _push(self, bound: float, extra: float, state: Any) -> None:
+        self._count += 1
+        heapq.heappush(self._heap, (bound, self._count, extra, state.tobytes()))
+
+    @property
+    def nodes(self) -> int:
+        """Nodes processed."""
+        return self._dive.nodes
+
+    @property
+    def open_nodes(self) -> int:
+        """Nodes on the heap, and the search in hand as one."""
+        return len(self._heap) + int(self._dive.running)
+
+    def figures(self) -> dict[str, float]:
+        """Hard-margin problems solved, conflicts found, deletions forced."""
+        control = self._dive.stack.control
+        return {
+            "hard_margin_solves": int(control[k.SOLVES]),
+            "conflicts": int(control[k.CONFLICTS]),
+            "forced_deletions": int(control[k.FORCED]),
+        }
+
+    def _bound(self) -> float:
+        bound = min(float(self._dive.stack.unresolved[0]), self._shared.cut, self._dive.bound())
+        return min(bound, self._heap[0][0]) if self._heap else bound
+
+    def work(self, seconds: float) -> Outcome:
+        """Search for about ``seconds``."""
+        shared, limits = self._shared, self._shared.limits
+        end = time.perf_counter() + seconds
+        outcome = Outcome.RUNNING
+        while outcome is Outcome.RUNNING:
+            outcome = self._step(max(end - time.perf_counter(), 0.0))
+            if limits.nodes is not None and self.nodes >= limits.nodes and outcome is Outcome.RUNNING:
+                outcome = Outcome.NODE_LIMIT
+            memory = len(self._heap) * (len(self._dive.weights) + 200)
+            if limits.memory is not None and memory > limits.memory and outcome is Outcome.RUNNING:
+                outcome = Outcome.MEMORY_LIMIT
+            if time.perf_counter() >= end:
+                break
+        shared.raise_floor(self._bound())
+        return Outcome.CONVERGED if shared.closed else outcome
+
+    def _step(self, seconds: float) -> Outcome:
+        shared, dive = self._shared, self._dive
+        if not dive.running:
+            if not self._heap or self._heap[0][0] >= shared.cut:
+                self._heap.clear()
+                return Outcome.CONVERGED if dive.stack.unresolved[0] >= shared.cut else Outcome.STALLED
+            bound, _, extra, state = heapq.heappop(self._heap)
+            dive.plant(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
+            self._left = 100 if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
+        start, before = time.perf_counter(), dive.nodes
+        code = dive.run(shared.cut, max(1, min(self._left, int(self._rate * seconds), self._allowance())))
+        took = time.perf_counter() - start
+        if dive.nodes - before >= 5 and took > 1e-4:
+            self._rate = (dive.nodes - before) / took
+        self._left -= dive.nodes - before
+        if code == k.CANDIDATE:
+            offer_kept(shared, dive)
+        elif code == k.BUDGET and self._left <= 0:
+            for bound, extra, state in dive.frontier():
+                if bound < shared.cut:
+                    self._push(bound, extra, state)
+        return Outcome.RUNNING
+
+    def _allowance(self) -> int:
+        limit = self._shared.limits.nodes
+        return 1_000_000 if limit is None else max(limit - self.nodes, 1)

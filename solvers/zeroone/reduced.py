@@ -1,0 +1,240 @@
+"""From the stated 0-1 problem to the one that the engines search, and back, with every rounding error on the safe side.
+
+The engines work on rows g_i in few, well-scaled coordinates v with w = T v. Whatever they prove about
+
+    min ||v_pen||² + Σ_i λ_i' 1{g_i'v < 1}
+
+holds for the stated problem after `Reduced.proved`, because every error of the way is absorbed in g_i = fl(T'a_i)/(1 - η_i)
+(a point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
+Proofs: ``docs/zero-one-bb.md``, section "Reduction".
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray, IntArray
+from ...models.views import ZeroOneProblem
+
+__all__ = ["Reduced", "evaluate", "reduce_problem"]
+
+_EPS = 2.0**-53
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """The searched problem.
+
+    Parameters
+    ----------
+    rows : ndarray (m, k)
+        fl(T'a_i) of the distinct non-zero rows, in reduced coordinates; the last one is the free intercept's if ``free``.
+    weights : ndarray (m,)
+        Summed weights of equal rows, divided by ``unit``.
+    T : ndarray (p, k)
+        w = T v.
+    unit : float
+        A power of 4: stated objective = unit × reduced objective + constant.
+    constant : float
+        Weight of the rows that are zero: violated by every w.
+    member : ndarray of int (n,)
+        Row of every stated point; -1 for a zero row.
+    free : bool
+    residual : ndarray (m,)
+        ||part of the row outside the range of T||, from directions dropped as numerically null, rounded up.
+    shrink : float
+        δ.
+    problem : ZeroOneProblem
+    """
+
+    rows: FloatArray
+    weights: FloatArray
+    T: FloatArray
+    unit: float
+    constant: float
+    member: IntArray
+    free: bool
+    residual: FloatArray
+    shrink: float
+    problem: ZeroOneProblem
+
+    @property
+    def stretch(self) -> float:
+        """b = stretch × its reduced coordinate (free intercept); the column of ``rows`` holds ±stretch."""
+        return abs(float(self.rows[0, -1])) if self.free and self.rows.size else 1.0
+
+    @property
+    def trivial(self) -> float:
+        """Reduced value of w = 0 (and b = ±1, whichever is better)."""
+        total = float(self.weights.sum())
+        if not self.free:
+            return total
+        positive = float(self.weights[self.rows[:, -1] > 0].sum())
+        return min(positive, total - positive)
+
+    def restretched(self, upper: float) -> Reduced:
+        """The same problem with the free column scaled for an optimum of at most ``upper`` (reduced)."""
+        if not self.free or not self.rows.size:
+            return self
+        factor = _stretch(self.rows[:, :-1], upper) / self.stretch
+        rows, T = self.rows.copy(), self.T.copy()
+        rows[:, -1] *= factor
+        T[:, -1] *= factor
+        return replace(self, rows=rows, T=T)
+
+    def intercept_bound(self, upper: float) -> float:
+        """Bound on the reduced free coordinate of some optimal point when the optimum is at most ``upper`` (reduced).
+
+        Beyond 1 + max||x_i|| ||w_pen|| every point of one class is kept and every other violated; moving b back keeps that.
+        """
+        reach = float(np.linalg.norm(self.rows[:, :-1], axis=1).max(initial=0.0) + self.residual.max(initial=0.0))
+        return (1.0 + reach * math.sqrt(upper)) / self.stretch * (1.0 + 1e-12)
+
+    def radius(self, upper: float) -> FloatArray:
+        """Half-widths of the root box for an optimum of at most ``upper`` (reduced)."""
+        half = np.full(self.rows.shape[1], math.sqrt(upper / (1.0 - self.shrink)) * (1.0 + 1e-12))
+        if self.free:
+            half[-1] = self.intercept_bound(upper)
+        return half
+
+    def thresholds(self, upper: float) -> FloatArray:
+        """1 - η_i: what fl(T'a_i)'v reaches for every point i kept, in exact arithmetic, at a w of value ≤ ``upper``."""
+        p = self.T.shape[0]
+        half = self.radius(upper)
+        reach = np.abs(self.rows) @ half
+        norms = np.linalg.norm(self.rows, axis=1) * math.sqrt(upper)
+        eta = 16.0 * (p + 4) * _EPS * (1.0 + reach + norms) + 1.1 * self.residual * math.sqrt(upper)
+        if eta.max(initial=0.0) > 0.25:
+            i = int(eta.argmax())
+            raise InputError(
+                f"the rows' scale is beyond double precision for an exact proof: margin {i} can only be computed to "
+                f"± {eta[i]:.1e} over the region that holds the optimum (||a_i|| = {np.linalg.norm(self.rows[i]):.1e}, "
+                f"||w|| up to {math.sqrt(upper):.1e}, reduced); standardise the features or remove nearly constant ones"
+            )
+        return np.asarray(1.0 - eta)
+
+    def relaxed_rows(self, upper: float) -> FloatArray:
+        """g_i = fl(T'a_i)/(1 - η_i): everything kept by a w of value ≤ ``upper`` has g_i'v ≥ 1."""
+        return np.ascontiguousarray(self.rows / self.thresholds(upper)[:, None])
+
+    def expand(self, v: FloatArray) -> FloatArray:
+        """w = T v."""
+        return np.asarray(self.T @ v)
+
+    def contract(self, w: FloatArray) -> FloatArray:
+        """v of a stated w (its part in the range of T)."""
+        v = np.zeros(self.T.shape[1])
+        penalised = self.problem.penalised
+        block = self.T[penalised][:, : v.size - 1 if self.free else v.size]
+        v[: block.shape[1]] = np.linalg.lstsq(block, w[penalised], rcond=None)[0] if block.size else 0.0
+        if self.free:
+            v[-1] = w[~penalised][0] / self.T[~penalised, -1][0]
+        return v
+
+    def proved(self, bound: float) -> float:
+        """Stated lower bound from a reduced one: outward by the reduction's own errors."""
+        stated = max(bound, 0.0) * (1.0 - self.shrink) * self.unit + self.constant
+        return stated * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
+
+
+def reduce_problem(problem: ZeroOneProblem) -> Reduced:
+    """Check the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
+
+    Raises
+    ------
+    InputError
+        More than one column that is not penalised, or one that does not hold the labels ±1.
+    """
+    A = np.asarray(problem.A, dtype=np.float64)
+    weights = np.asarray(problem.weights, dtype=np.float64)
+    penalised = np.asarray(problem.penalised, dtype=bool)
+    p = A.shape[1]
+    _check(A, weights, penalised)
+    free = not bool(penalised.all())
+    unit = 4.0 ** round(math.log2(float(weights.mean())) / 2.0)
+    scale = math.sqrt(unit)
+    distinct, member = np.unique(A + 0.0, axis=0, return_inverse=True)
+    member = member.reshape(-1).astype(np.int64)
+    summed = np.bincount(member, weights=weights / unit, minlength=len(distinct))
+    zero = np.asarray((distinct == 0.0).all(axis=1))
+    constant = float(summed[zero].sum()) * unit
+    position = np.cumsum(~zero) - 1
+    member = np.where(zero[member], -1, position[member]).astype(np.int64)
+    distinct, summed = distinct[~zero], summed[~zero]
+    block = distinct[:, penalised] * scale
+    Q, residual, shrink = _rotation(block)
+    k = Q.shape[1]
+    T = np.zeros((p, k + free))
+    T[np.flatnonzero(penalised), :k] = Q * scale
+    rows = np.zeros((len(distinct), k + free))
+    rows[:, :k] = block @ Q
+    if free:
+        stretch = _stretch(block, float(summed.sum()))
+        rows[:, k] = distinct[:, ~penalised][:, 0] * stretch
+        T[~penalised, k] = stretch
+    return Reduced(rows, np.asarray(summed, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem)
+
+
+def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
+    loose = np.flatnonzero(~penalised)
+    if loose.size > 1:
+        raise InputError(
+            f"zero-one-bb reads at most one weight outside the norm (the free intercept); columns {loose.tolist()} are free"
+        )
+    if loose.size == 1 and not (np.abs(A[:, loose[0]]) == 1.0).all():
+        raise InputError(f"the free column {loose[0]} must hold the labels ±1 (a constant feature of ones); it does not")
+    if not (weights > 0).all() or not np.isfinite(weights).all() or not np.isfinite(A).all():
+        raise InputError("zero-one-bb needs finite rows and finite weights > 0")
+
+
+def _rotation(block: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+    """Right singular vectors of the penalised block without its numerically null directions; residuals; δ."""
+    if block.shape[1] == 0 or block.shape[0] == 0:
+        return np.zeros((block.shape[1], 0)), np.zeros(block.shape[0]), 0.0
+    _, values, Vt = np.linalg.svd(block, full_matrices=False)
+    kept = values > 1e-14 * values[0] * max(block.shape)
+    Q = np.ascontiguousarray(Vt[kept].T)
+    k = Q.shape[1]
+    outside = block - (block @ Q) @ Q.T
+    # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
+    noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
+    residual = np.zeros(len(block))
+    if k < block.shape[1]:
+        residual = np.linalg.norm(outside, axis=1) * 1.01 + noise
+    shrink = float(np.linalg.norm(Q.T @ Q - np.eye(k))) + 4.0 * (block.shape[1] + k) ** 2 * _EPS
+    return Q, residual, shrink
+
+
+def _stretch(block: FloatArray, upper: float) -> float:
+    """Power of two by which the free column is stretched, so that (b/stretch)² is a small part of the objective.
+
+    The intercept reaches about 1 + max||x||√UB; a tenth of √UB in the stretched coordinate keeps the root's loss
+    (w - lo)(w - hi) ≥ -UB/100 while the ball still bounds it.
+    """
+    reach = 1.0 + float(np.linalg.norm(block, axis=1).max(initial=0.0)) * math.sqrt(upper)
+    return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
+
+
+def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tuple[float, FloatArray]:
+    """Scale w up by as little as makes margins within ``near`` of 1 hold in any floating-point order: (value, w).
+
+    A margin counts as kept when fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|: then the exact margin is at least 1 and so is
+    every floating-point evaluation of it.
+    """
+    A, penalised = problem.A, problem.penalised
+    if not np.isfinite(w).all():
+        return math.inf, w
+    slack = (A.shape[1] + 2) * 2.0 * _EPS * (np.abs(A) @ np.abs(w))
+    u = A @ w
+    close = u >= 1.0 - near - slack
+    short = np.flatnonzero(close & (u < 1.0 + slack))
+    if short.size:
+        factor = float(((1.0 + 2.0 * slack[short]) / u[short]).max()) * (1.0 + 4.0 * _EPS)
+        w = w * factor
+    kept = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
+    value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept].sum())
+    return value, w
