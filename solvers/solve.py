@@ -50,6 +50,7 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     if refusal is not None:
         able = ", ".join(name for name in readers(problem) if get_solver(name).licence().limit is None)
         raise LicenceError(f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}")
+    _check_start(problem, options)
     impossible = _inseparable(problem, chosen)
     raw = impossible if impossible is not None else chosen.run(problem, options)
     return judge(problem, chosen, raw, options, licence, picked)
@@ -62,6 +63,22 @@ def as_problem(model: object) -> Problem:
     if isinstance(model, StandardForm):
         return Problem(None, model)
     raise InputError(f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(model).__name__}")
+
+
+def _check_start(problem: Problem, options: Options) -> None:
+    """Start values must be finite, carry labels that the model has, and have their shapes."""
+    if options.start is None:
+        return
+    blocks = {block.label: block for block in problem.form.blocks}
+    for label, value in options.start.items():
+        if label not in blocks:
+            raise InputError(f"start has no use for {label!r}; the variables of {problem.name} are {', '.join(blocks)}")
+        given = np.asarray(value, dtype=np.float64)
+        if given.shape != blocks[label].shape or not np.isfinite(given).all():
+            raise InputError(
+                f"start[{label!r}] must be a finite array of shape {blocks[label].shape}; it has shape {given.shape}"
+                + ("" if np.isfinite(given).all() else " and values that are not finite")
+            )
 
 
 def judge(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Callable
 from typing import Any
@@ -130,7 +131,7 @@ def test_kappa_is_a_path(overlapping: Any) -> None:
     values = [
         solve_problem(ConicSVM(overlapping.X, overlapping.y, kappa=k), "clarabel", TIGHT).objective for k in (0.05, 0.1, 0.3, 0.6)
     ]
-    assert all(a > b - 1e-6 for a, b in zip(values, values[1:], strict=False))
+    assert all(a > b - 1e-6 for a, b in itertools.pairwise(values))
     assert solve_problem(ConicSVM(overlapping.X, overlapping.y, kappa=1.0), "clarabel", TIGHT).objective == pytest.approx(
         0, abs=1e-5
     )

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import pickle
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -176,3 +178,10 @@ def test_bad_pieces() -> None:
 
 def test_integers_given_as_numbers_become_a_mask() -> None:
     assert small(integer=np.array([0, 0, 1, 0, 0, 0])).integer.dtype == bool
+
+
+def test_forms_travel_between_processes() -> None:
+    form = small()
+    again = pickle.loads(pickle.dumps(form))
+    assert again.equals(form)
+    assert again.slices == form.slices

@@ -84,6 +84,12 @@ def test_layout() -> None:
         "  note: N",
         "  source: S (1)",
     ]
-    assert statement.latex() == (
-        "\\[\n\\begin{aligned}\n  \\min_{x}\\quad & c^\\top x \\\\\n  \\text{s.t.}\\quad & Ax=b \\\\\n  & x\\ge 0\n\\end{aligned}\n\\]"
-    )
+    assert statement.latex().splitlines() == [
+        r"\[",
+        r"\begin{aligned}",
+        r"  \min_{x}\quad & c^\top x \\",
+        r"  \text{s.t.}\quad & Ax=b \\",
+        r"  & x\ge 0",
+        r"\end{aligned}",
+        r"\]",
+    ]

