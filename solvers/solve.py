@@ -72,7 +72,7 @@ def _check_start(problem: Problem, options: Options) -> None:
     blocks = {block.label: block for block in problem.form.blocks}
     for label, value in options.start.items():
         if label not in blocks:
-            raise InputError(f"start has no use for {label!r}; the variables of {problem.name} are {', '.join(blocks)}")
+            raise InputError(f"start has no block {label} to set; the form has {', '.join(blocks)}")
         given = np.asarray(value, dtype=np.float64)
         if given.shape != blocks[label].shape or not np.isfinite(given).all():
             raise InputError(
