@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from ..errors import InputError, LicenceError, UnsupportedModelError
@@ -76,7 +78,8 @@ def _check_start(problem: Problem, options: Options) -> None:
         given = np.asarray(value, dtype=np.float64)
         if given.shape != blocks[label].shape or not np.isfinite(given).all():
             raise InputError(
-                f"start[{label!r}] must be a finite array of shape {blocks[label].shape}; it has shape {given.shape}"
+                f"start[{label!r}] must hold {math.prod(blocks[label].shape)} finite numbers, shape "
+                f"{blocks[label].shape}; it has shape {given.shape}"
                 + ("" if np.isfinite(given).all() else " and values that are not finite")
             )
 
