@@ -15,6 +15,7 @@ from ..base import Gives, SolverInfo
 from ..options import Options
 from .engine import Engine, Limits, Shared
 from .incumbent import Polish, hinge_path, trivial_incumbent
+from .proof import ProofWriter
 from .reduced import Reduced, reduce_problem
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ class ZeroOneState:
     neighbourhood: LargeNeighbourhood | None = None
     engine: Engine | None = None
     earlier_nodes: int = 0
+    writer: ProofWriter | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,6 +58,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         Starts of the incumbent heuristic.
     neighbourhoods : int
         Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
+    proof : str, optional
+        Path of a proof log that `solvers.zeroone.check.check_proof` verifies (box engine only).
 
     Notes
     -----
@@ -65,6 +69,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     engine: Literal["auto", "boxes", "conflicts"] = "auto"
     restarts: int = 60
     neighbourhoods: int = 60
+    proof: str | None = None
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
@@ -78,18 +83,20 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
+        if self.proof is not None and self.engine == "conflicts":
+            raise InputError("a proof log is written by the box engine: leave engine at 'auto' or 'boxes', or proof at None")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
-        reduced = reduce_problem(view)
+        reduced = reduce_problem(view, full=self.proof is not None)
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
         name = self.engine
         if name == "auto":
-            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES else "conflicts"
+            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES or self.proof is not None else "conflicts"
         state = ZeroOneState(shared, options, rng, name)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
@@ -147,6 +154,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared.polish = Polish.of(shared.reduced)
         if state.engine_name == "conflicts":
             return ConflictEngine(shared, _order(state))
+        if self.proof is not None:
+            state.writer = ProofWriter(self.proof, shared.reduced)
+            return BoxEngine(shared, log=state.writer)
         boxes = BoxEngine(shared)
         return Portfolio(shared, boxes, ConflictEngine(shared, _order(state)), HEAD) if self.engine == "auto" else boxes
 
@@ -182,12 +192,17 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def answer(self, state: ZeroOneState) -> Answer:
         """The incumbent with exactly met margins, and the proved bound."""
+        from .boxes import BoxEngine
+
         shared, engine = state.shared, state.engine
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = _violated(problem, w)
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **engine.figures()}
+        if state.writer is not None and isinstance(engine, BoxEngine):
+            state.writer.finish(engine.own_bound, w)
+            details["proof"] = self.proof
         return Answer(
             values={"w": w, "z": z},
             bound=shared.floor,

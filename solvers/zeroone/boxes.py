@@ -12,6 +12,7 @@ from ..algorithm import Outcome
 from . import box_kernels as k
 from .engine import Engine, Shared
 from .incumbent import empty_active, penalised_rows
+from .proof import ProofWriter
 
 __all__ = ["BoxEngine"]
 
@@ -70,7 +71,7 @@ class BoxEngine(Engine):
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: Shared, by_points: int = BY_POINTS, log: Any = None) -> None:
+    def __init__(self, shared: Shared, by_points: int = BY_POINTS, log: ProofWriter | None = None) -> None:
         super().__init__(shared)
         self._by_points = by_points
         self._data = _data(shared)
@@ -198,16 +199,24 @@ class BoxEngine(Engine):
             shared.incumbent.offer(shared.reduced, w)
         violated = float(data.weights[state == k.VIOLATED].sum())
         target = shared.cut - violated * (1 - 1e-15 * len(state))
+        if target <= 0.0:
+            return
         rows, n = self._leaf_rows, len(state)
         active = empty_active(rows.a.shape[1])
         status, _ = active_set(rows, kept, np.ones(n), target, active, np.zeros(n), 1e-11)
         if status == CONFLICT:
             if self._log is not None:
-                self._log.leaf(self.nodes - 1, active, target)
-        elif target > 0.0:
+                self._log.leaf(active, self._leaf_rows.tau, target)
+        else:
             self._unresolved = min(self._unresolved, max(bound, violated))
 
+    @property
+    def own_bound(self) -> float:
+        """What this tree alone proves, stated (the floor may be another engine's)."""
+        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
     def _flush(self) -> None:
+        assert self._log is not None
         at = int(self._pool.control[k.LOG_AT])
         if at:
             self._log.block(self._pool.log[:at].copy())

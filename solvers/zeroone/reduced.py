@@ -141,8 +141,8 @@ class Reduced:
         return stated * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
 
 
-def reduce_problem(problem: ZeroOneProblem) -> Reduced:
-    """Check the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
+def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
+    """Check the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions (none with ``full``).
 
     Raises
     ------
@@ -166,7 +166,7 @@ def reduce_problem(problem: ZeroOneProblem) -> Reduced:
     member = np.where(zero[member], -1, position[member]).astype(np.int64)
     distinct, summed = distinct[~zero], summed[~zero]
     block = distinct[:, penalised] * scale
-    Q, residual, shrink = _rotation(block)
+    Q, residual, shrink = _rotation(block, full)
     k = Q.shape[1]
     T = np.zeros((p, k + free))
     T[np.flatnonzero(penalised), :k] = Q * scale
@@ -191,12 +191,12 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
         raise InputError("zero-one-bb needs finite rows and finite weights > 0")
 
 
-def _rotation(block: FloatArray) -> tuple[FloatArray, FloatArray, float]:
+def _rotation(block: FloatArray, full: bool) -> tuple[FloatArray, FloatArray, float]:
     """Right singular vectors of the penalised block without its numerically null directions; residuals; δ."""
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0)), np.zeros(block.shape[0]), 0.0
-    _, values, Vt = np.linalg.svd(block, full_matrices=False)
-    kept = values > 1e-14 * values[0] * max(block.shape)
+    _, values, Vt = np.linalg.svd(block, full_matrices=full)
+    kept = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
     Q = np.ascontiguousarray(Vt[kept].T)
     k = Q.shape[1]
     outside = block - (block @ Q) @ Q.T

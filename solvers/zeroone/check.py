@@ -1,0 +1,476 @@
+"""An independent checker of proof logs: it shares no code with the solver and trusts nothing but the problem's data.
+
+What is verified, for the stated problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B: no w has a value
+below B, and the incumbent has the value that is reported. Every inequality is evaluated in outward-rounded arithmetic (each
+operation moved by one unit in the last place to the safe side; sums are exact by `math.fsum`), the incumbent in rational
+arithmetic. The rules (with proofs: ``docs/zero-one-bb.md``) are applied anew from the multipliers alone: the log's own bounds,
+boxes and fixings are not in it.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+__all__ = ["ProofReport", "check_proof"]
+
+Array = npt.NDArray[np.float64]
+
+_FREE, _KEPT, _VIOLATED = -1, 0, 1
+
+
+@dataclass(frozen=True)
+class ProofReport:
+    """What a proof log was found to prove.
+
+    Parameters
+    ----------
+    valid : bool
+        Whether the claimed bound is proved.
+    bound : float
+        The claimed lower bound.
+    value : float
+        Exact objective of the incumbent, rounded up.
+    nodes : int
+        Nodes verified.
+    message : str
+        What is wrong, where something is.
+    """
+
+    valid: bool
+    bound: float
+    value: float
+    nodes: int
+    message: str
+
+    @property
+    def gap(self) -> float:
+        """(value - bound)/max(|value|, |bound|)."""
+        scale = max(abs(self.value), abs(self.bound))
+        return (self.value - self.bound) / scale if scale else 0.0
+
+
+class _InvalidProofError(Exception):
+    """The log does not prove its claim; the message says why."""
+
+
+def _up(x: Any) -> Any:
+    return np.nextafter(x, np.inf)
+
+
+def _down(x: Any) -> Any:
+    return np.nextafter(x, -np.inf)
+
+
+def _sum_down(x: Array) -> float:
+    return math.nextafter(math.fsum(x.tolist()), -math.inf)
+
+
+def _sum_up(x: Array) -> float:
+    return math.nextafter(math.fsum(x.tolist()), math.inf)
+
+
+@dataclass(eq=False)
+class _Problem:
+    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
+
+    Margins are g_i'v ± e_i over the root box.
+    """
+
+    g: Array
+    e: Array
+    norm2: Array
+    weights: Array
+    free: bool
+    target: float
+    lo: Array
+    hi: Array
+
+
+@dataclass(eq=False)
+class _Node:
+    lo: Array
+    hi: Array
+    state: npt.NDArray[np.int64]
+    lower: Array
+    bound: float
+
+
+def check_proof(path: str | Path) -> ProofReport:
+    """Verify a proof log.
+
+    Parameters
+    ----------
+    path : str or Path
+        The file that ``zero-one-bb`` wrote with ``proof=path``.
+
+    Returns
+    -------
+    ProofReport
+        ``valid`` only where every step holds; a damaged or wrong log is reported, never raised.
+    """
+    bound = value = math.nan
+    nodes = 0
+    try:
+        with np.errstate(all="ignore"):
+            header, tree, claim = _read(Path(path))
+            A, weights, penalised = _data(header)
+            bound = float(claim["bound"])
+            value = _incumbent_value(A, weights, penalised, claim["w"])
+            if not math.isfinite(bound) or bound > value:
+                raise _InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+            if bound > 0.0:
+                problem = _reduce(header, A, weights, penalised, bound)
+                if problem is not None:
+                    nodes = _check_tree(problem, tree)
+    except _InvalidProofError as error:
+        return ProofReport(False, bound, value, nodes, str(error))
+    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
+        return ProofReport(False, bound, value, nodes, f"the log cannot be read: {type(error).__name__}: {error}")
+    return ProofReport(True, bound, value, nodes, "every node is proved")
+
+
+def _lines(path: Path) -> Iterator[dict[str, Any]]:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        for line in file:
+            record = json.loads(line)
+            if not isinstance(record, dict):
+                raise _InvalidProofError("a line of the log is not an object")
+            yield record
+
+
+def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[int, int], dict[str, Any]], dict[str, Any]]:
+    records = list(_lines(path))
+    if len(records) < 2 or records[0].get("format") != "marginopt-zero-one-proof" or records[0].get("version") != 1:
+        raise _InvalidProofError("this is not a proof log of version 1")
+    if "bound" not in records[-1]:
+        raise _InvalidProofError("the log ends without its claim")
+    tree: dict[tuple[int, int], dict[str, Any]] = {}
+    for record in records[1:-1]:
+        if "id" not in record:
+            raise _InvalidProofError("a record is neither a node nor the last one")
+        key = (int(record["parent"]), int(record["side"]))
+        if key in tree:
+            raise _InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
+        tree[key] = record
+    return records[0], tree, records[-1]
+
+
+def _data(header: dict[str, Any]) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
+    A = np.array(header["A"], dtype=np.float64)
+    weights = np.array(header["weights"], dtype=np.float64)
+    penalised = np.array(header["penalised"], dtype=bool)
+    if A.ndim != 2 or weights.shape != A.shape[:1] or penalised.shape != A.shape[1:]:
+        raise _InvalidProofError("the shapes of A, weights and penalised do not fit")
+    if not (np.isfinite(A).all() and np.isfinite(weights).all() and (weights > 0).all()):
+        raise _InvalidProofError("A or the weights are not finite, or a weight is not positive")
+    return A, weights, penalised
+
+
+def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_], w: list[float]) -> float:
+    """The exact objective in rational arithmetic, rounded up."""
+    if len(w) != A.shape[1]:
+        raise _InvalidProofError("the incumbent has the wrong length")
+    point = [Fraction(float(x)) for x in w]
+    total = sum((x * x for x, d in zip(point, penalised, strict=True) if d), Fraction(0))
+    for row, weight in zip(A.tolist(), weights.tolist(), strict=True):
+        if sum((Fraction(a) * x for a, x in zip(row, point, strict=True)), Fraction(0)) < 1:
+            total += Fraction(weight)
+    value = float(total)
+    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+
+
+def _reduce(
+    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
+) -> _Problem | None:
+    """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
+    T = np.array(header["T"], dtype=np.float64)
+    member = np.array(header["member"], dtype=np.int64)
+    p = A.shape[1]
+    free = not bool(penalised.all())
+    if T.shape != (p, p) or member.shape != weights.shape or not np.isfinite(T).all():
+        raise _InvalidProofError("T must be a finite square matrix, member one number for each point")
+    if free and int((~penalised).sum()) > 1:
+        raise _InvalidProofError("more than one weight is outside the norm")
+    if free and (T[penalised, -1].any() or T[~penalised, :-1].any() or T[~penalised, -1][0] == 0.0):
+        raise _InvalidProofError("T mixes the intercept with the penalised weights")
+    zero = member < 0
+    if A[zero].any():
+        raise _InvalidProofError("a row is called zero and is not")
+    constant = _sum_down(weights[zero]) if zero.any() else 0.0
+    if constant >= bound:
+        return None
+    first, summed = _merge(A, weights, member)
+    sigma = _least_curvature(T[penalised, : p - 1] if free else T)
+    target = float(_up(_up(bound - constant) / sigma))
+    g, radius = _rotate(first, T)
+    half = np.full(p, float(_up(math.sqrt(target))))
+    if free:
+        length = _up(np.sqrt(_up(np.array([_sum_up(_up(row * row)) for row in first[:, penalised]]))))
+        if not (np.abs(first[:, ~penalised]) == 1.0).all():
+            raise _InvalidProofError("the intercept's column does not hold ±1")
+        reach = _up(1.0 + _up(float(length.max()) * _up(math.sqrt(bound))))
+        half[-1] = float(_up(reach / abs(T[~penalised, -1][0])))
+    e = np.array([_sum_up(_up(row * half)) for row in radius])
+    norm2 = np.array([_sum_up(_up(row * row)) for row in g])
+    return _Problem(g, e, norm2, _down(summed / sigma), free, target, -half, half)
+
+
+def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """One row for each group of the log, all of whose members must be equal; weights summed, rounded down."""
+    count = int(member.max()) + 1
+    first = np.full(count, -1, dtype=np.int64)
+    total = np.zeros(count)
+    for i, k in enumerate(member.tolist()):
+        if k < 0:
+            continue
+        if first[k] < 0:
+            first[k] = i
+        elif not (A[first[k]] == A[i]).all():
+            raise _InvalidProofError(f"points {first[k]} and {i} are merged and differ")
+        total[k] = _down(total[k] + weights[i]) if total[k] else weights[i]
+    if (first < 0).any():
+        raise _InvalidProofError("a merged row has no point")
+    return A[first], total
+
+
+def _least_curvature(T: Array) -> float:
+    """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
+    k = T.shape[1]
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
+    least: Fraction | None = None
+    for i in range(k):
+        row = [sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0)) for j in range(k)]
+        reach = row[i] - sum((abs(x) for j, x in enumerate(row) if j != i), Fraction(0))
+        least = reach if least is None else min(least, reach)
+    if least is None:
+        return 1.0
+    if least <= 0:
+        raise _InvalidProofError("T is not close enough to a multiple of a rotation")
+    sigma = float(least)
+    return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
+
+
+def _rotate(rows: Array, T: Array) -> tuple[Array, Array]:
+    """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
+    g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
+    for i, row in enumerate(rows.tolist()):
+        exact_row = [Fraction(x) for x in row]
+        for j, column in enumerate(columns):
+            exact = sum((a * t for a, t in zip(exact_row, column, strict=True)), Fraction(0))
+            g[i, j] = float(exact)
+            radius[i, j] = _up(float(abs(exact - Fraction(float(g[i, j])))))
+    return g, radius
+
+
+def _check_tree(problem: _Problem, tree: dict[tuple[int, int], dict[str, Any]]) -> int:
+    """Depth-first through the tree; every node must end proved, empty, or split into two that do."""
+    n, p = problem.g.shape
+    root = _Node(problem.lo.copy(), problem.hi.copy(), np.full(n, _FREE), np.full(n, -np.inf), 0.0)
+    root.state[problem.weights >= problem.target] = _KEPT
+    roots = [key for key in tree if key[0] == -1]
+    if len(roots) != 1:
+        raise _InvalidProofError(f"the tree has {len(roots)} roots")
+    stack = [(tree[roots[0]], root)]
+    visited: set[int] = set()
+    while stack:
+        record, node = stack.pop()
+        ident = int(record["id"])
+        if ident in visited:
+            raise _InvalidProofError(f"node {ident} occurs twice")
+        visited.add(ident)
+        if _settled(problem, node, record["rounds"]):
+            continue
+        if "split" not in record:
+            raise _InvalidProofError(f"node {ident} is neither proved ({node.bound:g} < {problem.target:g}) nor split")
+        for side in (0, 1):
+            child = _child(node, record["split"], side, p, n)
+            if (ident, side) in tree:
+                stack.append((tree[(ident, side)], child))
+            elif not node.bound >= problem.target:
+                raise _InvalidProofError(f"child {side} of node {ident} is missing")
+    return len(visited)
+
+
+def _child(node: _Node, split: list[Any], side: int, p: int, n: int) -> _Node:
+    name, mid = int(split[0]), float(split[1])
+    child = _Node(node.lo.copy(), node.hi.copy(), node.state.copy(), node.lower.copy(), node.bound)
+    if name >= 0:
+        if name >= p or not math.isfinite(mid):
+            raise _InvalidProofError("a split names no coordinate")
+        if side == 0:
+            child.hi[name] = min(child.hi[name], mid)
+        else:
+            child.lo[name] = max(child.lo[name], mid)
+        return child
+    point = -1 - name
+    if point >= n:
+        raise _InvalidProofError("a split names no point")
+    if child.state[point] not in (_FREE, side):
+        child.bound = math.inf
+    child.state[point] = side
+    return child
+
+
+def _settled(problem: _Problem, node: _Node, rounds: list[Any]) -> bool:
+    """Apply the box and the rounds; True where nothing below the target remains."""
+    if node.bound >= problem.target or not _apply_box(problem, node) or _settled_by_count(problem, node):
+        return True
+    for entry in rounds:
+        alpha, flipped = _multipliers(problem, node, entry)
+        bound, c, slope = _bound(problem, node, alpha, flipped)
+        node.bound = max(node.bound, bound, _linear_bound(problem, node, alpha, flipped))
+        if node.bound >= problem.target:
+            return True
+        if not _tighten(problem, node, alpha, bound, c, slope) or not _apply_box(problem, node):
+            return True
+        if _settled_by_count(problem, node):
+            return True
+    return False
+
+
+def _settled_by_count(problem: _Problem, node: _Node) -> bool:
+    """The bound of no multipliers at all: violated points and the least norm in the box."""
+    none: Array = np.zeros(len(problem.weights))
+    node.bound = max(node.bound, _bound(problem, node, none, none)[0], _linear_bound(problem, node, none, none))
+    return node.bound >= problem.target
+
+
+def _ranges(problem: _Problem, node: _Node) -> tuple[Array, Array]:
+    """Least and greatest margin over the node's box."""
+    a, b = problem.g * node.lo, problem.g * node.hi
+    low = np.array([_sum_down(row) for row in _down(np.minimum(a, b))])
+    high = np.array([_sum_up(row) for row in _up(np.maximum(a, b))])
+    return _down(low - problem.e), _up(high + problem.e)
+
+
+def _apply_box(problem: _Problem, node: _Node) -> bool:
+    """Decide the points that the box decides; False where the node is empty."""
+    if (node.lo > node.hi).any():
+        return False
+    low, high = _ranges(problem, node)
+    if ((node.state == _KEPT) & (high < 1.0)).any() or ((node.state == _VIOLATED) & (low >= 1.0)).any():
+        return False
+    free = node.state == _FREE
+    node.lower = np.where(free, np.maximum(node.lower, low), node.lower)
+    node.state[free & (high < 1.0)] = _VIOLATED
+    node.state[free & (high >= 1.0) & (node.lower >= 1.0)] = _KEPT
+    return True
+
+
+def _multipliers(problem: _Problem, node: _Node, entry: list[Any]) -> tuple[Array, Array]:
+    """α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
+
+    On a free point λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
+    """
+    points = np.array(entry[0], dtype=np.int64)
+    states = np.array(entry[1], dtype=np.int64)
+    values = np.array(entry[2], dtype=np.float64)
+    alpha, flipped = np.zeros(len(problem.weights)), np.zeros(len(problem.weights))
+    if points.size == 0:
+        return alpha, flipped
+    if not (points.shape == states.shape == values.shape) or not np.isfinite(values).all() or (values < 0).any():
+        raise _InvalidProofError("multipliers must be finite and not negative, one for each point")
+    if (points < 0).any() or (points >= len(alpha)).any() or len(np.unique(points)) < len(points):
+        raise _InvalidProofError("multipliers name points that do not exist, or one twice")
+    own = node.state[points]
+    up = (states != _VIOLATED) & (own != _VIOLATED)
+    alpha[points[up]] = values[up]
+    down = (states == _VIOLATED) & (own == _VIOLATED)
+    flipped[points[down]] = values[down]
+    free = node.state == _FREE
+    cap = _down(problem.weights / _up(1.0 - node.lower))
+    alpha = np.where(free, np.minimum(alpha, np.where(np.isfinite(node.lower), cap, 0.0)), alpha)
+    return alpha, flipped
+
+
+def _linear_part(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> tuple[float, Array, Array]:
+    """Σ_{violated} λ + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
+    used = np.flatnonzero((alpha > 0) | (flipped > 0))
+    const = [_sum_down(problem.weights[node.state == _VIOLATED])]
+    const.append(_sum_down(_down(alpha[used] * _down(1.0 - problem.e[used]))))
+    const.append(_sum_down(_down(flipped[used] * _down(-1.0 - problem.e[used]))))
+    net = alpha[used] - flipped[used]
+    products = problem.g[used] * net[:, None]
+    s = np.array([math.fsum(column) for column in products.T.tolist()])
+    delta = np.array([_sum_up(_up(np.abs(column) * 2.0**-52)) for column in products.T])
+    return _sum_down(np.array(const)), s, _up(delta + np.abs(s) * 2.0**-52)
+
+
+def _bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> tuple[float, Array, Array]:
+    """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
+    const, s, delta = _linear_part(problem, node, alpha, flipped)
+    if problem.free:
+        # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
+        lo, hi = node.lo[-1], node.hi[-1]
+        const = float(_down(const + _down(lo * hi)))
+        s[-1] += lo + hi
+        delta[-1] = _up(delta[-1] + 2.0**-51 * (abs(s[-1]) + abs(lo) + abs(hi)))
+    c = np.minimum(np.maximum(0.5 * s, node.lo), node.hi)
+    terms = _down(_down(c * c) - _up(s * c))
+    reach = _up(np.abs(c) + _up(node.hi - node.lo))
+    loss = _up(delta * reach)
+    bound = _sum_down(np.concatenate([[const], terms, -loss]))
+    slope = np.maximum(_down(np.abs(_down(np.abs(2.0 * c - s))) - 2.0**-52 * np.abs(s)), 0.0)
+    return bound, c, slope
+
+
+def _linear_bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> float:
+    """The same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
+    if not problem.free:
+        return -math.inf
+    const, s, delta = _linear_part(problem, node, alpha, flipped)
+    lo, hi = node.lo[:-1], node.hi[:-1]
+    c = np.minimum(np.maximum(0.5 * s[:-1], lo), hi)
+    terms = _down(_down(c * c) - _up(s[:-1] * c))
+    loss = _up(delta[:-1] * _up(np.abs(c) + _up(hi - lo)))
+    last = max(abs(float(node.lo[-1])), abs(float(node.hi[-1])))
+    intercept = -float(_up(max(float(_up(s[-1] * node.lo[-1])), float(_up(s[-1] * node.hi[-1])))))
+    return _sum_down(np.concatenate([[const, intercept, -float(_up(delta[-1] * last))], terms, -loss]))
+
+
+def _tighten(problem: _Problem, node: _Node, alpha: Array, bound: float, c: Array, slope: Array) -> bool:
+    """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
+    r = float(_up(problem.target - bound))
+    if not math.isfinite(r):
+        return True
+    radius = float(_up(math.sqrt(max(r, 0.0))))
+    root = _down(np.sqrt(_down(_down(slope * slope) + _down(4.0 * r))))
+    short = _up(_up(2.0 * r / _down(slope + root)))
+    short = np.where(slope > 0.0, np.minimum(short, radius), radius)
+    at_lo, at_hi = c <= node.lo, c >= node.hi
+    up, down = np.where(at_lo, short, radius), np.where(at_hi & ~at_lo, short, radius)
+    node.hi = np.minimum(node.hi, _up(c + up))
+    node.lo = np.maximum(node.lo, _down(c - down))
+    if (node.lo > node.hi).any():
+        return False
+    products = problem.g * c
+    centre = np.array([math.fsum(row) for row in products.tolist()])
+    off = np.array([_sum_up(_up(np.abs(row) * 2.0**-52)) for row in products])
+    off = _up(off + problem.e + 2.0**-52 * np.abs(centre))
+    u_lo, u_hi = _down(centre - off), _up(centre + off)
+    free = node.state == _FREE
+    t = np.maximum(_down(1.0 - u_hi), 0.0)
+    kept_out = free & (_down(_down(t * t) / problem.norm2) >= r)
+    turn = _down(u_lo - _up(0.5 * alpha * problem.norm2))
+    beta = _down(problem.weights - _up(alpha * _up(1.0 - u_lo)))
+    beta = _down(beta - _up(_up(0.25 * alpha * alpha) * problem.norm2 * (1.0 + 2.0**-50)))
+    t = np.maximum(_down(turn - 1.0), 0.0)
+    violated_out = free & (_down(beta + _down(_down(t * t) / problem.norm2)) >= r)
+    if (kept_out & violated_out).any():
+        return False
+    node.state[kept_out] = _VIOLATED
+    node.state[violated_out] = _KEPT
+    reach = _up(np.sqrt(_up(problem.norm2 * _up(np.maximum(r - beta, 0.0)))))
+    node.lower = np.where(free, np.maximum(node.lower, _down(turn - reach)), node.lower)
+    return True

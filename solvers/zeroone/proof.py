@@ -1,0 +1,109 @@
+"""The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
+
+One JSON object in a line (gzip where the path ends in .gz): the problem and the coordinates; then every node with its parent,
+its rounds [points, states, α] and its split; last the claimed bound and the incumbent. Floats are written so that they read
+back exactly.
+"""
+
+from __future__ import annotations
+
+import gzip
+import json
+import math
+from pathlib import Path
+from typing import Any, Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from .reduced import Reduced
+
+__all__ = ["ProofWriter"]
+
+#: Share of the claimed bound that is left to the checker's own rounding.
+SLACK = 1e-9
+
+
+class ProofWriter:
+    """Writes a proof log as the search goes."""
+
+    def __init__(self, path: str, reduced: Reduced) -> None:
+        self._path = Path(path)
+        self._node: dict[str, Any] | None = None
+        problem = reduced.problem
+        header = {
+            "format": "marginopt-zero-one-proof",
+            "version": 1,
+            "A": problem.A.tolist(),
+            "weights": problem.weights.tolist(),
+            "penalised": problem.penalised.tolist(),
+            "T": reduced.T.tolist(),
+            "member": reduced.member.tolist(),
+        }
+        try:
+            self._write([header], "wt")
+        except OSError as error:
+            raise InputError(f"proof must be a path that can be written; {path!r} cannot: {error}") from error
+
+    def _write(self, records: list[dict[str, Any]], mode: Literal["at", "wt"] = "at") -> None:
+        text = "".join(json.dumps(record) + "\n" for record in records)
+        if self._path.suffix == ".gz":
+            with gzip.open(self._path, mode) as packed:
+                packed.write(text)
+        else:
+            with self._path.open(mode) as plain:
+                plain.write(text)
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid."""
+        done: list[dict[str, Any]] = []
+        at = 0
+        while at < len(log):
+            kind = int(log[at])
+            if kind == 0:
+                if self._node is not None:
+                    done.append(self._node)
+                self._node = {"id": int(log[at + 1]), "parent": int(log[at + 2]), "side": int(log[at + 3]), "rounds": []}
+                at += 4
+            elif kind == 1:
+                count = int(log[at + 2])
+                entries = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                self._round(entries[:, 0], entries[:, 1], entries[:, 2])
+                at += 3 + 3 * count
+            else:
+                assert self._node is not None
+                self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
+                at += 4
+        self._write(done)
+
+    def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
+        assert self._node is not None
+        self._node["rounds"].append([points.astype(int).tolist(), states.astype(int).tolist(), alpha.tolist()])
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
+
+        α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
+        """
+        q = int(active.count[0])
+        u, g = active.u[:q], active.g[:q]
+        v = u @ g
+        total, norm = float(u.sum()), float(v @ v)
+        enough = 2.0 * target / total
+        t = total / norm if norm * enough > total else enough
+        alpha: dict[int, float] = {}
+        for k in range(q):
+            i, j = int(active.pair[k, 0]), int(active.pair[k, 1])
+            scale = float(tau[i] if j < 0 else tau[i] + tau[j])
+            for point in (i, j) if j >= 0 else (i,):
+                alpha[point] = alpha.get(point, 0.0) + 2.0 * t * float(u[k]) / scale
+        points = np.array(sorted(alpha), dtype=np.float64)
+        self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
+
+    def finish(self, bound: float, w: FloatArray) -> None:
+        """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
+        claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
+        last = [] if self._node is None else [self._node]
+        self._node = None
+        self._write([*last, {"bound": claimed, "w": w.tolist()}])
