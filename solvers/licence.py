@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from ..models.cones import Feature
@@ -31,13 +32,16 @@ class Licence:
     detail : str
         The solver's own words, or what to do.
     limit, quadratic_limit : int, optional
-        Largest number of variables (and of rows) for linear models, and of variables where anything is quadratic.
+        Largest number of variables and of linear rows, and of variables where anything is quadratic.
+    size : callable, optional
+        Variables and linear rows of the solver's own model of a form, where these are more than the form's.
     """
 
     state: LicenceState
     detail: str = ""
     limit: int | None = None
     quadratic_limit: int | None = None
+    size: Callable[[StandardForm], tuple[int, int]] | None = None
 
     @property
     def usable(self) -> bool:
@@ -50,10 +54,12 @@ class Licence:
             return f"{self.state.value}: {self.detail}"
         quadratic = bool(form.features & {Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
         limit = self.quadratic_limit if quadratic else self.limit
-        if limit is None or (form.n <= limit and (quadratic or form.rows <= limit)):
+        variables, rows = (form.n, form.rows) if self.size is None else self.size(form)
+        if limit is None or (variables <= limit and (self.limit is None or rows <= self.limit)):
             return None
-        what = "a quadratic objective or constraint" if quadratic else "linear rows"
-        return f"the model has {form.n} variables and {form.rows} rows; the {self.state.value} licence allows {limit} with {what}"
+        where = " where anything is quadratic" if quadratic else ""
+        allowed = f"{limit} variables{where}" + ("" if self.limit is None else f" and {self.limit} rows")
+        return f"the model has {variables} variables and {rows} linear rows; the {self.state.value} licence allows {allowed}"
 
 
 OPEN = Licence(LicenceState.OPEN)

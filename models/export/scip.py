@@ -1,0 +1,98 @@
+"""A standard form as a PySCIPOpt model: labels become names, nothing is solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...errors import ExportError, MissingPackageError
+from ..arrays import FloatArray, IntArray
+from ..bridges import EpigraphBridge
+from ..cones import PSD, Nonnegative, Zero
+from ..form import Constraint, StandardForm
+from .quadratic_cones import ConeRows, quadratic_cones
+
+__all__ = ["extend_point", "to_scip"]
+
+
+def to_scip(form: StandardForm) -> Any:
+    """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
+
+    SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.bridges.EpigraphBridge`). Variables come
+    in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
+    their rows' names; ``model.data`` holds them as a list.
+
+    Raises
+    ------
+    ExportError
+        The form has semidefinite cones.
+    MissingPackageError
+        PySCIPOpt is not installed.
+    """
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    if refused:
+        raise ExportError(f"SCIP has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
+    try:
+        import pyscipopt
+    except ImportError as error:
+        raise MissingPackageError("PySCIPOpt is not installed: pip install pyscipopt") from error
+    if form.quadratic is not None:
+        form = EpigraphBridge(form).target
+    model = pyscipopt.Model(form.name)
+    model.hideOutput()
+    x = _variables(model, form)
+    model.setObjective(pyscipopt.quicksum(float(form.q[j]) * x[j] for j in np.flatnonzero(form.q)), "minimize")
+    model.addObjoffset(float(form.r))
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            rows = zip(_affine(pyscipopt, c, x), c.names(), strict=True)
+            for expression, name in rows:
+                model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
+    for cone in quadratic_cones(form):
+        _add_cones(pyscipopt, model, cone, x)
+    model.data = x
+    return model
+
+
+def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
+    """(x, v): the values of the auxiliary variables behind a point of the (linear-objective) form."""
+    return np.concatenate([x, *(rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form))])
+
+
+def _variables(model: Any, form: StandardForm) -> list[Any]:
+    def bound(value: float) -> float | None:
+        return float(value) if np.isfinite(value) else None
+
+    x = []
+    data = zip(form.names(), form.lower, form.upper, form.integer, strict=True)
+    for name, lower, upper, integer in data:
+        kind = ("B" if lower >= 0 and upper <= 1 else "I") if integer else "C"
+        x.append(model.addVar(name, vtype=kind, lb=bound(lower), ub=bound(upper)))
+    return x
+
+
+def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None = None) -> list[Any]:
+    """F x + g row by row."""
+    F = c.F
+    chosen = range(c.rows) if rows is None else rows
+    return [
+        pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
+        for i in chosen
+    ]
+
+
+def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
+    """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
+    c, names = rows.constraint, rows.constraint.names()
+    for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
+        x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
+        model.addCons(expression - x[-1] == 0, name=names[row])
+
+    def value(row: int) -> Any:
+        j = rows.variable[row]
+        return float(rows.scale[row]) if j < 0 else float(rows.scale[row]) * x[j]
+
+    for k in range(c.cone.count):
+        h = pyscipopt.quicksum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k))
+        model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")

@@ -1,0 +1,274 @@
+"""Gurobi: mixed-integer and continuous linear, quadratic and second-order programs."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, LicenceError, SolverError
+from ...models.arrays import FloatArray
+from ...models.cones import Feature, Nonnegative, Zero
+from ...models.export.gurobi import silent_environment, to_gurobi
+from ...models.export.quadratic_cones import native_size, quadratic_cones
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..licence import Licence, LicenceState
+from ..native import check_native
+from ..newton_polish import newton_polish
+from ..observer import Observer
+from ..options import Options
+from ..status import Status
+
+__all__ = ["SOLVERS", "Gurobi"]
+
+#: Variables and rows, and variables of anything quadratic, that the licence inside the pip package allows.
+_LIMIT, _QUADRATIC_LIMIT = 2000, 200
+#: Gurobi's code of an error for a model larger than the licence allows.
+_SIZE_ERROR = 10010
+#: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
+_TIGHT = 1e-9
+
+_STATUS = {
+    "OPTIMAL": Status.OPTIMAL,
+    "INFEASIBLE": Status.INFEASIBLE,
+    "UNBOUNDED": Status.UNBOUNDED,
+    "ITERATION_LIMIT": Status.ITERATION_LIMIT,
+    "NODE_LIMIT": Status.NODE_LIMIT,
+    "TIME_LIMIT": Status.TIME_LIMIT,
+    "WORK_LIMIT": Status.TIME_LIMIT,
+    "SOLUTION_LIMIT": Status.INTERRUPTED,
+    "USER_OBJ_LIMIT": Status.INTERRUPTED,
+    "INTERRUPTED": Status.INTERRUPTED,
+    "MEM_LIMIT": Status.MEMORY_LIMIT,
+    "NUMERIC": Status.STALLED,
+    "SUBOPTIMAL": Status.STALLED,
+}
+
+
+class Gurobi(Backend):
+    """Gurobi; cones go as quadratic constraints with auxiliary variables where a row is not a variable."""
+
+    info = SolverInfo(
+        name="gurobi",
+        summary="commercial branch and bound, simplex and interior point",
+        package="gurobipy",
+        module="gurobipy",
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        extra="commercial",
+        reference="Gurobi Optimization: Gurobi Optimizer Reference Manual",
+    )
+
+    def licence(self) -> Licence:
+        """Found by starting an environment and, for the size, by a 2,001-variable model without rows; cached."""
+        return _licence(os.environ.get("GRB_LICENSE_FILE"))
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
+        import gurobipy
+
+        begin = time.perf_counter()
+        with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
+            self._set_parameters(gurobipy, model, form, options)
+            details = _start(model, form, options)
+            loaded = time.perf_counter()
+            observer = Observer("gurobi", options)
+            self._optimize(gurobipy, model, observer)
+            if model.Status == gurobipy.GRB.INF_OR_UNBD:
+                model.Params.DualReductions = 0
+                self._optimize(gurobipy, model, observer)
+            solved = time.perf_counter()
+            solution = _read(gurobipy, model, form, observer)
+        return replace(
+            solution,
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details={**details, **solution.details},
+        )
+
+    def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
+        check_native("gurobi", options.native, [n for n in dir(gurobipy.GRB.Param) if not n.startswith("_")])
+        tol = options.tolerance(self.info.tolerance)
+        accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
+        chosen: dict[str, Any] = {
+            "FeasibilityTol": _TIGHT,
+            "IntFeasTol": _TIGHT,
+            "OptimalityTol": _TIGHT,
+            "BarConvTol": accuracy,
+            "BarQCPConvTol": accuracy,
+            "MIPGap": tol,
+            "Seed": options.seed % 2_000_000_000,
+        }
+        if not form.integer.any():
+            chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
+        if options.time_limit is not None:
+            chosen["TimeLimit"] = options.time_limit
+        if options.threads is not None:
+            chosen["Threads"] = options.threads
+        if options.node_limit is not None:
+            chosen["NodeLimit"] = options.node_limit
+        if options.iteration_limit is not None:
+            chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
+        if options.memory_limit is not None:
+            chosen["SoftMemLimit"] = options.memory_limit / 1e9
+        for name, value in {**chosen, **options.native}.items():
+            try:
+                model.setParam(name, value)
+            except (gurobipy.GurobiError, TypeError, ValueError) as error:
+                raise InputError(f"gurobi does not take {name} = {value!r}: {error}") from error
+
+    @staticmethod
+    def _optimize(gurobipy: Any, model: Any, observer: Observer) -> None:
+        observer.start()
+        try:
+            model.optimize(functools.partial(_watch, gurobipy.GRB.Callback, observer))
+        except gurobipy.GurobiError as error:
+            if error.errno == _SIZE_ERROR:
+                size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
+                raise LicenceError(f"gurobi: {error} (the model has {size})") from error
+            raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
+
+
+@functools.cache
+def _licence(licence_file: str | None) -> Licence:
+    import gurobipy
+
+    try:
+        environment = silent_environment()
+    except LicenceError as error:
+        expired = "expired" in str(error).lower()
+        return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, str(error))
+    with environment, gurobipy.Model(env=environment) as model:
+        day = str(model.LicenseExpiration)
+        until = "" if day == "99999999" else f", valid until {day[:4]}-{day[4:6]}-{day[6:]}"
+        model.addMVar(_LIMIT + 1)
+        try:
+            model.optimize()
+        except gurobipy.GurobiError as error:
+            if error.errno != _SIZE_ERROR:
+                return Licence(LicenceState.MISSING, str(error))
+            return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, native_size)
+    return Licence(LicenceState.FULL, f"full licence{until}")
+
+
+def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
+    """MIP start from all or some blocks; Gurobi completes it."""
+    if options.start is None:
+        return {}
+    if not form.integer.any():
+        return {"start": "not used: Gurobi takes starts for mixed-integer models"}
+    variables = model.getVars()
+    for block in form.blocks:
+        if block.label in options.start:
+            piece = block.pack(options.start[block.label])
+            model.setAttr("Start", variables[form.slices[block.label]], piece.tolist())
+    return {}
+
+
+def _watch(codes: Any, observer: Observer, model: Any, where: int) -> None:
+    """Gurobi's callback: a row for every new incumbent and every 50 ms."""
+    ask = model.cbGet
+    with observer.guarded():
+        if where == codes.MIPSOL:
+            best = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
+            observer.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
+        elif where == codes.MIP and observer.due():
+            left = int(ask(codes.MIP_NODLFT))
+            observer.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
+        elif where == codes.BARRIER:
+            observer.see(int(ask(codes.BARRIER_ITRCNT)), ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ), step="barrier")
+        elif where == codes.SIMPLEX and observer.due():
+            observer.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
+    if observer.stopped:
+        model.terminate()
+
+
+def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> NativeSolution:
+    """Incumbent, bound, counts, and multipliers of continuous models."""
+    codes = gurobipy.GRB.Status
+    words = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
+    word = words.get(model.Status, str(model.Status))
+    status = _STATUS.get(word, Status.FAILED)
+    mixed, found = bool(model.IsMIP), model.SolCount > 0 and status is not Status.UNBOUNDED
+    variables = model.getVars()
+    x = np.array(model.getAttr("X", variables[: form.n])) if found else None
+    objective = float(model.ObjVal) if found else None
+    bound = float(model.ObjBound) if mixed and abs(model.ObjBound) < 1e99 and status is not Status.INFEASIBLE else None
+    nodes = int(model.NodeCount) if mixed else None
+    iterations = int(model.IterCount) + int(model.BarIterCount)
+    multipliers = reduced = None
+    details = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else {}
+    if found and not mixed and status in (Status.OPTIMAL, Status.STALLED):
+        assert x is not None
+        found_at = x
+        x, multipliers, reduced = _multipliers(model, form, x)
+        if x is not found_at:
+            details["polished"] = "point and multipliers by Newton steps on the active constraints (solvers.newton_polish)"
+    nothing = float("nan")
+    trace = observer.close(
+        nodes if nodes is not None else iterations,
+        nothing if objective is None else objective,
+        nothing if bound is None else bound,
+    )
+    return NativeSolution(
+        status=status,
+        native_status=word,
+        x=x,
+        multipliers=multipliers,
+        reduced=reduced,
+        objective=objective,
+        bound=bound,
+        nodes=nodes,
+        iterations=iterations,
+        trace=trace,
+        details=details,
+    )
+
+
+def _multipliers(model: Any, form: StandardForm, x: FloatArray) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
+    """z from Pi and QCPi, ζ from RC: Gurobi's stationarity Px + q = A'Pi + RC + .. is ours."""
+    z, links = _by_label(form, np.array(model.getAttr("Pi")))
+    prices = -np.array(model.getAttr("QCPi", model.getQConstrs())) if model.NumQConstrs else np.zeros(0)
+    first = 0
+    for rows, link in zip(quadratic_cones(form), links, strict=True):
+        count = rows.constraint.cone.count
+        mu = np.maximum(prices[first : first + count], 0.0)
+        z[rows.constraint.label] = rows.multipliers(rows.constraint.value(x), mu, link)
+        first += count
+    reduced = np.array(model.getAttr("RC", model.getVars()[: form.n]))
+    return newton_polish(form, x, z, reduced) if model.IsQCP else (x, z, reduced)
+
+
+def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatArray], list[FloatArray]]:
+    """Multipliers of the linear constraints by label, and those of the linking equations by cone constraint."""
+    z: dict[str, FloatArray] = {}
+    first = 0
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            z[c.label] = prices[first : first + c.rows]
+            first += c.rows
+    links = []
+    for rows in quadratic_cones(form):
+        links.append(prices[first : first + rows.linked.size])
+        first += rows.linked.size
+    return z, links
+
+
+def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, Any]:
+    """Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (its sign turned)."""
+    if model.IsQP or model.IsQCP:
+        return {}
+    try:
+        prices = -np.array(model.getAttr("FarkasDual"))
+    except (gurobipy.GurobiError, AttributeError):
+        return {"farkas_missing": "Gurobi found the model infeasible without a ray"}
+    return {"farkas": _by_label(form, prices)[0]}
+
+
+SOLVERS = (Gurobi(),)

@@ -1,0 +1,274 @@
+"""MOSEK: conic interior point, and branch and bound over it."""
+
+from __future__ import annotations
+
+import functools
+import os
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError, LicenceError, SolverError
+from ...models.arrays import FloatArray
+from ...models.cones import PSD, Feature, Nonnegative, Zero
+from ...models.export.mosek import psd_order, to_mosek
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..licence import Licence, LicenceState
+from ..native import check_native
+from ..observer import Observer
+from ..options import Options
+from ..status import Status
+
+__all__ = ["SOLVERS", "Mosek", "read_multipliers"]
+
+#: Feasibility and integrality tolerance of the mixed-integer optimiser; a big M multiplies a looser one.
+_TIGHT = 1e-9
+
+#: By solution status first, then by the code with which the optimiser ended.
+_SOLUTION = {
+    "optimal": Status.OPTIMAL,
+    "integer_optimal": Status.OPTIMAL,
+    "prim_infeas_cer": Status.INFEASIBLE,
+    "dual_infeas_cer": Status.UNBOUNDED,
+}
+_PROBLEM = {"prim_infeas": Status.INFEASIBLE, "dual_infeas": Status.UNBOUNDED}
+_TERMINATION = {
+    "trm_max_time": Status.TIME_LIMIT,
+    "trm_server_max_time": Status.TIME_LIMIT,
+    "trm_max_iterations": Status.ITERATION_LIMIT,
+    "trm_mio_num_branches": Status.NODE_LIMIT,
+    "trm_mio_num_relaxs": Status.NODE_LIMIT,
+    "trm_num_max_num_int_solutions": Status.INTERRUPTED,
+    "trm_objective_range": Status.INTERRUPTED,
+    "trm_user_callback": Status.INTERRUPTED,
+    "trm_server_max_memory": Status.MEMORY_LIMIT,
+    "trm_stall": Status.STALLED,
+    "trm_numerical_problem": Status.STALLED,
+    "trm_max_num_setbacks": Status.STALLED,
+}
+
+
+class Mosek(Backend):
+    """MOSEK; it takes no quadratic objective beside cones (the epigraph bridge is used) and no integers beside PSD cones."""
+
+    info = SolverInfo(
+        name="mosek",
+        summary="commercial conic interior point and branch and bound",
+        package="mosek",
+        module="mosek",
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER}),
+        forbids=(
+            frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER}),
+            frozenset({Feature.QUADRATIC, Feature.ROTATED}),
+            frozenset({Feature.QUADRATIC, Feature.PSD}),
+            frozenset({Feature.INTEGER, Feature.PSD}),
+        ),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        extra="commercial",
+        reference="MOSEK ApS: MOSEK Optimizer API for Python",
+    )
+
+    def licence(self) -> Licence:
+        """Found by checking the features PTS and PTON out, without a model; cached."""
+        return _licence(os.environ.get("MOSEKLM_LICENSE_FILE"))
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Build, solve, read back."""
+        import mosek
+
+        begin = time.perf_counter()
+        with to_mosek(form) as task:
+            observer = Observer("mosek", options)
+            self._set_parameters(mosek, task, form, options)
+            _start(mosek, task, form, options)
+            task.set_InfoCallback(functools.partial(_watch, mosek, observer))
+            if options.verbose:
+                import sys
+
+                task.set_Stream(mosek.streamtype.log, sys.stdout.write)
+            loaded = time.perf_counter()
+            observer.start()
+            try:
+                code = task.optimize()
+            except mosek.Error as error:
+                words = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
+                raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
+            solved = time.perf_counter()
+            solution = read_solution(mosek, task, form, code, observer)
+        return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded)
+
+    def _set_parameters(self, mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
+        check_native("mosek", options.native, _parameter_names(mosek))
+        tol = options.tolerance(self.info.tolerance)
+        accuracy = float(np.clip(1e-2 * tol, 1e-12, 1e-8))
+        chosen: dict[str, Any] = {"MSK_IPAR_MIO_SEED": options.seed % 2_147_483_647}
+        for family in ("INTPNT_TOL", "INTPNT_QO_TOL", "INTPNT_CO_TOL"):
+            chosen |= {f"MSK_DPAR_{family}_{rule}": accuracy for rule in ("REL_GAP", "PFEAS", "DFEAS")}
+        chosen |= {
+            "MSK_DPAR_MIO_TOL_REL_GAP": tol,
+            "MSK_DPAR_MIO_TOL_ABS_GAP": 0.0,
+            "MSK_DPAR_MIO_TOL_ABS_RELAX_INT": _TIGHT,
+            "MSK_DPAR_MIO_TOL_FEAS": _TIGHT,
+        }
+        if options.time_limit is not None:
+            chosen["MSK_DPAR_OPTIMIZER_MAX_TIME"] = options.time_limit
+        if options.threads is not None:
+            chosen["MSK_IPAR_NUM_THREADS"] = options.threads
+        if options.node_limit is not None:
+            chosen["MSK_IPAR_MIO_MAX_NUM_RELAXS"] = options.node_limit
+        if options.iteration_limit is not None:
+            chosen["MSK_IPAR_INTPNT_MAX_ITERATIONS"] = options.iteration_limit
+        if form.integer.any() and options.start is not None:
+            chosen["MSK_IPAR_MIO_CONSTRUCT_SOL"] = "MSK_ON"
+        for name, value in {**chosen, **options.native}.items():
+            try:
+                task.putparam(name, str(value))
+            except mosek.Error as error:
+                raise InputError(f"mosek does not take {name} = {value!r}: {error.msg or error.errno}") from error
+
+
+@functools.cache
+def _licence(licence_file: str | None) -> Licence:
+    import mosek
+
+    with mosek.Env() as environment:
+        try:
+            environment.checkoutlicense(mosek.feature.pts)
+        except mosek.Error as error:
+            words = _words(mosek, environment, error)
+            expired = error.errno == mosek.rescode.err_license_expired or "expired" in words.lower()
+            return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, words)
+        try:
+            environment.checkoutlicense(mosek.feature.pton)
+        except mosek.Error as error:
+            return Licence(LicenceState.RESTRICTED, f"linear models only: {_words(mosek, environment, error)}", quadratic_limit=0)
+        return Licence(LicenceState.FULL, "full licence")
+
+
+def _words(mosek: Any, environment: Any, error: Any) -> str:
+    """MOSEK's own message: the checkout gives only a code, so an empty task is made to ask for the licence again."""
+    with environment.Task() as task:
+        try:
+            task.optimize()
+        except mosek.Error as again:
+            error = again
+    return " ".join((error.msg or mosek.Env.getcodedesc(error.errno)[1]).split())
+
+
+@functools.cache
+def _parameter_names(mosek: Any) -> tuple[str, ...]:
+    kinds = ((mosek.dparam, "DPAR"), (mosek.iparam, "IPAR"), (mosek.sparam, "SPAR"))
+    return tuple(
+        f"MSK_{kind}_{name.upper()}" for group, kind in kinds for name in dir(group) if isinstance(getattr(group, name), group)
+    )
+
+
+def _name(member: Any) -> str:
+    """A member of MOSEK's enumerations by its bare name."""
+    return str(member).rpartition(".")[2]
+
+
+def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
+    """Initial mixed-integer solution: MOSEK takes the integer variables and constructs the rest."""
+    if options.start is None:
+        return
+    if form.integer.any():
+        for block in form.blocks:
+            if block.label in options.start:
+                s = form.slices[block.label]
+                task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
+
+
+def _watch(mosek: Any, observer: Observer, code: Any, real: Any, whole: Any, long: Any) -> int:
+    """MOSEK's callback: new incumbents, nodes every 50 ms, iterations of the interior point; non-zero stops."""
+    kinds, numbers = mosek.callbackcode, mosek.dinfitem
+    with observer.guarded():
+        if code == kinds.new_int_mio or (code == kinds.im_mio and observer.due()):
+            found = whole[mosek.iinfitem.mio_num_int_solutions] > 0
+            best = real[numbers.mio_obj_int] if found else np.nan
+            nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
+            observer.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
+        elif code == kinds.intpnt and observer.due():
+            iterations = int(whole[mosek.iinfitem.intpnt_iter])
+            observer.see(iterations, real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj], step="interior point")
+    return int(observer.stopped)
+
+
+def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer: Observer) -> NativeSolution:
+    """What the task holds after ``optimize`` ended with ``code``."""
+    mixed = bool(form.integer.any())
+    which = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
+    if which is None:
+        return NativeSolution(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=observer.close(0, np.nan, np.nan))
+    solution, problem = _name(task.getsolsta(which)), _name(task.getprosta(which))
+    status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
+    ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    point = not ray and (not mixed or solution in ("integer_optimal", "prim_feas"))
+    x = np.array(task.getxx(which)) if point else None
+    objective = float(task.getprimalobj(which)) if point else None
+    nodes = int(task.getintinf(mosek.iinfitem.mio_num_solved_nodes)) if mixed else None
+    bound: float | None = None
+    if mixed and not ray:
+        bound = float(task.getdouinf(mosek.dinfitem.mio_obj_bound))
+    elif point:
+        bound = float(task.getdualobj(which))
+    multipliers = reduced = None
+    details: dict[str, Any] = {}
+    if not mixed and (point or solution == "prim_infeas_cer"):
+        z, zeta = read_multipliers(mosek, task, form, which)
+        if point:
+            multipliers, reduced = z, zeta
+        else:
+            details["farkas"] = z
+    iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
+    nothing = float("nan")
+    counted = iterations if nodes is None else nodes
+    trace = observer.close(counted, nothing if objective is None else objective, nothing if bound is None else bound)
+    return NativeSolution(
+        status=status,
+        native_status=f"{problem}, {solution}, {_name(code)}",
+        x=x,
+        multipliers=multipliers,
+        reduced=reduced,
+        objective=objective,
+        bound=bound,
+        nodes=nodes,
+        iterations=iterations,
+        trace=trace,
+        details=details,
+    )
+
+
+def read_multipliers(mosek: Any, task: Any, form: StandardForm, which: Any) -> tuple[dict[str, FloatArray], FloatArray]:
+    """z and ζ of a solution.
+
+    MOSEK's dual of min ½x'Qx + c'x is Qx + c = A'y + F'ẏ + s_l^x - s_u^x with y = s_l^c - s_u^c and ẏ in the dual cones
+    (MOSEK Optimizer API, "Conic optimization"): z = y on linear rows, z = ẏ on cones (semidefinite ones in our order),
+    ζ = s_l^x - s_u^x.
+    """
+    y = np.array(task.gety(which))
+    row = number = 0
+    z: dict[str, FloatArray] = {}
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            z[c.label] = y[row : row + c.rows]
+            row += c.rows
+            continue
+        pieces = []
+        for _ in range(c.cone.count if c.rows else 0):
+            piece = np.array(task.getaccdoty(which, number))
+            if isinstance(c.cone, PSD):
+                ours = np.empty_like(piece)
+                ours[psd_order(c.cone.order)] = piece
+                piece = ours
+            pieces.append(piece)
+            number += 1
+        z[c.label] = np.concatenate([np.zeros(0), *pieces])
+    return z, np.array(task.getslx(which)) - np.array(task.getsux(which))
+
+
+SOLVERS = (Mosek(),)

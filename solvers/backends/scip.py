@@ -1,0 +1,191 @@
+"""SCIP: open branch and bound for mixed-integer programs with quadratic constraints."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.cones import Feature
+from ...models.export.scip import extend_point, to_scip
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..native import check_native
+from ..observer import Observer
+from ..options import Options
+from ..status import Status
+
+__all__ = ["SOLVERS", "Scip"]
+
+#: Feasibility (and integrality) tolerance: a big M multiplies a looser one. SCIP's own comparisons end at 1e-9.
+_TIGHT = 1e-9
+#: SCIP's infinity.
+_INFINITY = 1e20
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "gaplimit": Status.OPTIMAL,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "timelimit": Status.TIME_LIMIT,
+    "nodelimit": Status.NODE_LIMIT,
+    "totalnodelimit": Status.NODE_LIMIT,
+    "stallnodelimit": Status.NODE_LIMIT,
+    "memlimit": Status.MEMORY_LIMIT,
+    "userinterrupt": Status.INTERRUPTED,
+    "terminate": Status.INTERRUPTED,
+    "sollimit": Status.INTERRUPTED,
+    "bestsollimit": Status.INTERRUPTED,
+    "restartlimit": Status.INTERRUPTED,
+    "primallimit": Status.INTERRUPTED,
+    "duallimit": Status.INTERRUPTED,
+}
+
+
+class Scip(Backend):
+    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers."""
+
+    info = SolverInfo(
+        name="scip",
+        summary="open branch and cut",
+        package="pyscipopt",
+        module="pyscipopt",
+        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER}),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
+    )
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
+        begin = time.perf_counter()
+        model = to_scip(form)
+        self._set_parameters(model, options)
+        details = _start(model, form, options)
+        observer = Observer("scip", options)
+        _watch(model, observer)
+        loaded = time.perf_counter()
+        observer.start()
+        model.optimizeNogil()
+        if model.getStatus() == "inforunbd":
+            model.freeTransform()
+            model.setParams({"misc/allowstrongdualreds": False, "misc/allowweakdualreds": False})
+            model.optimizeNogil()
+        solved = time.perf_counter()
+        word = str(model.getStatus())
+        status = _STATUS.get(word, Status.FAILED)
+        found = model.getNSols() > 0 and status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+        best = model.getBestSol() if found else None
+        x = None if best is None else np.array([model.getSolVal(best, v) for v in model.data[: form.n]])
+        ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+        bound = _finite(model.getDualbound()) if ended else None
+        root = _finite(model.getDualboundRoot()) if ended else None
+        objective = float(model.getSolObjVal(best)) if found else None
+        nodes = int(model.getNTotalNodes())
+        nothing = float("nan")
+        trace = observer.close(nodes, nothing if objective is None else objective, nothing if bound is None else bound)
+        if root is not None:
+            details["root_bound"] = root
+        return NativeSolution(
+            status=status,
+            native_status=word,
+            x=x,
+            objective=objective,
+            bound=bound,
+            nodes=nodes,
+            iterations=int(model.getNLPIterations()),
+            trace=trace,
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details=details,
+        )
+
+    def _set_parameters(self, model: Any, options: Options) -> None:
+        check_native("scip", options.native, model.getParams())
+        if options.verbose:
+            model.hideOutput(False)
+        tol = options.tolerance(self.info.tolerance)
+        chosen: dict[str, Any] = {
+            "numerics/feastol": _TIGHT,
+            "numerics/dualfeastol": _TIGHT,
+            "limits/gap": tol,
+            "randomization/randomseedshift": options.seed % 2_147_483_647,
+        }
+        if options.time_limit is not None:
+            chosen["limits/time"] = options.time_limit
+        if options.node_limit is not None:
+            chosen["limits/nodes"] = options.node_limit
+        if options.memory_limit is not None:
+            chosen["limits/memory"] = options.memory_limit / 2**20
+        for name, value in {**chosen, **options.native}.items():
+            try:
+                model.setParam(name, value)
+            except (KeyError, TypeError, ValueError, OverflowError) as error:
+                raise InputError(f"scip does not take {name} = {value!r}: {error}") from error
+
+
+def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
+    """A complete start is a solution, an incomplete one is for SCIP to complete."""
+    if options.start is None:
+        return {}
+    if all(block.label in options.start for block in form.blocks):
+        solution = model.createSol()
+        values = extend_point(form, form.join(options.start))
+        for variable, value in zip(model.data, values, strict=True):
+            model.setSolVal(solution, variable, float(value))
+    else:
+        solution = model.createPartialSol()
+        for block in form.blocks:
+            if block.label in options.start:
+                pieces = zip(model.data[form.slices[block.label]], block.pack(options.start[block.label]), strict=True)
+                for variable, value in pieces:
+                    model.setSolVal(solution, variable, float(value))
+    return {"start_stored": bool(model.addSol(solution))}
+
+
+def _watch(model: Any, observer: Observer) -> None:
+    """A row for every new incumbent and every 50 ms of solved nodes."""
+    from pyscipopt import Eventhdlr
+    from pyscipopt.scip import PY_SCIP_EVENTTYPE as kind_of, PY_SCIP_STAGE as stages
+
+    kinds = (kind_of.BESTSOLFOUND, kind_of.NODESOLVED)
+
+    class Watch(Eventhdlr):
+        """SCIP's event handler."""
+
+        def eventinit(self) -> None:
+            """Subscribe."""
+            for kind in kinds:
+                self.model.catchEvent(kind, self)
+
+        def eventexit(self) -> None:
+            """Unsubscribe."""
+            for kind in kinds:
+                self.model.dropEvent(kind, self)
+
+        def eventexec(self, event: Any) -> None:
+            """Pass the state on."""
+            with observer.guarded():
+                found = event.getType() == kind_of.BESTSOLFOUND
+                searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
+                if found or observer.due():
+                    observer.see(
+                        int(self.model.getNTotalNodes()),
+                        self.model.getPrimalbound(),
+                        self.model.getDualbound(),
+                        active=int(self.model.getNNodesLeft()) if searching else -1,
+                        step="incumbent" if found else "node",
+                    )
+            if observer.stopped:
+                self.model.interruptSolve()
+
+    model.includeEventhdlr(Watch(), "marginopt", "trace, callback and interruption")
+
+
+def _finite(value: float) -> float | None:
+    return float(value) if abs(value) < _INFINITY else None
+
+
+SOLVERS = (Scip(),)
