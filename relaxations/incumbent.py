@@ -28,7 +28,7 @@ _NEAREST = 8
 
 
 def heuristic(
-    model: ZeroOneSVM, rng: int | np.random.Generator = 0, rounds: int = 100, starts: Iterable[FloatArray] = ()
+    model: ZeroOneSVM, rng: int | np.random.Generator = 0, rounds: int = 200, starts: Iterable[FloatArray] = ()
 ) -> tuple[FloatArray, float]:
     """A good classifier for the 0-1 loss and its true objective: rounding, local search, random restarts.
 

@@ -1,0 +1,35 @@
+"""Gap reports as Markdown."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from .columns import COLUMNS, SUMMARY, Column, best_rows, shown
+from .foot import foot_lines
+from .report import GapReport
+
+__all__ = ["render_markdown"]
+
+
+def render_markdown(report: GapReport) -> str:
+    """Tables, explanations and foot."""
+    parts = ["# Relaxation gaps of the 0-1 loss", ""]
+    if report.contradictions:
+        parts += ["## Contradictions", "", *(f"- **{_escaped(line)}**" for line in report.contradictions), ""]
+    parts += ["## Instances", "", *_table(SUMMARY, best_rows(report)), ""]
+    parts += ["## Relaxations", "", *_table(COLUMNS, report.rows), ""]
+    parts += ["## What the columns say", "", *(f"- **{c.title}**: {c.explanation}" for c in COLUMNS), ""]
+    parts += ["## How this was made", "", *(f"- {_escaped(line)}" for line in foot_lines(report)), ""]
+    return "\n".join(parts)
+
+
+def _table(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:
+    lines = ["| " + " | ".join(c.title for c in columns) + " |"]
+    lines.append("|" + "|".join(" ---: " if c.numeric else " --- " for c in columns) + "|")
+    lines += ["| " + " | ".join(_escaped(shown(c, row)) for c in columns) + " |" for row in rows]
+    return lines
+
+
+def _escaped(text: str) -> str:
+    return text.replace("|", "\\|").replace("\n", " ")

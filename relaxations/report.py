@@ -1,0 +1,182 @@
+"""The gap report: stored cells, the rows that follow from them, and the ways to write them down."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+from ..errors import InputError
+from .cells import ExactCell, InstanceCell, Key, RelaxationCell
+from .gaps import Interval, audit, base_bound, best_known, gap, gap_closed, optimum, rank_verdict
+
+__all__ = ["GapReport", "ReportRow"]
+
+
+@dataclass(frozen=True)
+class ReportRow:
+    """One instance × relaxation × exact solver with the figures that follow.
+
+    Parameters
+    ----------
+    instance : InstanceCell
+    relaxation : RelaxationCell
+    exact : ExactCell or None
+        None in a report without exact solvers.
+    zeta : Interval or None
+        The optimum by this exact solve (without one: by all cells of the instance).
+    gap, closed : Interval or None
+    verdict : str
+        Of the rank-one check.
+    """
+
+    instance: InstanceCell
+    relaxation: RelaxationCell
+    exact: ExactCell | None
+    zeta: Interval | None
+    gap: Interval | None
+    closed: Interval | None
+    verdict: str
+
+
+@dataclass(frozen=True, eq=False)
+class GapReport:
+    """Stored results of a gap report. Everything shown is a pure function of these fields.
+
+    Parameters
+    ----------
+    instances, relaxations, exacts : tuple of cells
+    meta : mapping
+        Versions, machine, options, seeds, name of the base relaxation, times: plain values.
+    """
+
+    instances: tuple[InstanceCell, ...]
+    relaxations: tuple[RelaxationCell, ...]
+    exacts: tuple[ExactCell, ...]
+    meta: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        keys = [c.key for c in self.instances]
+        if len(set(keys)) != len(keys):
+            raise InputError(f"instances of a report need different names or λ: {keys}")
+        strangers = {c.key for c in (*self.relaxations, *self.exacts)} - set(keys)
+        if strangers:
+            raise InputError(f"cells belong to instances that the report does not have: {sorted(strangers)}")
+
+    def relaxations_of(self, key: Key) -> list[RelaxationCell]:
+        """Relaxation cells of one instance, in order."""
+        return [c for c in self.relaxations if c.key == key]
+
+    def exacts_of(self, key: Key) -> list[ExactCell]:
+        """Exact cells of one instance, in order."""
+        return [c for c in self.exacts if c.key == key]
+
+    @cached_property
+    def rows(self) -> tuple[ReportRow, ...]:
+        """One row for each instance × relaxation × exact solver."""
+        rows = []
+        for instance in self.instances:
+            relaxed, exacts = self.relaxations_of(instance.key), self.exacts_of(instance.key)
+            base = base_bound(relaxed, str(self.meta.get("base", "")))
+            known = best_known(instance, relaxed, exacts)
+            for cell in relaxed:
+                rows += [_row(instance, cell, exact, base, optimum(exact)) for exact in exacts]
+                if not exacts:
+                    rows.append(_row(instance, cell, None, base, known))
+        return tuple(rows)
+
+    @cached_property
+    def best(self) -> dict[Key, Interval]:
+        """The optimum of each instance by all its cells together."""
+        return {c.key: best_known(c, self.relaxations_of(c.key), self.exacts_of(c.key)) for c in self.instances}
+
+    @cached_property
+    def contradictions(self) -> tuple[str, ...]:
+        """Claims that other cells contradict (a bound above a feasible objective, optima that differ)."""
+        return tuple(line for c in self.instances for line in audit(c, self.relaxations_of(c.key), self.exacts_of(c.key)))
+
+    # -- writing ------------------------------------------------------------------------------------------------
+
+    def html(self) -> str:
+        """One self-contained page."""
+        from .render_html import render_html
+
+        return render_html(self)
+
+    def markdown(self) -> str:
+        """The tables in Markdown."""
+        from .render_markdown import render_markdown
+
+        return render_markdown(self)
+
+    def csv(self) -> str:
+        """One line for each row, raw numbers."""
+        from .render_csv import render_csv
+
+        return render_csv(self)
+
+    def json(self) -> str:
+        """Everything that is stored; `from_json` reads it back."""
+        from .render_json import render_json
+
+        return render_json(self)
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write `html` and return the path."""
+        return _write(path, self.html())
+
+    def to_markdown(self, path: str | Path) -> Path:
+        """Write `markdown` and return the path."""
+        return _write(path, self.markdown())
+
+    def to_csv(self, path: str | Path) -> Path:
+        """Write `csv` and return the path."""
+        return _write(path, self.csv())
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write `json` and return the path."""
+        return _write(path, self.json())
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> GapReport:
+        """Read a report that `to_json` wrote.
+
+        Raises
+        ------
+        DataError
+            No such file, or not a stored report of this layout.
+        """
+        from .render_json import read_json
+
+        return read_json(Path(path))
+
+    def __str__(self) -> str:
+        from .columns import text_table
+
+        return text_table(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .render_html import tables_html
+
+        return tables_html(self)
+
+
+def _row(
+    instance: InstanceCell, cell: RelaxationCell, exact: ExactCell | None, base: float | None, zeta: Interval | None
+) -> ReportRow:
+    distance = closed = None
+    if zeta is not None and cell.bound is not None and cell.bounds_optimum:  # else there is nothing to be a gap of
+        distance = gap(cell.bound, zeta)
+        if base is not None:
+            closed = gap_closed(cell.bound, base, zeta)
+    return ReportRow(instance, cell, exact, zeta, distance, closed, rank_verdict(cell))
+
+
+def _write(path: str | Path, text: str) -> Path:
+    target = Path(path)
+    target.write_text(text, encoding="utf-8", newline="\n")
+    return target
