@@ -9,6 +9,7 @@ from .hinge import HingeSVM
 from .hulls import ConvexHullsDual
 from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .limits import materialise_limit
+from .maxmin import MaxMinProblem, MaxMinSVM
 from .simplex import L2SVMDual, MEBDual
 from .statement import Line, Statement
 from .views import ConicProblem, SimplexQP, ZeroOneProblem
@@ -33,6 +34,8 @@ __all__ = [
     "Line",
     "Linear",
     "MEBDual",
+    "MaxMinProblem",
+    "MaxMinSVM",
     "Model",
     "Nonnegative",
     "Polynomial",

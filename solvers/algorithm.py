@@ -17,6 +17,7 @@ from typing import Any, ClassVar, Generic, TypeVar, cast
 import numpy as np
 
 from ..models.arrays import FloatArray
+from ..models.base import Model
 from .base import Problem, RawSolution, Solver, SolverInfo
 from .options import Options
 
@@ -58,8 +59,9 @@ class Measure:
 class Answer:
     """The point that an algorithm ends with.
 
-    ``values`` by the labels of the model's form; ``multipliers`` by constraint label where the algorithm has them;
-    ``bound`` (with ``proved``) only where the algorithm carries a valid bound that the model cannot recompute from a point.
+    ``values`` by the labels of the model's form; ``multipliers`` by constraint label where the algorithm has them; ``model`` is
+    the model that the point belongs to, where a parameter of the given one was moved; ``bound`` (with ``proved``) only where the
+    algorithm carries a valid bound that the model cannot recompute from a point.
     """
 
     values: Mapping[str, FloatArray] | None
@@ -68,6 +70,7 @@ class Answer:
     bound: float | None = None
     proved: bool = False
     nodes: int | None = None
+    model: Model | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

@@ -128,6 +128,9 @@ class RawSolution:
     nodes, iterations : int, optional
     build_seconds, solve_seconds : float
     version : str
+    model : Model, optional
+        The model that the point belongs to, where the algorithm moved a parameter of the one that was given (γ in a minimax
+        model): the certificate is that model's.
     details : mapping
         Anything worth keeping: what ``auto`` picked, columns computed, a ray that proves infeasibility under ``"farkas"``.
     """
@@ -146,6 +149,7 @@ class RawSolution:
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
     version: str = ""
+    model: Model | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
 
 

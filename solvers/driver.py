@@ -20,7 +20,7 @@ from .options import Options
 from .status import Status
 from .trace import Trace, TraceRow, relative_gap
 
-__all__ = ["drive"]
+__all__ = ["drive", "interrupt_flag"]
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -54,7 +54,7 @@ def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> Raw
         raise UnsupportedModelError(f"{algorithm.info.name} cannot read {problem.name}: {algorithm.obstacle(problem)}")
     start = time.perf_counter()
     recorder = _Recorder(algorithm.info.name, options, start)
-    with _interrupt_flag() as interrupted:
+    with interrupt_flag() as interrupted:
         state = algorithm.init(view, options, np.random.default_rng(options.seed))
         status = recorder.add(algorithm.measure(state))
         while status is None:
@@ -79,6 +79,7 @@ def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> Raw
         bound=answer.bound,
         proved=answer.proved,
         nodes=answer.nodes,
+        model=answer.model,
         iterations=last.iteration,
         trace=recorder.trace(),
         build_seconds=start - build_start,
@@ -148,7 +149,7 @@ class _Recorder:
 
 
 @contextmanager
-def _interrupt_flag() -> Iterator[threading.Event]:
+def interrupt_flag() -> Iterator[threading.Event]:
     """An event that Ctrl-C sets; the second Ctrl-C raises as usual. In other threads than the main one it never sets."""
     flag = threading.Event()
     if threading.current_thread() is not threading.main_thread():

@@ -121,7 +121,7 @@ class Result:
     @property
     def gap(self) -> float:
         """(primal - bound)/max(|primal|, |bound|); NaN for nonconvex results without a bound."""
-        if self.certificate is None or not np.isfinite(self.best_bound[0]):
+        if self.certificate is None or self.status is Status.STATIONARY or not np.isfinite(self.best_bound[0]):
             return float("nan")
         return max(relative_gap(self.certificate.objective, self.best_bound[0]), 0.0)
 

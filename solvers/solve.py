@@ -88,7 +88,8 @@ def judge(
     problem: Problem, solver: Solver, raw: RawSolution, options: Options, licence: Licence, picked: str | None = None
 ) -> Result:
     """Recompute the certificate of a raw answer and say what it supports."""
-    form = problem.form
+    model = problem.model if raw.model is None else raw.model
+    form = problem.form if raw.model is None else raw.model.form
     values, details = raw.values, dict(raw.details)
     if picked is not None:
         details["picked"] = picked
@@ -98,7 +99,7 @@ def judge(
         if form.integer.any() and np.isfinite(x).all() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
             values = polish(form, values)
         if np.isfinite(x).all():
-            certificate = certify(form, values, raw.multipliers, raw.reduced, problem.model)
+            certificate = certify(form, values, raw.multipliers, raw.reduced, model)
         else:
             values = None
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
@@ -120,7 +121,7 @@ def judge(
         solve_seconds=raw.solve_seconds,
         options=options.record(),
         licence=licence.state.value,
-        summary={} if values is None or problem.model is None else problem.model.summary(values),
+        summary={} if values is None or model is None else model.summary(values),
         details=details,
         maximise=form.maximise,
     )

@@ -83,8 +83,10 @@ def load_result(path: str | Path) -> Result:
         raise DataError(f"{path} has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
     certificate = meta["certificate"]
     claim = meta["claim"]
+    plain: dict[str, Any] = {name: meta[name] for name in _PLAIN}
+    plain |= {part: _part(arrays, part) for part in meta["parts"]}
     return Result(
-        **{name: meta[name] for name in _PLAIN},
+        **plain,
         status=Status[meta["status"]],
         claim=Claim(**{**claim, "status": Status[claim["status"]]}),
         certificate=None if certificate is None else Certificate(**certificate),
@@ -92,7 +94,6 @@ def load_result(path: str | Path) -> Result:
         options=meta["options"],
         summary=meta["summary"],
         details=meta["details"],
-        **{part: _part(arrays, part) for part in meta["parts"]},
     )
 
 

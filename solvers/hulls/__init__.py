@@ -1,8 +1,9 @@
-"""Projected gradients on simplices: the paper's algorithm with any number of updated components, and an accelerated one."""
+"""The MaxMin paper: projected gradients on simplices, and the ascent in the kernel parameter over them."""
 
 from .accelerated import AcceleratedProjection
+from .maxmin import MaxMin
 from .pga import ProjectedGradient
 
-__all__ = ["SOLVERS", "AcceleratedProjection", "ProjectedGradient"]
+__all__ = ["SOLVERS", "AcceleratedProjection", "MaxMin", "ProjectedGradient"]
 
-SOLVERS = (ProjectedGradient(), AcceleratedProjection())
+SOLVERS = (ProjectedGradient(), AcceleratedProjection(), MaxMin())

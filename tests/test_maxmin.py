@@ -1,0 +1,109 @@
+"""The minimax model: envelope derivative, ascent, ranges, and a certificate at the γ that was found."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+import marginopt.solvers as solvers
+from marginopt.errors import InputError
+from marginopt.models import MaxMinSVM
+from marginopt.solvers import Status
+
+
+def _data(seed: int = 0, m: int = 40) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(m, 3))
+    X[:, 0] += y
+    return X, y
+
+
+@pytest.mark.parametrize("parameter", ["gamma", "per-feature"])
+def test_derivative_is_that_of_the_optimal_value(parameter: str) -> None:
+    """Envelope theorem: the derivative at fixed a equals the difference quotient of re-optimised values."""
+    X, y = _data()
+    problem = MaxMinSVM(X, y, gamma0=0.2, parameter=parameter).problem
+
+    def optimum(gamma: np.ndarray) -> tuple[float, np.ndarray]:
+        result = solvers.solve(problem.inner(gamma), "smo", tol=1e-12)
+        return result.objective, result.values["a"]
+
+    gamma = problem.gamma0
+    _, a = optimum(gamma)
+    derivative = problem.derivative(a, gamma)
+    for k in range(gamma.size):
+        step = np.zeros_like(gamma)
+        step[k] = 1e-4
+        quotient = (optimum(gamma + step)[0] - optimum(gamma - step)[0]) / 2e-4
+        assert derivative[k] == pytest.approx(quotient, rel=1e-4, abs=1e-9)
+
+
+def test_printed_formula_51_agrees() -> None:
+    X, y = _data()
+    problem = MaxMinSVM(X, y, gamma0=0.3).problem
+    a = np.random.default_rng(1).random(40)
+    D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
+    printed = -0.5 * (a * y) @ (D * np.exp(-0.3 * D)) @ (a * y)
+    assert problem.derivative(a, np.array([0.3]))[0] == pytest.approx(printed)
+
+
+@pytest.mark.parametrize("inner", ["smo", "pga"])
+def test_answer_is_stationary_and_certified_at_its_gamma(inner: str) -> None:
+    X, y = _data()
+    model = MaxMinSVM(X, y)
+    result = solvers.solve(model, "maxmin", inner=inner)
+    gamma = result.details["gamma"]
+    assert result.status is Status.STATIONARY
+    assert np.isnan(result.gap), "a stationary point in gamma has no gap"
+    assert result.details["stationarity"] <= 1e-3
+    assert result.objective == pytest.approx(solvers.solve(model.at(gamma), "clarabel").objective, rel=1e-6)
+    assert result.certificate is not None
+    assert result.certificate.gap <= 1e-6
+    if model.lower < gamma < model.upper:
+        for other in (0.8 * gamma, 1.25 * gamma):
+            assert solvers.solve(model.at(other), "smo").objective <= result.objective * (1 + 1e-6)
+
+
+def test_every_model_trained_is_counted_and_traced() -> None:
+    X, y = _data()
+    result = solvers.solve(MaxMinSVM(X, y), "maxmin")
+    steps = result.details["steps"]
+    assert result.details["models_trained"] == len(steps) == result.iterations
+    assert steps[0]["gamma"] == (0.004,)
+    assert all(step["ratio"] > 0 for step in steps)
+
+
+def test_warm_and_cold_inner_solves_find_the_same_gamma() -> None:
+    X, y = _data(2)
+    warm, cold = (solvers.solve(MaxMinSVM(X, y), "maxmin", warm=w, inner_tol=1e-9) for w in (True, False))
+    assert warm.details["gamma"] == pytest.approx(cold.details["gamma"], rel=1e-4)
+
+
+def test_the_printed_rate_shrinks_its_own_moves() -> None:
+    """Once |f'| < 1 the printed rate makes the moves collapse; a run that ends so is called stalled, not stationary."""
+    X, y = _data(4)
+    result = solvers.solve(MaxMinSVM(X, y), "maxmin", rate="printed")
+    assert result.status in (Status.STALLED, Status.STATIONARY)
+    assert (result.details["stationarity"] <= 1e-3) == (result.status is Status.STATIONARY)
+
+
+@pytest.mark.parametrize("parameter", ["log-gamma", "per-feature"])
+def test_gamma_stays_in_its_range(parameter: str) -> None:
+    X, y = _data(3)
+    result = solvers.solve(MaxMinSVM(X, y, parameter=parameter, lower=0.01, upper=0.5, gamma0=0.02), "maxmin")
+    gamma = np.atleast_1d(result.details["gamma"])
+    assert gamma.min() >= 0.01
+    assert gamma.max() <= 0.5
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [({"gamma0": 100.0}, "gamma0"), ({"lower": 1.0}, "gamma0"), ({"parameter": "C"}, "parameter"), ({"C": 0.0}, "C must")],
+)
+def test_bad_parameters_are_named(change: dict[str, object], said: str) -> None:
+    X, y = _data()
+    with pytest.raises(InputError, match=said):
+        MaxMinSVM(X, y, **change)  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="rate"):
+        solvers.solve(MaxMinSVM(X, y), "maxmin", rate="fast")
