@@ -180,6 +180,8 @@ class ExactCell(_Cell):
     violations, misclassified : int or None
     build_seconds, solve_seconds, time_limit : float or None
     variables, rows : int or None
+    m_slack : float or None
+        Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
     reason : str
     """
 
@@ -202,4 +204,5 @@ class ExactCell(_Cell):
     time_limit: float | None = None
     variables: int | None = None
     rows: int | None = None
+    m_slack: float | None = None
     reason: str = ""

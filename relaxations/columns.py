@@ -118,6 +118,13 @@ COLUMNS: tuple[Column, ...] = (
         _exact("kind"),
     ),
     Column("exact_status", "exact status", "optimal, or the limit that stopped it, or why it did not run.", _solved),
+    Column(
+        "m_slack",
+        "M slack",
+        "Smallest slack of a big-M row in use at the exact solver's point; 0 would mean that M may cut something off.",
+        _exact("m_slack"),
+        "value",
+    ),
     Column("nodes", "nodes", "Nodes of the exact solver's tree.", _exact("nodes"), "count"),
     Column("exact_seconds", "exact s", "Seconds of the exact solve.", _exact("solve_seconds"), "seconds"),
     Column(

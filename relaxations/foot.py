@@ -24,5 +24,5 @@ def _words(value: Any) -> str:
     if isinstance(value, Mapping):
         return ", ".join(f"{k} {_words(v)}" for k, v in value.items())
     if isinstance(value, list):
-        return ", ".join(_words(v) for v in value)
+        return "; ".join(_words(v) for v in value)  # names hold commas
     return f"{value:g}" if isinstance(value, float) else str(value)

@@ -266,6 +266,7 @@ def _exact_cell(instance: InstanceCell, model: ZeroOneSVM, name: str, w: Any, op
         solve_seconds=result.solve_seconds,
         variables=None if structured else model.form.n,
         rows=None if structured else model.form.rows,
+        m_slack=None if structured else _number(result.summary.get("smallest_big_m_slack")),
     )
 
 

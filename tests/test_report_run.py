@@ -57,6 +57,7 @@ def test_bounds_optimum_and_incumbents_agree(report: GapReport) -> None:
         exact = report.exacts_of(c.key)[0]
         assert exact.proven and exact.incumbent is not None
         assert exact.incumbent <= c.objective * (1 + 1e-9)
+        assert exact.m_slack is None or exact.m_slack > 0.0  # M is valid, so no row in use is tight
         bounds = {r.relaxation: r.bound for r in report.relaxations_of(c.key)}
         for r in report.relaxations_of(c.key):
             assert r.status == "optimal" and r.kind == "proved"
