@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from .arrays import FloatArray, IntArray, Points, to_dense
-from .kernels import Kernel, Linear, Precomputed
+from .kernels import Kernel, Linear, Precomputed, RBFExponents
 from .single import SingleArray, SingleData, single_values
 
 __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
@@ -168,12 +168,41 @@ class KernelGram(GramOperator):
             block *= np.float32(self.scale)
         return block
 
+    @cached_property
+    def _last(self) -> dict[str, FloatArray]:
+        return {}
+
     def product(self, a: FloatArray) -> FloatArray:
-        """Q a; for the linear kernel through X' (s∘a), without any column of Q."""
-        if not isinstance(self.kernel, Linear):
-            return super().product(a)
+        """Q a in float64; the last one is kept, since a solver and its certificate ask for the same.
+
+        For the linear kernel through X'(s∘a), without any column of Q.
+        """
+        last = self._last
+        if "a" in last and np.array_equal(last["a"], a):
+            return last["product"].copy()
         signed = a if self.signs is None else self.signs * a
-        value = self.X @ (self.X.T @ signed) + self.offset * signed.sum()
+        if isinstance(self.kernel, Linear):
+            value = np.asarray(self.X @ (self.X.T @ signed))
+        elif isinstance(self.kernel, Precomputed):
+            value = np.asarray(self.X @ signed)
+        else:
+            value = self._kernel_product(signed)
+        value = value + self.offset * signed.sum()
         if self.signs is not None:
             value = self.signs * value
-        return np.asarray(self.scale * (value + self.ridge * a))
+        value = self.scale * (value + self.ridge * a)
+        last["a"], last["product"] = a.copy(), value
+        return value.copy()
+
+    def _kernel_product(self, weights: FloatArray) -> FloatArray:
+        """K·weights over the non-zero weights, in blocks of rows."""
+        result = np.zeros(self.n)
+        support = np.flatnonzero(weights)
+        exponents = RBFExponents.of(self.kernel, self.X) if support.size > _BLOCK else None
+        for start in range(0, support.size, _BLOCK):
+            chosen = support[start : start + _BLOCK]
+            if exponents is None:
+                result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
+            else:
+                result += weights[chosen] @ exponents.rows(chosen)
+        return result

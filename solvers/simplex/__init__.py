@@ -2,8 +2,9 @@
 
 from ..base import Solver
 from .frank_wolfe import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
+from .smo import SMO
 
-__all__ = ["SOLVERS", "BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
+__all__ = ["SMO", "SOLVERS", "BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = (FrankWolfe(), ModifiedFrankWolfe(), PairwiseFW(), BlendedPairwiseFW())
+SOLVERS: tuple[Solver, ...] = (FrankWolfe(), ModifiedFrankWolfe(), PairwiseFW(), BlendedPairwiseFW(), SMO())

@@ -13,7 +13,7 @@ import numpy as np
 
 __all__ = ["Work", "fold", "run", "scan", "solve_dense"]
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 # Methods.
 FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3

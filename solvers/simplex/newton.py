@@ -1,0 +1,229 @@
+"""The finisher: a primal-dual active-set (semismooth Newton) method, exact on the right support in a few steps.
+
+On a guess S of the support the optimality conditions are linear: Q_SS x + c_S = E ν, E'x = 1 (E has a column for each
+simplex). With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c, (E'W_E) ν = 1 + E'W_c. The next guess keeps the x_i > 0 and
+takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex, z = x/ν solves Q_SS z = 1: this is the Newton step
+for the rescaled problem min ½z'K̃z - 1'z, z ≥ 0, whose primal has S = {i : u_i < 1}.
+
+Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later
+guesses that differ from its own in a few points. The run only ever moves to feasible points that lower the objective
+(exact line search towards the clipped x), so a cycle of guesses costs time and nothing else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.linalg
+
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import SimplexQP
+
+__all__ = ["Finish", "finish", "finisher_bytes"]
+
+#: Guesses of the support in one run of the finisher.
+_GUESSES = 12
+#: Points in which a guess may differ from the factor's own for the factor to be used again.
+_REUSE = 40
+_PANEL = 1024
+_CG_STEPS = 400
+Steps: TypeAlias = Generator[None, None, Any]
+
+
+@dataclass(frozen=True, eq=False)
+class Finish:
+    """A feasible point with its gradient, and how many guesses it took."""
+
+    a: FloatArray
+    gradient: FloatArray
+    guesses: int
+
+
+def finisher_bytes(support: int) -> int:
+    """Memory that a support of this size needs: Q_SS in float64 and its factor in float32."""
+    return 12 * support**2
+
+
+def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, Finish]:
+    """Improve a feasible point whose gradient is exact; yields often, so that the caller can stop.
+
+    Ends when a guess repeats itself, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
+    """
+    guess = _first_guess(view, a, gradient)
+    factor: _Factor | None = None
+    best = Finish(a, gradient, 0)
+    tried: set[bytes] = set()
+    for count in range(1, _GUESSES + 1):
+        tried.add(guess.tobytes())
+        Q = yield from _submatrix(view, guess)
+        if factor is None or factor.distance(guess) > _REUSE:
+            factor = yield from _Factor.build(Q, guess)
+            if factor is None:
+                return best
+        solved = yield from _solve(view, guess, Q, factor)
+        del Q
+        if solved is None:
+            return best
+        values, nu = solved
+        x = np.zeros(view.n)
+        x[guess] = values
+        slope = view.gram.product(x) + view.c
+        yield
+        inside = np.zeros(view.n, dtype=bool)
+        inside[guess] = values > 0
+        outside = np.ones(view.n, dtype=bool)
+        outside[guess] = False
+        following = np.flatnonzero(inside | (outside & (slope < nu[view.groups] * (1.0 - np.sign(nu[view.groups]) * 1e-15))))
+        settled = np.array_equal(following, guess) or following.tobytes() in tried
+        if settled or count == _GUESSES or values.min() >= -1e-3 * values.max():
+            best = _improved(view, best, x, slope, count)
+            yield
+            f = 0.5 * float(best.a @ (best.gradient + view.c))
+            if settled or view.gap(best.a, best.gradient - view.c) <= tol * abs(f):
+                return best
+        guess = following
+    return best
+
+
+def _first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
+    """The support and the violators: ∇_i below the support's mean in i's simplex."""
+    level = np.bincount(view.groups, weights=a * gradient, minlength=view.simplices)
+    return np.flatnonzero((a > 0) | (gradient < level[view.groups]))
+
+
+def _submatrix(view: SimplexQP, guess: IntArray) -> Steps:
+    Q = np.empty((guess.size, guess.size))
+    for start in range(0, guess.size, _PANEL):
+        rows = guess[start : start + _PANEL]
+        Q[start : start + rows.size] = view.gram.block(rows, guess)
+        yield
+    return Q
+
+
+@dataclass(frozen=True, eq=False)
+class _Factor:
+    """A float32 Cholesky factor of Q_SS for the points ``own``."""
+
+    own: IntArray
+    lower: np.ndarray
+    diagonal: FloatArray
+
+    @staticmethod
+    def build(Q: FloatArray, own: IntArray) -> Steps:
+        """Factor panel by panel; None where Q_SS is not positive definite even after a shift of its diagonal."""
+        for shift in (0.0, 3e-6, 1e-4):
+            L = yield from _cholesky(Q, shift)
+            if L is not None:
+                return _Factor(own, L, np.diagonal(Q).copy())
+        return None
+
+    def distance(self, guess: IntArray) -> int:
+        """Points in which a guess differs."""
+        return int(np.setxor1d(self.own, guess, assume_unique=True).size)
+
+    def apply(self, guess: IntArray, diagonal: FloatArray, r: FloatArray) -> FloatArray:
+        """Approximately Q_SS⁻¹ r; added points by their diagonal alone (symmetric and positive definite)."""
+        _, mine, theirs = np.intersect1d(guess, self.own, assume_unique=True, return_indices=True)
+        full = np.zeros(self.own.size, dtype=np.float32)
+        scale = float(np.abs(r).max()) or 1.0
+        full[theirs] = r[mine] / scale
+        full = scipy.linalg.cho_solve((self.lower, True), full, overwrite_b=True, check_finite=False)
+        out: FloatArray = r / diagonal
+        out[mine] = scale * full[theirs]
+        return out
+
+
+def _cholesky(Q: FloatArray, shift: float) -> Steps:
+    """Lower float32 factor of Q + shift·diag(Q) by panels, right-looking; None where a pivot fails."""
+    m = Q.shape[0]
+    L = Q.astype(np.float32, order="F")
+    L[np.diag_indices(m)] *= np.float32(1.0 + shift)
+    for start in range(0, m, _PANEL):
+        stop = min(m, start + _PANEL)
+        panel, info = scipy.linalg.lapack.spotrf(L[start:stop, start:stop], lower=1, clean=1)
+        if info != 0:
+            return None
+        L[start:stop, start:stop] = panel
+        if stop < m:
+            below = scipy.linalg.blas.strsm(np.float32(1.0), panel, L[stop:, start:stop], side=1, lower=1, trans_a=1)
+            L[stop:, start:stop] = below
+            for first in range(stop, m, _PANEL):
+                last = min(m, first + _PANEL)
+                L[first:, first:last] -= below[first - stop :] @ below[first - stop : last - stop].T
+                yield
+    return L
+
+
+def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor) -> Steps:
+    """x and ν on the guess; None where the reduced system is singular (a simplex without points)."""
+    groups, count = view.groups[guess], view.simplices
+    E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
+    if (E.sum(axis=0) == 0).any():
+        return None
+    columns = [E[:, s] for s in range(count)]
+    if view.c.any():
+        columns.append(view.c[guess])
+    W = np.zeros((guess.size, count + 1))
+    for k, right in enumerate(columns):
+        W[:, k] = yield from _conjugate_gradients(Q, right, guess, factor)
+    WE, Wc = W[:, :count], W[:, count]
+    try:
+        nu = np.linalg.solve(E.T @ WE, 1.0 + E.T @ Wc)
+    except np.linalg.LinAlgError:
+        return None
+    return WE @ nu - Wc, nu
+
+
+def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, factor: _Factor) -> Steps:
+    """Q_SS x = right to rounding: stops at a relative residual of 1e-13 or where it no longer falls."""
+    diagonal = np.diagonal(Q).copy()
+    size = float(np.abs(right).max()) or 1.0
+    x = factor.apply(guess, diagonal, right)
+    r = right - Q @ x
+    h = factor.apply(guess, diagonal, r)
+    p, rho = h, float(r @ h)
+    best_x, best = x, float(np.abs(r).max())
+    since = 0
+    for _ in range(_CG_STEPS):
+        if best <= 1e-13 * size or rho <= 0.0 or since > 10:
+            break
+        Qp = Q @ p
+        curvature = float(p @ Qp)
+        if curvature <= 0.0:
+            break
+        step = rho / curvature
+        x = x + step * p
+        r = r - step * Qp
+        now = float(np.abs(r).max())
+        since += 1
+        if now < best:
+            best_x, best, since = x, now, 0
+        h = factor.apply(guess, diagonal, r)
+        following = float(r @ h)
+        p = h + following / rho * p
+        rho = following
+        yield
+    return best_x
+
+
+def _improved(view: SimplexQP, best: Finish, x: FloatArray, slope: FloatArray, guesses: int) -> Finish:
+    """The better of the best point and the feasible point made of x; the exact minimiser between them where neither is."""
+    point = np.maximum(x, 0.0)
+    total = np.bincount(view.groups, weights=point, minlength=view.simplices)
+    if (total <= 0.0).any():
+        return best
+    point /= total[view.groups]
+    # rounding of the renormalisation alone moves no gradient that matters: anything more is recomputed
+    exact = np.abs(point - x).max() <= 1e-16 * np.abs(x).max()
+    gradient = slope if exact else view.gram.product(point) + view.c
+    if view.gap(point, gradient - view.c) <= view.gap(best.a, best.gradient - view.c):
+        return Finish(point, gradient, guesses)
+    d, change = point - best.a, gradient - best.gradient
+    curvature, descent = float(d @ change), -float(best.gradient @ d)
+    if descent <= 0.0:
+        return best
+    step = 1.0 if curvature <= descent else descent / curvature
+    return Finish(best.a + step * d, best.gradient + step * change, guesses)

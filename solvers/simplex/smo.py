@@ -1,0 +1,317 @@
+"""SMO with second-order pair choice on one or several simplices: the engine meant for real use."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Generator
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.views import SimplexQP
+from ..algorithm import Algorithm, Answer, Measure, Outcome
+from ..base import Gives, SolverInfo
+from ..options import Options
+from .columns import CACHE_BYTES, ColumnCache, cache_bytes
+from .finish import relative, simplex_answer
+from .newton import Finish, finish, finisher_bytes
+from .start import StartRule, starting_point
+
+__all__ = ["SMO", "SmoState"]
+
+#: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
+_FINISH_FROM = 1e-2
+
+
+@dataclass(eq=False)
+class SmoState:
+    """State of a run; ``work`` is the iteration (`smo_loops.SmoWork`)."""
+
+    view: SimplexQP
+    tol: float
+    limit: int
+    cache: ColumnCache
+    work: Any
+    memory: float | None
+    rate: float = 1e4  #: iterations per second, as measured
+    exact: bool = True  #: the gradient is float64 from the data
+    refreshes: int = 0
+    target: float = 1e-3  #: gap at which the loop is asked to stop next
+    last_gap: float = float("inf")
+    step: str = ""
+    marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
+    finisher: Generator[None, None, Finish] | None = None
+    tried: float = float("inf")  #: relative gap at which the finisher was last started
+    guesses: int = 0  #: of the finisher
+
+
+@dataclass(frozen=True)
+class SMO(Algorithm[SimplexQP, SmoState]):
+    """Sequential minimal optimisation: pairs by second-order choice, float32 columns, float64 gradient.
+
+    Before a gap is claimed the gradient is recomputed in float64 from the data; between refreshes its drift is that of the
+    float32 columns, so each round asks for at most a thousandth of the gap at the last refresh.
+
+    Parameters
+    ----------
+    start : {"vertex", "random20", "farthest", "uniform"}
+        See `start.StartRule`; ``options.start`` goes before it.
+    cache_bytes : int
+        Limit of the cache of kernel columns.
+    precision : {"single", "double"}
+        Of the cached columns.
+    prefetch : int
+        Columns computed at once when one is missing: the missing one and the next violators.
+    newton : bool
+        Finish by `newton` where a count of operations says that it is cheaper than more pairs.
+    stride : int, optional
+        At most so many pair steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
+
+    Raises
+    ------
+    InputError
+        A parameter out of range; a cache that does not hold two columns.
+    """
+
+    start: StartRule = "vertex"
+    cache_bytes: int = CACHE_BYTES
+    precision: Literal["single", "double"] = "single"
+    prefetch: int = 8
+    newton: bool = True
+    stride: int | None = None
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="smo",
+        summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
+        views=(SimplexQP,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
+    )
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
+        """Start point and its gradient in float64."""
+        from . import smo_loops as loops
+
+        if self.precision not in ("single", "double"):
+            raise InputError(f"precision must be 'single' or 'double'; it is {self.precision!r}")
+        if self.prefetch < 1:
+            raise InputError(f"prefetch must be an integer ≥ 1; it is {self.prefetch!r}")
+        if self.stride is not None and self.stride < 1:
+            raise InputError(f"stride must be an integer ≥ 1; it is {self.stride!r}")
+        a = starting_point(view, self.start, options, rng)
+        cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
+        work = make_work(view, cache, a, view.gram.product(a) + view.c)
+        loops.vertices(work)
+        loops.restore(work)
+        limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
+        return SmoState(view, options.tolerance(self.info.tolerance), limit, cache, work, options.memory_limit)
+
+    def advance(self, state: SmoState, seconds: float) -> Outcome:
+        """Pair steps for about ``seconds``, or a piece of the finisher."""
+        from . import smo_loops as loops
+
+        work, end = state.work, time.perf_counter() + seconds
+        first = int(work.integer[loops.ITERATION])
+        stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
+        while True:
+            if state.finisher is not None:
+                outcome = self._finish(state, end)
+                if outcome is not Outcome.RUNNING or state.finisher is not None:
+                    return outcome
+            before, clock = int(work.integer[loops.ITERATION]), time.perf_counter()
+            count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
+            code = loops.run(work, count, self._aim(state))
+            done = int(work.integer[loops.ITERATION]) - before
+            if done:
+                state.exact, state.step = False, "pair"
+                if done > 64:
+                    state.rate = done / max(time.perf_counter() - clock, 1e-6)
+            if code == loops.COLUMN:
+                self._load(state, int(work.integer[loops.MISSING]))
+            elif code in (loops.RULE, loops.STUCK):
+                outcome = self._pause(state, code == loops.STUCK)
+                if outcome is not Outcome.RUNNING:
+                    return outcome
+            if int(work.integer[loops.ITERATION]) >= state.limit:
+                refresh(state)
+                return Outcome.CONVERGED if self._gap(state) <= state.tol else Outcome.ITERATION_LIMIT
+            now = int(work.integer[loops.ITERATION])
+            if now >= stop or (time.perf_counter() >= end and now > first):
+                return Outcome.RUNNING
+
+    def _aim(self, state: SmoState) -> float:
+        """Relative gap, by the loop's own numbers, at which it pauses: the next decade, or the end.
+
+        Far below the last float64 refresh those numbers mean nothing, since the columns are float32.
+        """
+        last = state.marks[-1][0] if state.marks else 1.0
+        final = state.tol if self.precision == "double" else max(0.5 * state.tol, 1e-4 * min(state.last_gap, 1e-3))
+        return max(final, min(0.1 * last, _FINISH_FROM)) if self.newton else final
+
+    def _pause(self, state: SmoState, stuck: bool) -> Outcome:
+        """At a decade of the gap: on with pairs, or to the finisher; at the end: confirm in float64."""
+        from . import smo_loops as loops
+
+        gap = self._gap(state)
+        state.marks.append((gap, int(state.work.integer[loops.ITERATION])))
+        if not stuck and gap > max(state.tol, 1e-4 * min(state.last_gap, 1e-3)):
+            self._consider_finisher(state, gap)
+            return Outcome.RUNNING
+        return self._confirm(state)
+
+    def _consider_finisher(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
+        """Start the finisher where its operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
+        size = int(state.work.size.sum())
+        if not self.newton or size < 2 or finisher_bytes(size) > self._finisher_limit(state) or gap > 0.2 * state.tried:
+            return
+        if hopeless or newton_seconds(state.view.n, size) < pair_seconds(state, gap):
+            refresh(state)
+            state.tried = gap
+            state.finisher = finish(state.view, state.work.a.copy(), state.work.g.copy(), state.tol)
+
+    def _finisher_limit(self, state: SmoState) -> float:
+        return max(self.cache_bytes, 2**20) if state.memory is None else min(self.cache_bytes, state.memory)
+
+    def _finish(self, state: SmoState, end: float) -> Outcome:
+        """Run the finisher until ``end``; when it is done, move to its point and confirm."""
+        assert state.finisher is not None
+        try:
+            while time.perf_counter() < end:
+                next(state.finisher)
+        except StopIteration as done:
+            result: Finish = done.value
+            state.finisher = None
+            state.guesses += result.guesses
+            if result.guesses:
+                set_point(state.work, result.a)
+                state.step, state.exact = "newton", False
+            outcome = self._confirm(state)
+            state.marks.append((max(self._gap(state), 1e-300), int(state.work.integer[0])))
+            return outcome
+        return Outcome.RUNNING
+
+    def _load(self, state: SmoState, missing: int) -> None:
+        from . import smo_loops as loops
+
+        work, cache = state.work, state.cache
+        chosen = np.array([missing])
+        if self.prefetch > 1 and work.place[missing] < 0 and cache.slots - cache.used > self.prefetch:
+            chosen = next_violators(work, missing, self.prefetch)
+        cache.load(chosen, int(work.integer[loops.CLOCK]))
+
+    def _gap(self, state: SmoState) -> float:
+        from . import smo_loops as loops
+
+        return relative(float(state.work.real[loops.OBJECTIVE]), float(state.work.real[loops.GAP]))
+
+    def _confirm(self, state: SmoState) -> Outcome:
+        """Refresh in float64; converged, stalled, or on with a lower aim."""
+        refresh(state)
+        gap = self._gap(state)
+        if gap <= state.tol:
+            return Outcome.CONVERGED
+        if state.refreshes > 2 and gap > 0.5 * state.last_gap:
+            self._consider_finisher(state, gap, hopeless=True)
+            return Outcome.RUNNING if state.finisher is not None else Outcome.STALLED
+        state.last_gap = min(gap, state.last_gap)
+        return Outcome.RUNNING
+
+    def measure(self, state: SmoState) -> Measure:
+        """Objective, Frank-Wolfe bound, support size, columns computed."""
+        from . import smo_loops as loops
+
+        work = state.work
+        f = float(work.real[loops.OBJECTIVE])
+        return Measure(
+            iteration=int(work.integer[loops.ITERATION]),
+            objective=f,
+            bound=f - float(work.real[loops.GAP]),
+            active=int(work.size.sum()),
+            columns=state.cache.computed,
+            step=state.step,
+        )
+
+    def answer(self, state: SmoState) -> Answer:
+        """The point with its float64 gradient's multipliers."""
+        from . import smo_loops as loops
+
+        refresh(state)
+        work = state.work
+        details = {
+            "columns": state.cache.computed,
+            "cache_slots": state.cache.slots,
+            "refreshes": state.refreshes,
+            "newton_guesses": state.guesses,
+            "drops": int(work.integer[loops.DROPS]),
+        }
+        return simplex_answer(state.view, work.a.copy(), work.g.copy(), details)
+
+
+def newton_seconds(n: int, size: int) -> float:
+    """Rough cost of the finisher: four guesses, each a factor of Q_SS and a product with all columns of S."""
+    return 4.0 * (size**3 / 3.0 / 5e10 + 5e-9 * n * size)
+
+
+def pair_seconds(state: SmoState, gap: float) -> float:
+    """Rough cost of the pairs still expected: as many for each decade of the gap as the last decade took."""
+    marks = [(1.0, 0), *state.marks]
+    (before, begin), (after, now) = marks[-2], marks[-1]
+    decades = max(np.log10(before / max(after, 1e-300)), 0.1)
+    left = max(np.log10(gap / state.tol), 0.0)
+    return float((now - begin) / decades * left * (1.5e-9 * state.view.n + 5e-6))
+
+
+def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> Any:
+    """Arrays of the iteration at the point a with its gradient."""
+    from . import smo_loops as loops
+
+    n, groups = view.n, view.simplices
+    members = np.argsort(view.groups, kind="stable").astype(np.int64)
+    offset = np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64)
+    work = loops.SmoWork(
+        cache.columns, cache.slot, cache.stamp, np.ascontiguousarray(view.gram.diagonal),
+        np.ascontiguousarray(view.c, dtype=np.float64), a.copy(), np.ascontiguousarray(gradient), view.groups.astype(np.int64),
+        members, offset, np.zeros(n, dtype=np.int64), np.zeros(groups, dtype=np.int64), np.full(n, -1, dtype=np.int64),
+        np.zeros(n, dtype=np.float32), np.zeros(groups, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(3),
+    )  # fmt: skip
+    set_point(work, a)
+    return work
+
+
+def set_point(work: Any, a: FloatArray) -> None:
+    """Replace the point (not the gradient): weights and support lists."""
+    work.a[:] = a
+    work.place[:] = -1
+    work.live[:] = a > 0
+    for s in range(work.size.size):
+        inside = work.members[work.offset[s] : work.offset[s + 1]]
+        positive = inside[a[inside] > 0]
+        first = int(work.offset[s])
+        work.support[first : first + positive.size] = positive
+        work.place[positive] = np.arange(first, first + positive.size)
+        work.size[s] = positive.size
+
+
+def refresh(state: SmoState) -> None:
+    """Σa = 1 exactly in every simplex, ∇ in float64 from the data, and with it objective and gap."""
+    from . import smo_loops as loops
+
+    work, view = state.work, state.view
+    if not state.exact:
+        work.a[:] /= np.bincount(view.groups, weights=work.a, minlength=view.simplices)[view.groups]
+        work.g[:] = view.gram.product(work.a) + view.c
+        state.exact = True
+        state.refreshes += 1
+    loops.vertices(work)
+    loops.restore(work)
+
+
+def next_violators(work: Any, missing: int, count: int) -> np.ndarray:
+    """The missing index and the uncached ones with the least gradient, ``count`` in all."""
+    g = np.where(work.slot < 0, work.g, np.inf)
+    g[missing] = -np.inf
+    lowest = np.argpartition(g, count - 1)[:count] if count < g.size else np.arange(g.size)
+    return np.asarray(lowest[g[lowest] < np.inf])

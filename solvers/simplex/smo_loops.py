@@ -1,0 +1,244 @@
+"""Compiled second-order pair steps on one or several simplices.
+
+The vertex i is the worst violator, argmin ∇ (in the simplex with the largest violation); its partner j, of the support,
+maximises the decrease (∇_j - ∇_i)²/(Q_ii + Q_jj - 2Q_ij) of an unclipped step ("WSS2" of Fan, Chen, Lin 2005, whose
+set I_low is the support here). Columns may be float32; the gradient is float64.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numba as nb
+import numpy as np
+
+__all__ = ["SmoWork", "restore", "run", "vertices"]
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+
+# Why `run` returned.
+BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
+# Integers and floats of the state.
+ITERATION, MISSING, DROPS, CLOCK = range(4)
+OBJECTIVE, CTA, GAP = range(3)
+
+_BLOCK = 512
+_RESUM = 2000
+
+
+class SmoWork(NamedTuple):
+    """State of the iteration; arrays only, so that compiled code changes it in place."""
+
+    columns: Any  #: (slots, n)
+    slot: Any  #: (n,)
+    stamp: Any  #: (slots,)
+    diagonal: Any  #: (n,)
+    c: Any  #: (n,)
+    a: Any  #: (n,)
+    g: Any  #: (n,) ∇ = Qa + c
+    group: Any  #: (n,) simplex of a variable
+    members: Any  #: (n,) variables sorted by simplex
+    offset: Any  #: (G + 1,) where each simplex begins in ``members``
+    support: Any  #: (n,) the support of simplex s from offset[s] on, unordered
+    size: Any  #: (G,) support sizes
+    place: Any  #: (n,) place in ``support`` or -1
+    live: Any  #: (n,) float32: 1 on the support, else 0
+    vertex: Any  #: (G,) argmin ∇ of each simplex
+    integer: Any
+    real: Any
+
+
+@_njit
+def vertices(w: Any) -> None:
+    """vertex_s = argmin ∇ over every simplex s."""
+    for s in range(w.vertex.size):
+        at, best = -1, np.inf
+        for t in range(w.offset[s], w.offset[s + 1]):
+            k = w.members[t]
+            if w.g[k] < best:
+                at, best = k, w.g[k]
+        w.vertex[s] = at
+
+
+@_njit
+def _update(g: Any, step: float, up: Any, down: Any) -> int:
+    """g += step·(up - down) and its argmin, as separate short loops over blocks."""
+    n = g.size
+    best, at = np.inf, 0
+    for b in range(0, n, _BLOCK):
+        e = min(n, b + _BLOCK)
+        gb, ub, db = g[b:e], up[b:e], down[b:e]
+        for k in range(gb.size):
+            gb[k] += step * (ub[k] - db[k])
+        least = np.inf
+        for k in range(gb.size):
+            if gb[k] < least:
+                least = gb[k]
+        if least < best:
+            best, at = least, b
+    for k in range(at, min(n, at + _BLOCK)):
+        if g[k] <= best:
+            return k
+    return at
+
+
+@_njit
+def restore(w: Any) -> None:
+    """Recompute a'∇ and c'a, and with them objective and gap, from the support."""
+    slope, linear, lowest = 0.0, 0.0, 0.0
+    for s in range(w.size.size):
+        for t in range(w.offset[s], w.offset[s] + w.size[s]):
+            k = w.support[t]
+            slope += w.a[k] * w.g[k]
+            linear += w.a[k] * w.c[k]
+        lowest += w.g[w.vertex[s]]
+    w.real[OBJECTIVE] = 0.5 * (slope + linear)
+    w.real[CTA] = linear
+    w.real[GAP] = slope - lowest
+
+
+@_njit
+def _worst(w: Any) -> int:
+    """The simplex with the largest violation max_{support} ∇ - min ∇."""
+    if w.size.size == 1:
+        return 0
+    chosen, most = 0, -1.0
+    for s in range(w.size.size):
+        high = -np.inf
+        for t in range(w.offset[s], w.offset[s] + w.size[s]):
+            if w.g[w.support[t]] > high:
+                high = w.g[w.support[t]]
+        if high - w.g[w.vertex[s]] > most:
+            chosen, most = s, high - w.g[w.vertex[s]]
+    return chosen
+
+
+@_njit
+def _partner(w: Any, s: int, i: int, column: Any) -> int:
+    """The support point j of simplex s whose pair with i decreases the objective most; -1 if none does."""
+    first, size = w.offset[s], w.size[s]
+    if w.vertex.size == 1 and 6 * size > w.g.size:
+        return int(_partner_dense(w.g, w.diagonal, column, w.live, i))
+    gi, di = w.g[i], w.diagonal[i]
+    j, best = -1, 0.0
+    floor = 1e-12 * abs(di)
+    for t in range(first, first + size):
+        k = w.support[t]
+        slope = max(w.g[k] - gi, 0.0)
+        gain = slope * slope / max(di + w.diagonal[k] - 2.0 * column[k], floor)
+        if gain > best and k != i:
+            j, best = k, gain
+    return j
+
+
+@_njit
+def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int:
+    """The same over all points in memory order, those outside the support masked: faster than gathering a large one.
+
+    Gains in float32 suffice: any pair with a positive slope descends.
+    """
+    n = g.size
+    gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]))
+    zero, two = np.float32(0.0), np.float32(2.0)
+    best, at = zero, -1
+    gain = np.empty(_BLOCK, dtype=np.float32)
+    for b in range(0, n, _BLOCK):
+        e = min(n, b + _BLOCK)
+        gb, db, cb, lb = g[b:e], diagonal[b:e], column[b:e], live[b:e]
+        for k in range(gb.size):
+            slope = max(np.float32(gb[k] - gi), zero)
+            gain[k] = lb[k] * slope * slope / max(di + np.float32(db[k]) - two * np.float32(cb[k]), floor)
+        if b <= i < e:
+            gain[i - b] = zero
+        most = zero
+        for k in range(gb.size):
+            most = max(most, gain[k])
+        if most > best:
+            best = most
+            for k in range(gb.size):
+                if gain[k] >= most:
+                    at = b + k
+                    break
+    return at
+
+
+@_njit
+def _leave(w: Any, s: int, j: int) -> None:
+    last = w.offset[s] + w.size[s] - 1
+    moved, hole = w.support[last], w.place[j]
+    w.support[hole], w.place[moved] = moved, hole
+    w.place[j] = -1
+    w.live[j] = 0.0
+    w.size[s] -= 1
+    w.a[j] = 0.0
+
+
+@_njit
+def _cached(w: Any, i: int) -> int:
+    s = w.slot[i]
+    if s < 0:
+        w.integer[MISSING] = i
+    else:
+        w.integer[CLOCK] += 1
+        w.stamp[s] = w.integer[CLOCK]
+    return int(s)
+
+
+@_njit
+def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
+    """Exact step from j to i, clipped at a_j; objective and gradient follow."""
+    slope = w.g[j] - w.g[i]
+    curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * up[j], 1e-12 * abs(w.diagonal[i]))
+    step = slope / curvature
+    if w.place[i] < 0:
+        at = w.offset[s] + w.size[s]
+        w.place[i], w.support[at] = at, i
+        w.live[i] = 1.0
+        w.size[s] += 1
+    if step >= w.a[j]:
+        step = w.a[j]
+        _leave(w, s, j)
+        w.integer[DROPS] += 1
+    else:
+        w.a[j] -= step
+    w.a[i] += step
+    w.real[CTA] += step * (w.c[i] - w.c[j])
+    w.real[OBJECTIVE] += step * (0.5 * step * curvature - slope)
+    nearest = _update(w.g, step, up, down)
+    if w.vertex.size == 1:
+        w.vertex[0] = nearest
+    else:
+        vertices(w)
+
+
+@_njit
+def run(w: Any, iterations: int, tol: float) -> int:
+    """Up to ``iterations`` pair steps; stops where the gap is at most tol·max(|f|, |f - gap|)."""
+    for _ in range(iterations):
+        if w.integer[ITERATION] % _RESUM == _RESUM - 1:
+            restore(w)
+        f, lowest = w.real[OBJECTIVE], 0.0
+        for s in range(w.vertex.size):
+            lowest += w.g[w.vertex[s]]
+        gap = 2.0 * f - w.real[CTA] - lowest
+        w.real[GAP] = gap
+        if gap <= tol * max(abs(f), abs(f - gap)):
+            restore(w)
+            f, gap = w.real[OBJECTIVE], w.real[GAP]
+            if gap <= tol * max(abs(f), abs(f - gap)):
+                return RULE
+        s = _worst(w)
+        i = w.vertex[s]
+        up = _cached(w, i)
+        if up < 0:
+            return COLUMN
+        j = _partner(w, s, i, w.columns[up])
+        if j < 0:
+            return STUCK
+        down = _cached(w, j)
+        if down < 0:
+            return COLUMN
+        _move(w, s, i, j, w.columns[up], w.columns[down])
+        w.integer[ITERATION] += 1
+    restore(w)
+    return BUDGET
