@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 
 import numpy as np
@@ -40,6 +41,14 @@ def warn_about_features(X: Points) -> None:
             MarginoptWarning,
             stacklevel=4,
         )
+    twins = _equal_columns(X)
+    if twins is not None:
+        warnings.warn(
+            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it less; "
+            "drop one of them",
+            MarginoptWarning,
+            stacklevel=4,
+        )
     squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
     scales = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
     scales = scales[scales > 0]
@@ -68,3 +77,15 @@ def _constant_columns(X: Points) -> BoolArray:
     else:
         high, low = X.max(axis=0).toarray().ravel(), X.min(axis=0).toarray().ravel()
     return np.asarray((high == low) & (high != 0))
+
+
+def _equal_columns(X: Points) -> tuple[int, int] | None:
+    """Two columns with the same entries (zero columns apart), if any: candidates share a random projection, equality is checked."""
+    probe = np.random.default_rng(0).standard_normal(X.shape[0])
+    shadow = np.asarray(X.T @ probe)
+    order = np.argsort(shadow, kind="stable")
+    for i, j in itertools.pairwise(order[shadow[order] != 0]):
+        close = abs(shadow[i] - shadow[j]) <= 1e-12 * (1.0 + abs(shadow[i]))
+        if close and np.array_equal(to_dense(X[:, [i]]), to_dense(X[:, [j]])):
+            return int(min(i, j)), int(max(i, j))
+    return None

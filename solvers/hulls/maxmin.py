@@ -1,0 +1,194 @@
+"""Gradient ascent in the kernel parameter with dynamic learning rate, MaxMin Algorithm 3."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...models.arrays import FloatArray
+from ...models.maxmin import MaxMinProblem
+from ...models.views import SimplexQP
+from ..algorithm import Algorithm, Answer, Measure, Outcome
+from ..base import Gives, Problem, Solver, SolverInfo
+from ..options import Options
+from ..simplex.smo import SMO
+from .pga import ProjectedGradient
+
+__all__ = ["MaxMin", "MaxMinState", "Step"]
+
+Inner: TypeAlias = Literal["smo", "pga"]
+#: How far to move: by the secant of f', or η = |last move| as printed.
+Rate: TypeAlias = Literal["secant", "printed"]
+
+
+@dataclass(frozen=True)
+class Step:
+    """One outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distances (54)/(55) at γ."""
+
+    gamma: tuple[float, ...]
+    value: float
+    derivative: tuple[float, ...]
+    ratio: float
+
+
+@dataclass
+class MaxMinState:
+    """γ, the inner minimiser a at γ, f(γ), f'(γ), and the last move η."""
+
+    problem: MaxMinProblem
+    gamma: FloatArray
+    seed: int
+    limit: float
+    a: FloatArray | None = None
+    value: float = float("nan")
+    derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
+    eta: float = 1.0
+    moved: float = 0.0
+    last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
+    models: int = 0
+    steps: list[Step] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
+    """Alternate: solve the two-hulls dual at γ, then move γ uphill by η f'(γ), MaxMin (52).
+
+    η starts at 1 and is halved until f rises. Which f is not said in print; as in the authors' code it is ½a'Q(γ)a at *fixed* a,
+    which trains no further model. γ is kept in its range, where f' counts only if it points inside. The answer is a stationary
+    point, called local.
+
+    The printed rule for the next η, the size of the last move, MaxMin (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves
+    shrink faster than any geometric sequence, and the run ends (`Status.STALLED`) short of a stationary point. It is kept as
+    ``rate="printed"``. The default takes η = |Δγ|/|Δf'|, the secant of f' (Barzilai and Borwein's step for several γ).
+
+    Parameters
+    ----------
+    inner : {"smo", "pga"}
+        Solver of the inner problem.
+    rate : {"secant", "printed"}
+        How η follows from the last moves.
+    inner_tol : float
+        ε1, its relative gap.
+    stationarity : float
+        ε2: |f'(γ)| at which to stop (for log γ: of the derivative in log γ).
+    warm : bool
+        Whether the inner solve starts from the last minimiser; printed: cold, False.
+    """
+
+    inner: Inner = "smo"
+    rate: Rate = "secant"
+    inner_tol: float = 1e-6
+    stationarity: float = 1e-3
+    warm: bool = True
+
+    info = SolverInfo(
+        name="maxmin",
+        summary="gradient ascent in the kernel parameter over the two-hulls dual",
+        views=(MaxMinProblem,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+        reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 3",
+    )
+
+    def __post_init__(self) -> None:
+        if self.inner not in ("smo", "pga"):
+            raise InputError(f"inner must be 'smo' or 'pga'; it is {self.inner!r}")
+        if self.rate not in ("secant", "printed"):
+            raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}")
+        for name in ("inner_tol", "stationarity"):
+            if not getattr(self, name) > 0:
+                raise InputError(f"{name} must be > 0; it is {getattr(self, name)!r}")
+
+    def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
+        """γ0; the first inner problem is solved by the first ``advance``."""
+        limit = 500.0 if options.iteration_limit is None else float(options.iteration_limit)
+        return MaxMinState(view, view.gamma0.copy(), options.seed, limit)
+
+    def advance(self, state: MaxMinState, seconds: float) -> Outcome:
+        """One outer iteration: an inner solve, then a move of γ."""
+        self._solve_inner(state)
+        slope = self._slope(state)
+        if np.abs(slope).max() <= self.stationarity:
+            return Outcome.STATIONARY
+        if len(state.steps) >= state.limit:
+            return Outcome.ITERATION_LIMIT
+        if self.rate == "secant" and state.last_slope.size:
+            turned = float(np.linalg.norm(slope - state.last_slope))
+            state.eta = state.moved / turned if turned > 0 else 2.0 * state.eta
+        state.last_slope = slope
+        return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
+
+    def _solve_inner(self, state: MaxMinState) -> None:
+        model = state.problem.inner(state.gamma)
+        solver: Solver = SMO() if self.inner == "smo" else ProjectedGradient()
+        start = {"a": state.a} if self.warm and state.a is not None else None
+        raw = solver.run(Problem(model), Options(tol=self.inner_tol, seed=state.seed, start=start))
+        if raw.values is None:
+            raise SolverError(f"the inner problem at gamma = {state.gamma} was not solved: {raw.native_status}")
+        a = np.asarray(raw.values["a"])
+        state.a, state.models = a, state.models + 1
+        state.value = 0.5 * float(a @ model.simplex.gram.product(a))
+        state.derivative = state.problem.derivative(a, state.gamma)
+        state.steps.append(
+            Step(tuple(state.gamma), state.value, tuple(state.derivative), _class_ratio(state.problem, state.gamma))
+        )
+
+    def _slope(self, state: MaxMinState) -> FloatArray:
+        """Derivative in the parameter that is moved, zero where it points out of the range."""
+        slope = state.derivative * (state.gamma if state.problem.parameter == "log-gamma" else 1.0)
+        leaves = ((state.gamma <= state.problem.lower) & (slope < 0)) | ((state.gamma >= state.problem.upper) & (slope > 0))
+        return np.where(leaves, 0.0, slope)
+
+    def _move(self, state: MaxMinState, slope: FloatArray) -> bool:
+        """γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; False where it does not in floating point."""
+        assert state.a is not None
+        problem, here = state.problem, state.problem.value(state.a, state.gamma)
+        logarithmic = problem.parameter == "log-gamma"
+        while state.eta > 1e-15:
+            moved = state.gamma * np.exp(state.eta * slope) if logarithmic else state.gamma + state.eta * slope
+            moved = np.clip(moved, problem.lower, problem.upper)
+            if problem.value(state.a, moved) > here:
+                change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
+                state.gamma, state.moved = moved, float(np.linalg.norm(change))
+                if self.rate == "printed":
+                    state.eta = state.moved
+                return True
+            state.eta *= 0.5
+        return False
+
+    def measure(self, state: MaxMinState) -> Measure:
+        """f(γ); there is no bound in γ."""
+        active = -1 if state.a is None else int(np.count_nonzero(state.a))
+        return Measure(len(state.steps), state.value, active=active, columns=state.models, step="gamma")
+
+    def answer(self, state: MaxMinState) -> Answer:
+        """The last inner solution, at the γ that it was solved for."""
+        if not state.steps or state.a is None:
+            return Answer(None, details={"reason": "stopped before the first inner problem was solved"})
+        gamma = np.array(state.steps[-1].gamma)
+        problem = state.problem
+        model = problem.inner(gamma)
+        gradient = model.simplex.gram.product(state.a)
+        view: SimplexQP = model.simplex
+        nu = np.array([gradient[view.groups == k].min() for k in range(2)])
+        return Answer(
+            values={"a": state.a},
+            multipliers={"sum": nu},
+            reduced=gradient - nu[view.groups],
+            model=model,
+            details={
+                "gamma": float(gamma[0]) if gamma.size == 1 else gamma.tolist(),
+                "stationarity": float(np.abs(self._slope(state)).max()),
+                "models_trained": state.models,
+                "steps": [vars(step) for step in state.steps],
+            },
+        )
+
+
+def _class_ratio(problem: MaxMinProblem, gamma: FloatArray) -> float:
+    """Inter-class over intra-class mean squared distance in feature space, MaxMin (54)/(55): 2(1 - mean kernel) of each."""
+    K, same = problem.kernel(gamma), np.equal.outer(problem.y, problem.y)
+    within, between = float((1.0 - K[same]).mean()), float((1.0 - K[~same]).mean())
+    return between / within if within > 0 else float("inf")
