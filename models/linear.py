@@ -44,8 +44,8 @@ def warn_about_features(X: Points) -> None:
     twins = _equal_columns(X)
     if twins is not None:
         warnings.warn(
-            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it less; "
-            "drop one of them",
+            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it "
+            "less; drop one of them",
             MarginoptWarning,
             stacklevel=4,
         )
@@ -80,7 +80,7 @@ def _constant_columns(X: Points) -> BoolArray:
 
 
 def _equal_columns(X: Points) -> tuple[int, int] | None:
-    """Two columns with the same entries (zero columns apart), if any: candidates share a random projection, equality is checked."""
+    """Two columns with the same entries (zero columns apart), if any: equal random projections, then checked."""
     probe = np.random.default_rng(0).standard_normal(X.shape[0])
     shadow = np.asarray(X.T @ probe)
     order = np.argsort(shadow, kind="stable")

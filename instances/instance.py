@@ -1,0 +1,243 @@
+"""The data set that a model is stated on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any, Literal, Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError, InputError
+from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
+from .preparation import prepare
+from .sampling import Rng, as_fraction, as_generator, choose_rows, split_rows
+
+__all__ = ["Instance", "Population", "Scaling"]
+
+#: "standardised": mean 0 and variance 1; "scaled": variance 1, not centred (sparse data).
+Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
+
+
+class Population(Protocol):
+    """The distribution that a generated instance was drawn from."""
+
+    @property
+    def bayes(self) -> FloatArray:
+        """The rule behind the data: predict sign(bayes'x), in the columns of X; (p+1,)."""
+
+    def sample(self, n: int, rng: Rng) -> Instance:
+        """Draw n further points as contaminated as the instance's."""
+
+    def clean(self, n: int, rng: Rng) -> Instance:
+        """Draw n points without outliers or flipped labels."""
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Instance:
+    """A checked, read-only classification data set.
+
+    Parameters
+    ----------
+    X : (n, columns) array or scipy sparse array
+        Rows of data, stored as a float64 copy: dense in C order, or CSR. Counts the intercept column if there is one.
+    y : (n,) array
+        Class codes: -1 and +1 (kept as float64), or 0..K-1 for K ≥ 3 classes (kept as int64).
+    name, source, description : str
+        What the data are called, where they come from, what else is worth knowing.
+    feature_names : sequence of str, optional
+        One for each column of X.
+    labels : sequence, optional
+        The original label of each class in the order of the codes.
+    intercept : bool
+        The first column of X is the constant 1.
+    scaling : {"none", "standardised", "scaled"}
+        What was done to the features (not to the intercept).
+    population : Population, optional
+        The distribution that generated the data; dropped by anything that changes the columns or classes.
+
+    Raises
+    ------
+    DataError
+        Wrong shapes, empty, NaN or infinite values, one class, other codes, an intercept that is not constant.
+    """
+
+    X: Matrix
+    y: npt.NDArray[Any]
+    name: str = "data"
+    source: str = "given"
+    feature_names: tuple[str, ...] | None = None
+    description: str = ""
+    labels: tuple[Label, ...] | None = None
+    intercept: bool = False
+    scaling: Scaling = "none"
+    population: Population | None = None
+
+    def __post_init__(self) -> None:
+        X = check_matrix(self.X)
+        y, labels = check_codes(self.y, self.labels, X.shape[0])
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", y)
+        object.__setattr__(self, "labels", labels)
+        if self.feature_names is not None:
+            names = tuple(str(name) for name in self.feature_names)
+            if len(names) != X.shape[1]:
+                raise DataError(f"feature_names must hold one name for each of {X.shape[1]} columns, got {len(names)}")
+            object.__setattr__(self, "feature_names", names)
+        if self.intercept and not np.all(_first_column(X) == 1.0):
+            raise DataError("intercept=True says that the first column of X is constant 1, and it is not")
+        if self.scaling not in ("none", "standardised", "scaled"):
+            raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}")
+
+    @classmethod
+    def from_labels(
+        cls,
+        X: object,
+        labels: object,
+        name: str = "data",
+        source: str = "given",
+        feature_names: Sequence[str] | None = None,
+        description: str = "",
+    ) -> Instance:
+        """Build an instance from labels of any kind; of two classes the one that sorts second becomes +1."""
+        matrix = check_matrix(X)
+        codes, classes = encode_labels(labels)
+        names = None if feature_names is None else tuple(feature_names)
+        return cls(matrix, codes, name, source, names, description, classes)
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return int(self.X.shape[0])
+
+    @property
+    def classes(self) -> tuple[int, ...]:
+        """The class codes: (-1, 1), or 0..K-1."""
+        count = len(self._labels)
+        return (-1, 1) if count == 2 else tuple(range(count))
+
+    @property
+    def standardised(self) -> bool:
+        """Whether the features were brought to unit variance (centred too, unless sparse: see ``scaling``)."""
+        return self.scaling != "none"
+
+    @property
+    def bayes(self) -> FloatArray | None:
+        """The generating distribution's own rule, (columns,), where there is one."""
+        return None if self.population is None else self.population.bayes
+
+    @property
+    def _labels(self) -> tuple[Label, ...]:
+        # None only in the constructor's signature: __post_init__ always fills it.
+        return self.labels if self.labels is not None else ()
+
+    def sizes(self) -> dict[Label, int]:
+        """Count the rows of each class, by original label."""
+        return {label: int(np.count_nonzero(self.y == code)) for label, code in zip(self._labels, self.classes, strict=True)}
+
+    def prepared(self, standardise: bool = True, intercept: bool = True, fit_on: Instance | None = None) -> Instance:
+        """Return the instance with standardised features and a constant column of ones first.
+
+        Parameters
+        ----------
+        standardise : bool
+            Scale every feature to mean 0 and variance 1 (divisor n); sparse data are scaled and not centred, which
+            ``scaling`` and the printed form say. Constant columns are dropped with a `MarginoptWarning`.
+        intercept : bool
+            Put a column of ones first, unless there is one.
+        fit_on : Instance, optional
+            Take means, deviations and the constant columns from these (unscaled) data: prepare a test part with
+            the statistics of its training part.
+        """
+        done = prepare(self, standardise, intercept, fit_on)
+        same = done.scaling == self.scaling and done.intercept == self.intercept
+        return replace(
+            self,
+            X=done.X,
+            feature_names=done.feature_names,
+            scaling=done.scaling,
+            intercept=done.intercept,
+            population=self.population if same else None,
+        )
+
+    def take(self, indices: npt.ArrayLike, name: str | None = None) -> Instance:
+        """Return the rows with these indices (integers, or a mask of n truth values), in the order given."""
+        rows = np.asarray(indices)
+        if rows.dtype == np.bool_ and rows.shape == (self.n,):
+            rows = np.flatnonzero(rows)
+        if rows.ndim != 1 or rows.size == 0 or not np.issubdtype(rows.dtype, np.integer):
+            raise InputError(
+                f"indices must be a non-empty vector of integers or a mask of {self.n} truth values, "
+                f"got shape {rows.shape} of {rows.dtype}"
+            )
+        if rows.min() < -self.n or rows.max() >= self.n:
+            raise InputError(f"indices must be between {-self.n} and {self.n - 1}, got {rows.min()} to {rows.max()}")
+        try:
+            return replace(self, X=self.X[rows], y=self.y[rows], name=self.name if name is None else name)
+        except DataError as error:
+            raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}") from None
+
+    def subsample(self, n: int, rng: Rng, stratified: bool = True) -> Instance:
+        """Choose n rows at random without replacement; stratified keeps the classes' proportions."""
+        return self.take(choose_rows(self.y, n, rng, stratified), f"{self.name}[n={n}]")
+
+    def split(self, fractions: Sequence[float], rng: Rng, stratified: bool = True) -> tuple[Instance, ...]:
+        """Split all rows at random into parts of the given fractions, which sum to 1."""
+        parts = split_rows(self.y, fractions, rng, stratified)
+        return tuple(self.take(rows, f"{self.name}[{k}/{len(parts)}]") for k, rows in enumerate(parts, 1))
+
+    def pair(self, a: Label, b: Label) -> Instance:
+        """Keep the classes with original labels a (coded -1) and b (coded +1)."""
+        codes = [self._code(a), self._code(b)]
+        if codes[0] == codes[1]:
+            raise InputError(f"a pair needs two different classes, got {a!r} twice")
+        rows: IntArray = np.flatnonzero(np.isin(self.y, codes))
+        labels = tuple(self._labels[self.classes.index(code)] for code in codes)
+        return replace(
+            self,
+            X=self.X[rows],
+            y=np.where(self.y[rows] == codes[1], 1.0, -1.0),
+            labels=labels,
+            name=f"{self.name}-{labels[0]}-{labels[1]}",
+            population=None,
+        )
+
+    def _code(self, label: Label) -> int:
+        for known, code in zip(self._labels, self.classes, strict=True):
+            if known == label or str(known) == str(label):
+                return code
+        raise InputError(f"{self.name} has no class {label!r}; its classes are {list(self._labels)}")
+
+    def with_label_noise(self, tau: float, rng: Rng) -> Instance:
+        """Change each label with probability tau, independently (Conic §5.2), to another class at random.
+
+        ``tau`` is between 0 and 0.5; with two classes the change is a flip.
+        """
+        tau = as_fraction(tau, "tau", 0.5)
+        generator = as_generator(rng)
+        codes = np.array(self.classes)
+        flipped = generator.random(self.n) < tau
+        shift = generator.integers(1, codes.size, size=self.n)
+        moved = codes[(np.searchsorted(codes, self.y) + shift) % codes.size]
+        return replace(self, y=np.where(flipped, moved, self.y), name=f"{self.name}[tau={tau:g}]")
+
+    def dense(self) -> Instance:
+        """Return the same data with X stored as a dense array."""
+        return replace(self, X=self.X.toarray()) if is_sparse(self.X) else self
+
+    def __repr__(self) -> str:
+        """One line: name, sizes, storage, what was done to it and where it comes from."""
+        sizes = ", ".join(f"{label}: {count}" for label, count in list(self.sizes().items())[:4])
+        more = ", ..." if len(self._labels) > 4 else ""
+        storage = f", CSR {self.X.nnz / np.prod(self.X.shape):.1%} filled" if is_sparse(self.X) else ""
+        scaling = {"none": "", "standardised": ", standardised", "scaled": ", scaled to unit variance, not centred"}
+        columns = f"{self.X.shape[1]} columns" + (" with the intercept first" if self.intercept else "")
+        return (
+            f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{more})"
+            f"{storage}{scaling[self.scaling]}; {self.source})"
+        )
+
+
+def _first_column(X: Matrix) -> FloatArray:
+    return np.asarray(X[:, [0]].toarray() if is_sparse(X) else X[:, 0], dtype=np.float64).ravel()

