@@ -25,8 +25,10 @@ __all__ = ["ZeroOneBB", "ZeroOneState"]
 
 #: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
 BOX_COORDINATES = 6
-#: Nodes of the box engine before the conflict engine is tried beside it.
-HEAD = 200_000
+#: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
+PORTFOLIO_COORDINATES = 9
+#: Nodes of the box engine (of the conflict engine) before the other is tried beside it: a second or two.
+BOX_HEAD, CONFLICT_HEAD = 200_000, 20_000
 
 
 @dataclass(eq=False)
@@ -152,13 +154,19 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared = state.shared
         shared.reduced = shared.reduced.restretched(shared.upper)
         shared.polish = Polish.of(shared.reduced)
-        if state.engine_name == "conflicts":
-            return ConflictEngine(shared, _order(state))
         if self.proof is not None:
+            state.earlier_nodes = 0
             state.writer = ProofWriter(self.proof, shared.reduced)
             return BoxEngine(shared, log=state.writer)
+        if self.engine == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
+            return ConflictEngine(shared, _order(state))
         boxes = BoxEngine(shared)
-        return Portfolio(shared, boxes, ConflictEngine(shared, _order(state)), HEAD) if self.engine == "auto" else boxes
+        if self.engine == "boxes":
+            return boxes
+        conflicts = ConflictEngine(shared, _order(state))
+        if state.engine_name == "boxes":
+            return Portfolio(shared, boxes, conflicts, BOX_HEAD)
+        return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)
 
     def _restart(self, state: ZeroOneState) -> None:
         """One local search: from the hinge path first, then from perturbed starts and incumbents by turns."""

@@ -20,12 +20,14 @@ _njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc"
 
 EPS = 2.0**-53
 PAGE = 32
+#: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
+RESERVE = 128
 FREE, KEPT, VIOLATED = -1, 0, 1
 
 # Why `explore` returned.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
 # Fields of `Pool.control`.
-HEAP, RECORDS, PAGES, CURRENT, NODES, RELAXATIONS, NEWTON, NEXT_ID, DEPTH, LOG_AT, ACTIVE, CELLS = range(12)
+HEAP, RECORDS, PAGES, CURRENT, NODES, RELAXATIONS, NEWTON, NEXT_ID, FRUGAL, LOG_AT, ACTIVE, FOUND = range(12)
 
 
 class Data(NamedTuple):
@@ -629,7 +631,8 @@ def explore(
 
     Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
     the heap, until the dive ends. Branches on points where at most ``by_points`` are free or the box is at the limit of
-    floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate.
+    floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate. Where memory is short
+    (``FRUGAL``) nodes are taken from the heap's end, which is nearly depth-first and keeps the heap as it is.
     """
     n, p = data.rows.shape
     control = pool.control
@@ -641,7 +644,8 @@ def explore(
     need = n // PAGE + 2
     for _ in range(nodes):
         logged = pool.log.size > 0
-        if control[RECORDS] < 2 or control[PAGES] < need or control[HEAP] + 2 > pool.heap.size:
+        reserve = 1 if control[FRUGAL] == 1 else RESERVE
+        if control[RECORDS] < 2 * reserve or control[PAGES] < need * reserve or control[HEAP] + 2 > pool.heap.size:
             return GROW
         if logged and control[LOG_AT] + (3 * n + 3) * rounds + 32 > pool.log.size:
             return GROW
@@ -649,8 +653,14 @@ def explore(
         if code < 0:
             if control[HEAP] == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
                 return DONE
-            code = _pop(pool.heap, control[HEAP], pool.key)
+            if control[FRUGAL] == 1:
+                code = pool.heap[control[HEAP] - 1]
+            else:
+                code = _pop(pool.heap, control[HEAP], pool.key)
             control[HEAP] -= 1
+            if pool.key[code >> 1, code & 1] >= cut:
+                _load(data, pool, code, lo, hi, w, idx, z, l)
+                continue
         control[CURRENT] = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
         base, m = _load(data, pool, code, lo, hi, w, idx, z, l)
@@ -678,7 +688,7 @@ def explore(
                 pool.found[p] = value
                 for j in range(p):
                     pool.found[j] = scale * c[j]
-                control[CELLS] = 1
+                control[FOUND] = 1
         free = 0
         for i in range(m):
             free += z[i] == FREE
@@ -712,7 +722,7 @@ def explore(
         control[CURRENT] = 2 * r + first
         _push(pool.heap, control[HEAP], pool.key, 2 * r + 1 - first)
         control[HEAP] += 1
-        if control[CELLS] == 1:
-            control[CELLS] = 0
+        if control[FOUND] == 1:
+            control[FOUND] = 0
             return CANDIDATE
     return BUDGET

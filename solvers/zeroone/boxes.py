@@ -18,6 +18,8 @@ __all__ = ["BoxEngine"]
 
 #: Rounds of relaxing and tightening at a node, and the smoothing of the hinge that they start from.
 ROUNDS, SMOOTHING = 2, 0.05
+#: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
+MEMORY = 2e9
 #: A node with at most this many free points branches on a point.
 BY_POINTS = 1
 
@@ -48,8 +50,8 @@ def _grown(pool: k.Pool) -> k.Pool:
     """The same pool with twice the records, and pages where they run short."""
     control = pool.control
     records, pages = len(pool.base), len(pool.link)
-    more_records = records if control[k.RECORDS] < max(2, records // 8) else 0
-    more_pages = pages if control[k.PAGES] < max(len(pool.leaf) // k.PAGE + 2, pages // 8) else 0
+    more_records = records if control[k.RECORDS] < max(2 * k.RESERVE, records // 8) else 0
+    more_pages = pages if control[k.PAGES] < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 8) else 0
 
     def longer(array: Any, more: int) -> Any:
         return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]) if more else array
@@ -76,7 +78,7 @@ class BoxEngine(Engine):
         self._by_points = by_points
         self._data = _data(shared)
         n, p = self._data.rows.shape
-        pages = 4 * (n // k.PAGE + 2) + 4096
+        pages = 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
         self._log = log
         self._pool = _empty_pool(n, p, 4096, pages, 0 if log is None else max(1 << 16, 8 * (3 * n + 3) * ROUNDS))
         self._unresolved = math.inf
@@ -133,7 +135,7 @@ class BoxEngine(Engine):
     def _bound(self) -> float:
         pool, control = self._pool, self._pool.control
         bound = min(self._unresolved, self._shared.cut)
-        if control[k.HEAP] > 0:
+        if control[k.HEAP] > 0:  # a heap with its last nodes taken is still one
             code = int(pool.heap[0])
             bound = min(bound, float(pool.key[code >> 1, code & 1]))
         if control[k.CURRENT] >= 0:
@@ -156,6 +158,9 @@ class BoxEngine(Engine):
                 float(self._data.weights.sum()),
             )  # fmt: skip
             took = time.perf_counter() - start
+            control = self._pool.control
+            if control[k.FRUGAL] and control[k.RECORDS] > len(self._pool.base) // 2:
+                control[k.FRUGAL] = 0
             if self.nodes - before >= 20 and took > 1e-4:
                 self._rate = (self.nodes - before) / took
             outcome = self._handle(code)
@@ -175,13 +180,25 @@ class BoxEngine(Engine):
         elif code == k.LEAF:
             self._settle(self._pool.leaf.copy(), float(self._pool.found[p + 1]))
         elif code == k.GROW:
-            if limits.memory is not None and 1.5 * sum(a.nbytes for a in self._pool) > limits.memory:
-                return Outcome.MEMORY_LIMIT
-            self._pool = _grown(self._pool)
+            return self._make_room()
         elif code == k.DONE:
             return Outcome.CONVERGED if self._unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
+        return Outcome.RUNNING
+
+    def _make_room(self) -> Outcome:
+        """Grow the pool; where it may not, go on nearly depth-first in what is left."""
+        control = self._pool.control
+        if self._log is not None and control[k.RECORDS] >= 2 * k.RESERVE and control[k.PAGES] >= len(self._pool.link) // 8:
+            return Outcome.RUNNING  # only the log was full
+        memory = self._shared.limits.memory
+        if 2.0 * sum(array.nbytes for array in self._pool) <= (MEMORY if memory is None else memory):
+            self._pool = _grown(self._pool)
+        elif control[k.FRUGAL]:
+            return Outcome.MEMORY_LIMIT
+        else:
+            control[k.FRUGAL] = 1
         return Outcome.RUNNING
 
     def _settle(self, state: Any, bound: float) -> None:
