@@ -31,7 +31,7 @@ def default_report_instances(seed: int = 0) -> list[Instance]:
         strongest_features(wdbc.subsample(100, rng=seed), 8).prepared(),
         strongest_features(digits.subsample(60, rng=seed), 5).prepared(),
         gaussian_clusters(50, 3, 0.2, outliers="clustered", rng=seed),
-        gaussian_clusters(100, 5, 0.2, outliers="clustered", rng=seed),
+        gaussian_clusters(200, 5, 0.2, outliers="clustered", rng=seed),
     ]
 
 
