@@ -24,10 +24,10 @@ import scipy.linalg as sl
 from ..errors import InputError
 from .arrays import FloatArray
 from .conic_point import Coordinates, coordinates
-from .svec import svec
+from .svec import svec, svec_size
 from .views import ConicProblem
 
-__all__ = ["ConicBound", "certified_bound", "conic_multipliers", "dual_value", "repair_gamma"]
+__all__ = ["ConicBound", "certified_bound", "conic_multipliers", "conic_reduced", "dual_value", "repair_gamma"]
 
 _EPS = float(np.finfo(np.float64).eps)
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
@@ -95,6 +95,7 @@ def certified_bound(
     w: FloatArray | None = None,
     mu: float | None = None,
     v: FloatArray | None = None,
+    target: float = np.inf,
 ) -> ConicBound:
     """Best proved lower bound that γ of any quality gives.
 
@@ -113,6 +114,8 @@ def certified_bound(
         Multiplier of the budget in κ form; found by a one-dimensional concave search where it is not given.
     v : ndarray (n,), optional
         Multipliers of the split rows r⁺ - r⁻ = 1 - u.
+    target : float
+        Stop as soon as the bound reaches this.
 
     Raises
     ------
@@ -127,7 +130,7 @@ def certified_bound(
     if problem.kappa is not None and mu is None:
         mu = _search_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
     cost, constant = _cost(problem, mu)
-    best = ConicBound(0.0 - (constant if problem.kappa is None else 0.0), np.zeros(n), np.zeros(n), cost)  # D(0, 0) = 0
+    best = ConicBound(0.0, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)  # D(0, 0) = 0
     previous: FloatArray | None = None
     for margin in MARGINS:
         trial = _repair(space.rows, gamma, margin)
@@ -140,6 +143,8 @@ def certified_bound(
             candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
             best = _better(best, _value(space.rows, factor, trial, candidate, cost, constant), trial, candidate, cost)
         before = best.value
+        if before >= target:
+            break
         inner = _inner(space.rows, factor, trial, cost, start)
         best = _better(best, _value(space.rows, factor, trial, inner, cost, constant), trial, inner, cost)
         if margin > MARGINS[0] and best.value - before <= 1e-10 * abs(best.value):
@@ -168,6 +173,13 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     if problem.kappa is not None:
         multipliers["budget"] = np.array([cost])
     return multipliers
+
+
+def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
+    """Multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
+    n, p = problem.A.shape
+    free = np.zeros(p + svec_size(p) + n)
+    return np.concatenate([free, np.maximum(-v, 0.0), np.maximum(v, 0.0), np.zeros(2 * n)])
 
 
 def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
@@ -206,7 +218,7 @@ def _repair(rows: FloatArray, gamma: FloatArray, margin: float) -> FloatArray:
 def _factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
     """Lower Cholesky factor of S; None where S is not positive definite."""
     try:
-        return np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows)
+        return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
     except np.linalg.LinAlgError:
         return None
 

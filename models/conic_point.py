@@ -100,7 +100,7 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     Raises
     ------
     InputError
-        Wrong shapes, non-finite numbers, or κ = 0 (no semidefinite point: the hard-margin problem is a QP).
+        Wrong shapes, non-finite numbers, κ = 0 (the hard-margin problem is a QP), or a budget below the number of rows of zeros.
     """
     n, p = problem.A.shape
     w = np.asarray(w, dtype=np.float64)
@@ -112,7 +112,7 @@ def primal_point(problem: ConicProblem, w: FloatArray, W: FloatArray | None = No
     r = 1.0 - problem.A @ w
     d = np.maximum(np.einsum("ij,ij->i", problem.A @ V, problem.A), 0.0)
     square = np.maximum(r, 0.0) ** 2
-    if problem.kappa is not None and (d[square > 0] == 0.0).any():
+    if problem.kappa is not None and ((d == 0.0) & (square > 0.0) & problem.A.any(axis=1)).any():
         V = V + 1e-9 * max(float(np.trace(V)), 1.0) * _inverse_metric(problem)  # every violated point must be able to leave z = 1
         d = np.maximum(np.einsum("ij,ij->i", problem.A @ V, problem.A), 0.0)
     cost = float(np.trace(V)) if problem.metric is None else float((problem.metric * V).sum())
@@ -150,14 +150,18 @@ def _spread(problem: ConicProblem, w: FloatArray, W: FloatArray | None) -> Float
 def _scale(problem: ConicProblem, cost: float, d: FloatArray, square: FloatArray) -> float:
     """The t ≥ 0 for t·V: argmin of t·cost + λΣ square/(square + t d), or the root of Σ square/(square + t d) = κn."""
     active = (square > 0.0) & (d > 0.0)
-    s, d = square[active], d[active]
-    if s.size == 0:
+    if not active.any():
         return 0.0
+    s, d = square[active], d[active]
     if problem.kappa is None:
         assert problem.lam is not None
         rate, target, power = problem.lam / max(cost, 1e-300), 1.0, 2
     else:
-        rate, target, power = 1.0, problem.kappa * square.size, 1
+        stuck = float(((square > 0.0) & ~active).sum())  # rows of zeros: z = 1 whatever W is
+        rate, target, power = 1.0, problem.kappa * square.size - stuck, 1
+        if target <= 0.0:
+            budget = problem.kappa * square.size
+            raise InputError(f"the budget κn = {budget:g} is used up by {stuck:g} rows of zeros: no feasible point")
 
     def excess(t: float) -> float:
         """Decreasing in t; the root is sought. λ form: -(derivative of the loss) - cost; κ form: Σz - κn."""

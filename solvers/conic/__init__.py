@@ -1,0 +1,12 @@
+"""The conic SVM's own solvers: ``conic-ipm``, its path over κ or λ, and a first-order method."""
+
+from __future__ import annotations
+
+from ..base import Solver
+from .ipm import ConicIPM
+from .path import ConicPathPoint, conic_path
+
+__all__ = ["SOLVERS", "ConicIPM", "ConicPathPoint", "conic_path"]
+
+#: What the registry reads.
+SOLVERS: tuple[Solver, ...] = (ConicIPM(),)

@@ -1,0 +1,237 @@
+"""The Newton system of the conic SVM's interior-point step, solved in whichever space is smaller.
+
+In the frame of the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
+du_i = a_i'dw. With the scaling Θ of the lifted cone, T = Θ⁻¹, and the points' 2 × 2 compliances C_i, a step solves
+
+    T dZ T + dS = R,   dS = Σ e_γi b_i b_i' - Σ e_ζi sym(e_0 b_i') outside entry 00,   (dq, du)_i = c_i + C_i (e_γi, e_ζi),
+
+e = -(dγ, dζ). Eliminating e leaves p(p+3)/2 unknowns (`GramSystem`), eliminating dZ leaves 2n (`PointSystem`).
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import NamedTuple
+
+import numpy as np
+import scipy.linalg as sl
+
+from ...models.arrays import FloatArray
+from ...models.svec import svec_indices, svec_rank_one, svec_size
+
+__all__ = ["Compliance", "GramSystem", "NewtonSystem", "PointSystem", "best_system"]
+
+#: Rows of the Gram product done at once: keeps the scaled copy in the cache and the memory small.
+_CHUNK_BYTES = 1 << 22
+#: The rows svec(a_i a_i') are kept where they take less than this and recomputed in chunks otherwise.
+_KEEP_BYTES = 1 << 28
+
+
+class Compliance(NamedTuple):
+    """C_i = [A² -AC; -AC 1/h + ½(AB + C²)] of every point, through quantities in which nothing cancels.
+
+    In inverse form (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
+    """
+
+    qq: FloatArray
+    qu: FloatArray
+    uu: FloatArray
+    omega1: FloatArray
+    omega2: FloatArray
+    c: FloatArray
+
+    def solve(self, dq: FloatArray, du: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """C⁻¹(dq, du)."""
+        shared = self.omega2 * (du + self.c * dq)
+        return self.omega1 * dq + self.c * shared, shared
+
+
+class NewtonSystem(ABC):
+    """Factored once in an iteration, solved two or three times."""
+
+    def __init__(self, A: FloatArray) -> None:
+        self.A = A
+
+    def factor(self, corner: float, inverse: FloatArray, r: FloatArray, compliance: Compliance) -> None:
+        """Assemble and factor for the scaling with Θ_00 = corner and T = Θ⁻¹, at margins' residuals r.
+
+        Raises
+        ------
+        numpy.linalg.LinAlgError
+            Not positive definite in floating-point arithmetic, even slightly regularised.
+        """
+        self._corner, self._inverse, self._r, self._compliance = corner, inverse, r, compliance
+        self._factor, self._jacobi = _scaled_cholesky(self._assemble())
+
+    def solve(
+        self, R: FloatArray, cq: FloatArray, cu: FloatArray
+    ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
+        """The step (dw, dV, e_γ, e_ζ, dS)."""
+        dw, dV, e_gamma, e_zeta = self._unknowns(R, cq, cu)
+        dS = self._moment(e_gamma, e_zeta)
+        first = self._inverse[0]
+        dS[0, 0] = float(R[0, 0] - 2.0 * first[0] * (first[1:] @ dw) - first[1:] @ dV @ first[1:])
+        return dw, dV, e_gamma, e_zeta, dS
+
+    @property
+    @abstractmethod
+    def order(self) -> int:
+        """Unknowns of the system."""
+
+    @abstractmethod
+    def _assemble(self) -> FloatArray:
+        """The symmetric matrix of the system (only the lower triangle need be filled)."""
+
+    @abstractmethod
+    def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """(dw, dV, e_γ, e_ζ)."""
+
+    def rates(self, dw: FloatArray, dV: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(dq, du)."""
+        du = self.A @ dw
+        return np.einsum("ij,ij->i", self.A @ dV, self.A) - 2.0 * self._r * du, du
+
+    def _moment(self, gamma: FloatArray, zeta: FloatArray) -> FloatArray:
+        """Σ γ_i b_i b_i' - Σ ζ_i sym(e_0 b_i'), entry 00 left zero."""
+        p = self.A.shape[1]
+        moment = np.zeros((p + 1, p + 1))
+        moment[1:, 1:] = (self.A * gamma[:, None]).T @ self.A
+        moment[0, 1:] = moment[1:, 0] = self.A.T @ (0.5 * zeta - self._r * gamma)
+        return moment
+
+    def _solve(self, right: FloatArray) -> FloatArray:
+        return np.asarray(self._jacobi * sl.cho_solve((self._factor, True), self._jacobi * right, check_finite=False))
+
+
+class GramSystem(NewtonSystem):
+    """Unknowns (dw, svec dW): a Gram matrix of n rows in p(p+1)/2 + p columns. Memory n·p²/2 at most, no n² anywhere."""
+
+    def __init__(self, A: FloatArray) -> None:
+        super().__init__(A)
+        n, p = A.shape
+        row, column = svec_indices(p)
+        self._row = np.concatenate([np.zeros(p, dtype=np.int64), row + 1])
+        self._column = np.concatenate([np.arange(1, p + 1), column + 1])
+        self._scale = np.concatenate([np.ones(p), np.where(row == column, 0.5, np.sqrt(0.5))])
+        self._squares = svec_rank_one(A) if n * svec_size(p) * 8 <= _KEEP_BYTES else None
+        self._chunk = max(64, _CHUNK_BYTES // (8 * svec_size(p)))
+
+    @property
+    def order(self) -> int:
+        """p + p(p + 1)/2."""
+        return int(self._row.size)
+
+    def _rows(self, start: int) -> tuple[slice, FloatArray]:
+        piece = slice(start, min(start + self._chunk, self.A.shape[0]))
+        return piece, self._squares[piece] if self._squares is not None else svec_rank_one(self.A[piece])
+
+    def _assemble(self) -> FloatArray:
+        """Symmetric rank-k updates over chunks of points, plus the symmetric Kronecker square of T."""
+        p, r, inverse = self.A.shape[1], self._r, self._inverse
+        omega1, omega2, c = self._compliance.omega1, self._compliance.omega2, self._compliance.c
+        # ω1 dq² + ω2 (du + c dq)² with dq = x - 2rt, du = t, x = a'dV a, t = a'dw
+        bend = 1.0 - 2.0 * r * c
+        xx, xt, tt = omega1 + omega2 * c * c, omega2 * c * bend - 2.0 * omega1 * r, 4.0 * omega1 * r * r + omega2 * bend * bend
+        i, j = self._row, self._column
+        cross = inverse[np.ix_(i, j)]
+        H = inverse[np.ix_(i, i)]
+        H *= inverse[np.ix_(j, j)]
+        H += cross * cross.T
+        H *= (2.0 * self._scale)[:, None]
+        H *= self._scale
+        gram = np.zeros((H.shape[0] - p,) * 2, order="F")
+        for start in range(0, self.A.shape[0], self._chunk):
+            piece, rows = self._rows(start)
+            scaled = rows * np.sqrt(xx[piece])[:, None]
+            gram = sl.blas.dsyrk(1.0, scaled.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
+            H[p:, :p] += rows.T @ (self.A[piece] * xt[piece][:, None])
+        H[p:, p:] += gram  # only the lower triangle is read
+        H[:p, :p] += (self.A * tt[:, None]).T @ self.A
+        return H
+
+    def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """H y = R + Σ C⁻¹c, then e from the rates."""
+        right = R + self._moment(*self._compliance.solve(cq, cu))
+        values = self._scale * self._solve(2.0 * self._scale * right[self._row, self._column])
+        dZ = np.zeros_like(R)
+        dZ[self._row, self._column] = values
+        dZ += dZ.T
+        dw, dV = dZ[0, 1:].copy(), dZ[1:, 1:].copy()
+        dq, du = self.rates(dw, dV)
+        return dw, dV, *self._compliance.solve(dq - cq, du - cu)
+
+
+class PointSystem(NewtonSystem):
+    """Unknowns e = -(dγ, dζ): 2n × 2n from the elementwise square of A Θ_s A', Θ_s = (T_VV)⁻¹. No p⁴ anywhere.
+
+    Θ = [1 0; m I] diag(θ, Θ_s) [1 m'; 0 I], so dw = θΘ_s x, dV = m dw' + dw m' + Θ_s X Θ_s with X = (R - dS)_VV and
+    x = (R - dS)_V0 + Xm. Nothing is a difference of large numbers.
+    """
+
+    @property
+    def order(self) -> int:
+        """2n."""
+        return 2 * int(self.A.shape[0])
+
+    def _assemble(self) -> FloatArray:
+        """N + C with G = AΘ_sA', h = r - Am: N = [G∘G + 2θ hh'∘G, -θ diag(h)G; -θ G diag(h), ½θG]."""
+        n, theta = self.A.shape[0], self._corner
+        factor = sl.cho_factor(self._inverse[1:, 1:], lower=True, check_finite=False)
+        self._m = -sl.cho_solve(factor, self._inverse[1:, 0], check_finite=False)
+        self._h = self._r - self.A @ self._m
+        half = sl.solve_triangular(factor[0], self.A.T, lower=True, check_finite=False)
+        self._shear = sl.cho_solve(factor, np.eye(self.A.shape[1]), check_finite=False)
+        G = half.T @ half
+        H = np.empty((2 * n, 2 * n))
+        H[:n, :n] = G * (G + 2.0 * theta * np.outer(self._h, self._h))
+        H[n:, :n] = -theta * G * self._h
+        H[n:, n:] = 0.5 * theta * G
+        H[:n, n:] = 0.0  # only the lower triangle is read
+        index = np.arange(n)
+        H[index, index] += self._compliance.qq
+        H[index + n, index] += self._compliance.qu
+        H[index + n, index + n] += self._compliance.uu
+        return H
+
+    def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
+        """(N + C)e = p - c, p the rates of the primal direction for dS = 0."""
+        n = self.A.shape[0]
+        pq, pu = self.rates(*self._primal(R))
+        e = self._solve(np.concatenate([pq - cq, pu - cu]))
+        e_gamma, e_zeta = e[:n], e[n:]
+        return *self._primal(R - self._moment(e_gamma, e_zeta)), e_gamma, e_zeta
+
+    def _primal(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """(dw, dV) of Θ X Θ, entry 00 of X chosen so that dZ_00 = 0."""
+        dw = self._corner * (self._shear @ (X[1:, 0] + X[1:, 1:] @ self._m))
+        bend = np.outer(self._m, dw)
+        dV = bend + bend.T + self._shear @ X[1:, 1:] @ self._shear
+        return dw, 0.5 * (dV + dV.T)
+
+
+def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Lower Cholesky factor of DHD, D = diag(H)^-½; regularised by up to 1e-9 where rounding made it indefinite."""
+    diagonal = np.diagonal(H).copy()
+    if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
+        raise np.linalg.LinAlgError("the Newton system has no positive finite diagonal")
+    jacobi = 1.0 / np.sqrt(diagonal)
+    H *= jacobi[:, None]
+    H *= jacobi
+    regularisation = 1e-15
+    while True:
+        H[np.diag_indices_from(H)] = 1.0 + regularisation
+        try:
+            return sl.cholesky(H, lower=True, check_finite=False), jacobi
+        except np.linalg.LinAlgError:
+            regularisation *= 100.0
+            if regularisation > 1e-8:
+                raise
+
+
+def best_system(A: FloatArray) -> NewtonSystem:
+    """The smaller Newton system: compares the multiplications of both."""
+    n, p = A.shape
+    columns = svec_size(p) + p
+    gram = n * columns**2 + columns**3 / 3.0 + 12.0 * columns**2
+    point = 2.0 * n * n * p + (2.0 * n) ** 3 / 3.0 + 12.0 * n * n
+    return GramSystem(A) if gram <= point else PointSystem(A)

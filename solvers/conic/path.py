@@ -1,0 +1,170 @@
+"""The conic SVM along κ or λ: one preparation, one Newton system, warm starts from central points of the neighbour."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.conic_bound import ConicBound
+from ...models.conic_point import ConicPoint
+from ...models.views import ConicProblem
+from ..algorithm import Outcome
+from .ipm import ConicState, begin, iterate
+from .iterate import Iterate
+from .newton import NewtonSystem, best_system
+from .prepared import Prepared
+from .threads import blas_threads
+
+__all__ = ["ConicPathPoint", "conic_path"]
+
+#: A neighbour starts from the first iterate whose relative gap is below this: a central, not a boundary point.
+_WARM_GAP = 0.1
+#: A start whose gap is a larger part of the objective than this is worse than a cold one.
+_FAR = 3.0
+
+
+@dataclass(frozen=True, eq=False)
+class ConicPathPoint:
+    """One problem of a path, solved and certified.
+
+    Parameters
+    ----------
+    parameter : float
+        κ or λ.
+    outcome : Outcome
+    point : ConicPoint or None
+        Feasible point; None where the problem is infeasible.
+    bound : ConicBound or None
+        Proved lower bound with γ, v and μ.
+    iterations : int
+        Newton steps.
+    seconds : float
+    """
+
+    parameter: float
+    outcome: Outcome
+    point: ConicPoint | None
+    bound: ConicBound | None
+    iterations: int
+    seconds: float
+
+    @property
+    def relative_gap(self) -> float:
+        """(objective - bound)/max(|objective|, |bound|); infinite without a point."""
+        if self.point is None or self.bound is None:
+            return np.inf
+        scale = max(abs(self.point.objective), abs(self.bound.value))
+        return (self.point.objective - self.bound.value) / scale if scale > 0.0 else 0.0
+
+
+def conic_path(
+    problem: ConicProblem,
+    *,
+    kappas: Sequence[float] | None = None,
+    lams: Sequence[float] | None = None,
+    tolerance: float = 1e-8,
+    warm: bool = True,
+    max_iterations: int = 200,
+    threads: int | None = None,
+) -> list[ConicPathPoint]:
+    """Solve ``problem`` for every κ or every λ given; results in the order given.
+
+    The values are taken in ascending order: a primal point stays feasible when the budget κn grows, a dual point when λ
+    does, so a central iterate of one problem (relative gap ≤ 0.1) is strictly feasible for the next.
+    What depends on the data alone (whitening, scaling, the rows svec(a_i a_i')) is computed once.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+        Its own λ or κ is not used.
+    kappas, lams : sequence of float
+        Exactly one; all > 0 (κ = 0 is the hard-margin QP).
+    tolerance : float
+        Relative gap.
+    warm : bool
+        Whether to start warm.
+    max_iterations : int
+        Newton steps for each problem.
+    threads : int, optional
+        BLAS threads; one for small systems where it is not given.
+
+    Raises
+    ------
+    InputError
+        Not exactly one of the sequences, or a value that is not > 0 and finite.
+    """
+    if (kappas is None) == (lams is None):
+        raise InputError("give exactly one of kappas and lams")
+    values = np.asarray(kappas if kappas is not None else lams, dtype=np.float64)
+    if values.ndim != 1 or not (np.isfinite(values).all() and (values > 0).all()):
+        raise InputError(f"kappas and lams must be finite numbers > 0 (κ = 0 is the hard-margin QP); they are {values}")
+
+    def at(value: float) -> tuple[float | None, float | None]:
+        return (None, value) if kappas is not None else (value, None)
+
+    if values.size == 0:
+        return []
+    lam, kappa = at(float(values[0]))
+    base = Prepared.of(replace(problem, lam=lam, kappa=kappa))
+    system = best_system(base.data.A)
+    results: dict[int, ConicPathPoint] = {}
+    central: Iterate | None = None
+    with blas_threads(system.order, threads):
+        for index in np.argsort(values, kind="stable").tolist():
+            value = float(values[index])
+            begun = time.perf_counter()
+            prepared = base.at(*at(value))
+            state, central = _solve(prepared, system, central if warm else None, tolerance, max_iterations)
+            results[index] = _finish(value, state, begun)
+    return [results[index] for index in range(values.size)]
+
+
+def _solve(
+    prepared: Prepared, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
+) -> tuple[ConicState, Iterate | None]:
+    """Run from the neighbour's central point where it serves, else (or where it led nowhere) from the cold start."""
+    state = begin(prepared, tolerance, limit, system)
+    spent = 0
+    if central is not None and _continue_from(state, central):
+        own = _run(state)
+        if state.outcome is not Outcome.STALLED:
+            return state, own
+        spent, state = state.iteration, begin(prepared, tolerance, limit, system)
+    own = _run(state)
+    state.iteration += spent
+    return state, own
+
+
+def _continue_from(state: ConicState, central: Iterate) -> bool:
+    """Move the neighbour's central point into this problem; False where it is not strictly feasible or far from central."""
+    data = state.prepared.data
+    if state.outcome is not Outcome.RUNNING:
+        return False
+    mu = central.mu if data.lam is None else data.lam
+    moved = Iterate(data, central.w, central.V, central.z, central.rho, central.gamma, central.zeta, central.corner, mu)
+    if not moved.inside() or moved.gap > _FAR * abs(moved.objective):
+        return False
+    state.point = state.best = moved
+    return True
+
+
+def _run(state: ConicState) -> Iterate | None:
+    """Run to the end; the first iterate that is central enough for the neighbour."""
+    central: Iterate | None = None
+    while state.outcome is Outcome.RUNNING:
+        iterate(state)
+        if central is None and state.point.relative_gap <= _WARM_GAP:
+            central = state.point
+    return central
+
+
+def _finish(value: float, state: ConicState, begun: float) -> ConicPathPoint:
+    if state.outcome is Outcome.INFEASIBLE:
+        return ConicPathPoint(value, state.outcome, None, None, 0, time.perf_counter() - begun)
+    point = state.prepared.point(state.best)
+    bound = state.prepared.bound(state.best, point, state.tolerance)
+    return ConicPathPoint(value, state.outcome, point, bound, state.iteration, time.perf_counter() - begun)

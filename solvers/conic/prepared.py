@@ -1,0 +1,95 @@
+"""The conic SVM's data in the coordinates that the interior-point method works in, and the way back."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import BoolArray
+from ...models.conic_bound import ConicBound, certified_bound
+from ...models.conic_point import ConicPoint, Coordinates, coordinates, primal_point
+from ...models.views import ConicProblem
+from .iterate import ConicData, Iterate
+
+__all__ = ["Prepared"]
+
+
+@dataclass(frozen=True, eq=False)
+class Prepared:
+    """Metric whitened, p ≤ n, rows of zeros set apart, rows scaled to mean square one (σ² times the objective).
+
+    A row of zeros has u = 0 and z = 1 whatever w is: it costs λ, or one unit of the budget.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+    space : Coordinates
+    used : ndarray of bool (n,)
+        Rows that are not zero.
+    sigma2 : float
+        σ².
+    data : ConicData
+        Scaled rows, σ²λ or what is left of the budget.
+    """
+
+    problem: ConicProblem
+    space: Coordinates
+    used: BoolArray
+    sigma2: float
+    data: ConicData
+
+    @staticmethod
+    def of(problem: ConicProblem) -> Prepared:
+        """Prepare a problem.
+
+        Raises
+        ------
+        InputError
+            Every row is zero, or κ ≤ 0.
+        """
+        if problem.kappa is not None and problem.kappa <= 0.0:
+            raise InputError(
+                f"kappa must be > 0 for the semidefinite program; it is {problem.kappa:g}. κ = 0 is the hard-margin QP"
+            )
+        space = coordinates(problem.A, problem.metric)
+        squares = np.einsum("ij,ij->i", space.rows, space.rows)
+        used = squares > 0.0
+        if not used.any():
+            raise InputError("every row of the data is zero: there is nothing to separate")
+        sigma2 = float(squares[used].mean())
+        A = np.ascontiguousarray(space.rows[used] / np.sqrt(sigma2))
+        return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
+
+    def at(self, lam: float | None, kappa: float | None) -> Prepared:
+        """The same data with another λ or κ."""
+        zeros = int(self.used.size - self.used.sum())
+        budget = None if kappa is None else kappa * self.used.size - zeros
+        data = replace(self.data, lam=None if lam is None else lam * self.sigma2, budget=budget)
+        return replace(self, problem=replace(self.problem, lam=lam, kappa=kappa), data=data)
+
+    @property
+    def feasible(self) -> bool:
+        """Whether rows of zeros leave any of the budget."""
+        return self.data.budget is None or self.data.budget > 0.0
+
+    def offset(self) -> float:
+        """What rows of zeros add to the objective."""
+        return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
+
+    def point(self, iterate: Iterate) -> ConicPoint:
+        """The iterate's primal point in the problem's own coordinates, z as good as its w and W allow."""
+        w = self.space.lift(iterate.w) / np.sqrt(self.sigma2)
+        V = self.space.lift_matrix(iterate.V) / self.sigma2
+        return primal_point(self.problem, w, V + np.outer(w, w))
+
+    def bound(self, iterate: Iterate, point: ConicPoint, tolerance: float) -> ConicBound:
+        """The iterate's dual point, repaired and evaluated from the data; improved only where it misses the tolerance."""
+        gamma, v = np.zeros(self.used.size), np.zeros(self.used.size)
+        gamma[self.used], v[self.used] = iterate.gamma / self.sigma2, iterate.zeta / self.sigma2
+        mu = iterate.mu / self.sigma2
+        gamma[~self.used], v[~self.used] = mu, 2.0 * mu  # a row of zeros: D gains λ there, S does not change
+        target = point.objective - tolerance * abs(point.objective)
+        given = None if self.problem.kappa is None else mu
+        return certified_bound(self.problem, gamma, point.values["w"], given, v, target=target)
