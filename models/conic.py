@@ -150,7 +150,7 @@ class ConicSVM(Model):
             return Bound(-np.inf, "no multipliers")
         from .conic_bound import certified_bound
 
-        w = None if x is None else self.form.split(x)["w"]
+        w = None if x is None else x[: problem.A.shape[1]]  # the first block: no form is needed for it
         mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
         found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu)
         return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import InputError, LicenceError, UnsupportedModelError
+from ..errors import InputError, LicenceError, TooLargeError, UnsupportedModelError
+from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.form import StandardForm
 from .auto import choose
@@ -19,6 +21,7 @@ from .registry import get_solver, readers, require
 from .result import Claim, Result
 from .separability import separability
 from .status import Status
+from .structure import certify_structure
 
 __all__ = ["judge", "solve_problem"]
 
@@ -89,21 +92,13 @@ def judge(
 ) -> Result:
     """Recompute the certificate of a raw answer and say what it supports."""
     model = problem.model if raw.model is None else raw.model
-    form = problem.form if raw.model is None else raw.model.form
-    values, details = raw.values, dict(raw.details)
+    form = _form_if_it_fits(problem if raw.model is None else Problem(raw.model))
+    details = dict(raw.details)
     if picked is not None:
         details["picked"] = picked
-    certificate = None
-    if values is not None:
-        x = form.join(values)
-        if form.integer.any() and np.isfinite(x).all() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
-            values = polish(form, values)
-        if np.isfinite(x).all():
-            certificate = certify(form, values, raw.multipliers, raw.reduced, model)
-        else:
-            values = None
+    values, certificate = _judged_point(form, model, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
-    reduced = None if raw.reduced is None else form.split(raw.reduced)
+    reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=problem.name,
         solver=solver.info.name,
@@ -123,8 +118,31 @@ def judge(
         licence=licence.state.value,
         summary={} if values is None or model is None else model.summary(values),
         details=details,
-        maximise=form.maximise,
+        maximise=form is not None and form.maximise,
     )
+
+
+def _form_if_it_fits(problem: Problem) -> StandardForm | None:
+    try:
+        return problem.form
+    except TooLargeError:
+        return None
+
+
+def _judged_point(
+    form: StandardForm | None, model: Model | None, raw: RawSolution
+) -> tuple[Mapping[str, FloatArray] | None, Certificate | None]:
+    """The point, polished if it is mixed-integer, and its certificate; nothing where it is not finite."""
+    values = raw.values
+    if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
+        return None, None
+    if form is None:
+        assert model is not None
+        return values, certify_structure(model, values, raw.multipliers)
+    x = form.join(values)
+    if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
+        values = polish(form, values)
+    return values, certify(form, values, raw.multipliers, raw.reduced, model)
 
 
 def _status(raw: RawSolution, certificate: Certificate | None, tol: float) -> Status:
