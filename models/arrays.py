@@ -23,6 +23,7 @@ __all__ = [
     "as_points",
     "as_positive",
     "as_vector",
+    "as_weights",
     "entries",
     "frozen",
     "row_norms_squared",
@@ -115,6 +116,16 @@ def as_vector(value: object, n: int, name: str) -> FloatArray:
         raise InputError(f"{name} must have shape ({n},); it has {vector.shape}")
     _check_finite(vector, name)
     return frozen(np.ascontiguousarray(vector))
+
+
+def as_weights(value: object, n: int, name: str = "sample_weight") -> FloatArray | None:
+    """Check n finite numbers > 0; None stays None."""
+    if value is None:
+        return None
+    weights = as_vector(value, n, name)
+    if not (weights > 0).all():
+        raise InputError(f"{name} must be > 0 (leave points of weight 0 out); its least entry is {weights.min():g}")
+    return weights
 
 
 def row_norms_squared(X: Points) -> FloatArray:

@@ -90,7 +90,7 @@ class MatrixGram(GramOperator):
 
 @dataclass(frozen=True, eq=False)
 class KernelGram(GramOperator):
-    """Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge], signs s = y or 1.
+    """Q_ij = scale·[s_i s_j (k(x_i, x_j) + offset) + δ_ij·ridge_i], signs s = y or 1.
 
     Parameters
     ----------
@@ -99,15 +99,17 @@ class KernelGram(GramOperator):
         Fitted.
     signs : ndarray (n,), optional
         s; ones where it is not given.
-    offset, ridge, scale : float
-        1 and 1/C for the L2-SVM dual, FW (12).
+    offset, scale : float
+        The L2-SVM dual, FW (12), has offset 1.
+    ridge : float or ndarray (n,)
+        1/C for FW (12); one for each point where the points have weights of their own.
     """
 
     X: Points
     kernel: Kernel
     signs: FloatArray | None = None
     offset: float = 0.0
-    ridge: float = 0.0
+    ridge: float | FloatArray = 0.0
     scale: float = 1.0
 
     @property
@@ -120,6 +122,10 @@ class KernelGram(GramOperator):
         """scale·(k_ii + offset + ridge)."""
         return np.asarray(self.scale * (self.kernel.diagonal(self.X) + self.offset + self.ridge))
 
+    def _ridge_at(self, indices: IntArray) -> FloatArray:
+        """ridge_i of the given points."""
+        return np.broadcast_to(self.ridge, (self.n,))[indices]
+
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of Q, n × len(indices)."""
         if isinstance(self.kernel, Precomputed):
@@ -130,7 +136,7 @@ class KernelGram(GramOperator):
         if self.signs is not None:
             block *= self.signs[:, None]
             block *= self.signs[indices][None, :]
-        block[indices, np.arange(len(indices))] += self.ridge
+        block[indices, np.arange(len(indices))] += self._ridge_at(indices)
         block *= self.scale
         return block
 
@@ -144,7 +150,7 @@ class KernelGram(GramOperator):
         if self.signs is not None:
             block *= self.signs[rows][:, None]
             block *= self.signs[columns][None, :]
-        block += self.ridge * (rows[:, None] == columns[None, :])
+        block += self._ridge_at(columns) * (rows[:, None] == columns[None, :])
         block *= self.scale
         return block
 
@@ -163,7 +169,7 @@ class KernelGram(GramOperator):
             signs = self.signs.astype(np.float32)
             block *= signs
             block *= signs[indices][:, None]
-        block[np.arange(len(indices)), indices] += np.float32(self.ridge)
+        block[np.arange(len(indices)), indices] += self._ridge_at(indices).astype(np.float32)
         if self.scale != 1.0:
             block *= np.float32(self.scale)
         return block

@@ -8,7 +8,7 @@ from functools import cached_property
 
 import numpy as np
 
-from .arrays import FloatArray, Points, as_labels, as_points, as_positive
+from .arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
 from .gram import KernelGram
 from .kernels import Kernel, Linear, as_kernel, expansion
 from .simplex import SimplexModel
@@ -35,6 +35,8 @@ class ConvexHullsDual(SimplexModel):
     C : float
         > 0.
     kernel : Kernel or callable
+    sample_weight : array_like (n,), optional
+        s_i > 0: G + I/C becomes G + diag(1/(C s_i)). A point of weight k is worth k copies of it: copies share a_i.
 
     Notes
     -----
@@ -48,13 +50,14 @@ class ConvexHullsDual(SimplexModel):
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, not a kernel.
+        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
     """
 
     X: Points
     y: FloatArray
     C: float = 1.0
     kernel: Kernel = field(default_factory=Linear)
+    sample_weight: FloatArray | None = None
 
     name = "ConvexHullsDual"
 
@@ -64,11 +67,17 @@ class ConvexHullsDual(SimplexModel):
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         object.__setattr__(self, "C", as_positive(self.C, "C"))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
+
+    @cached_property
+    def ridge(self) -> float | FloatArray:
+        """1/C, or 1/(C s_i) of every point."""
+        return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     @cached_property
     def simplex(self) -> SimplexQP:
         """Q = G + I/C, c = 0; group 0 is the positive class, group 1 the negative one."""
-        gram = KernelGram(self.X, self.kernel, signs=self.y, ridge=1.0 / self.C)
+        gram = KernelGram(self.X, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
 
     @property
@@ -106,7 +115,7 @@ class ConvexHullsDual(SimplexModel):
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Distance between the hulls, support vectors and training errors."""
         p, q = self.edges(values["a"])
-        f = self.simplex.gram.product(values["a"]) - values["a"] / self.C - 0.5 * (p + q) * self.y
+        f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge - 0.5 * (p + q) * self.y
         return {
             "distance": self.distance(values),
             "support_vectors": float((values["a"] > 0).sum()),
@@ -118,6 +127,7 @@ class ConvexHullsDual(SimplexModel):
         """MaxMin (1)."""
         n, p = self.X.shape
         positive = int((self.y > 0).sum())
+        weighted = () if self.sample_weight is None else ("sample weights s_i: I/C stands for diag(1/(C s_i))",)
         return Statement(
             title="L2-SVM between two normal convex hulls, dual",
             problem_class="convex QP on two unit simplices",
@@ -132,6 +142,7 @@ class ConvexHullsDual(SimplexModel):
             sizes=f"n = {n} points ({positive} positive, {n - positive} negative), p = {p}, C = {self.C:g}",
             notes=(
                 f"G_ij = y_i y_j k_ij, {self.kernel}",
+                *weighted,
                 "geometry: the closest points of the hulls of the two classes' images (phi_i, y_i e_i/sqrt(C)); "
                 "their distance is sqrt(2 x optimum)",
                 "duality gap at any feasible a: a'Qa - min_+ (Qa) - min_- (Qa), Q = G + I/C",

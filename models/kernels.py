@@ -55,27 +55,31 @@ def squared_distances(X: Points, Z: Points) -> FloatArray:
     return np.maximum(distances, 0.0, out=distances)
 
 
-def mean_squared_distance(X: Points) -> float:
+def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float:
     """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
 
-    The features are centred first: mean ||x||² - ||mean x||² would cancel where the mean is large.
+    With ``weights`` a point of weight k counts as k points. The features are centred first: mean ||x||² - ||mean x||² would
+    cancel where the mean is large.
     """
-    mean = np.asarray(X.mean(axis=0)).ravel()
+    s = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = float(s.sum())
+    mean = np.asarray(X.T @ s) / total
     if isinstance(X, np.ndarray):
-        return 2.0 * float(row_norms_squared(X - mean).sum()) / X.shape[0]
-    stored = np.bincount(X.indices, minlength=X.shape[1])
-    deviations = (X.data - mean[X.indices]) ** 2
-    zeros = (X.shape[0] - stored) @ mean**2  # the entries that are not stored are at distance |mean| from it
-    return 2.0 * float(deviations.sum() + zeros) / X.shape[0]
+        return 2.0 * float(row_norms_squared(X - mean) @ s) / total
+    of_entry = np.repeat(s, np.diff(X.indptr))
+    stored = np.bincount(X.indices, weights=of_entry, minlength=X.shape[1])
+    deviations = of_entry @ (X.data - mean[X.indices]) ** 2
+    zeros = np.maximum(total - stored, 0.0) @ mean**2  # the entries that are not stored are at distance |mean| from it
+    return 2.0 * float(deviations + zeros) / total
 
 
-def gamma_by_rule(rule: GammaRule, X: Points) -> float:
+def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None) -> float:
     """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
 
     ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
     rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m.
     """
-    mean = mean_squared_distance(X)
+    mean = mean_squared_distance(X, weights)
     # equal rows leave the rounding errors of their mean, some eps² of the squared norms
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
         raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
@@ -88,8 +92,8 @@ class Kernel(ABC):
 
     name: ClassVar[str]
 
-    def fitted(self, X: Points) -> Kernel:
-        """The same kernel with every named rule replaced by its number on X."""
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> Kernel:
+        """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
         return self
 
     @abstractmethod
@@ -151,9 +155,9 @@ class RBF(Kernel):
     def __post_init__(self) -> None:
         _check_gamma(self.gamma)
 
-    def fitted(self, X: Points) -> RBF:
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> RBF:
         """The kernel with γ a number."""
-        return replace(self, gamma=gamma_by_rule(self.gamma, X)) if isinstance(self.gamma, str) else self
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """exp(-γ||x_i - z_j||²)."""
@@ -233,9 +237,9 @@ class Polynomial(Kernel):
         if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
             raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
 
-    def fitted(self, X: Points) -> Polynomial:
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> Polynomial:
         """The kernel with γ a number."""
-        return replace(self, gamma=gamma_by_rule(self.gamma, X)) if isinstance(self.gamma, str) else self
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(γ x_i'z_j + c0)^degree."""

@@ -12,7 +12,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import InputError
-from .arrays import FloatArray, Points, as_labels, as_points, as_positive
+from .arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
 from .base import Bound, Model
 from .cones import Zero
 from .form import Block, Constraint, Quadratic, StandardForm
@@ -98,22 +98,25 @@ class L2SVMDual(SimplexModel):
     C : float
         > 0.
     kernel : Kernel or callable
+    sample_weight : array_like (n,), optional
+        s_i > 0: ξ_i² costs C s_i, so K̃ has δ_ij/(C s_i). A point of weight k is worth k copies of it: copies share a_i.
 
     Notes
     -----
-    The primal point of any feasible a is w = Σ a_i y_i φ_i, b = Σ a_i y_i, ξ = a/C, ρ = min_i (K̃a)_i, so the duality
+    The primal point of any feasible a is w = Σ a_i y_i φ_i, b = Σ a_i y_i, ξ_i = a_i/(C s_i), ρ = min_i (K̃a)_i, so the duality
     gap is a'K̃a - min_i (K̃a)_i. Decision, FW (13): Σ a_i y_i (k(x_i, x) + 1).
 
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, not a kernel.
+        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
     """
 
     X: Points
     y: FloatArray
     C: float = 1.0
     kernel: Kernel = field(default_factory=Linear)
+    sample_weight: FloatArray | None = None
 
     name = "L2SVMDual"
 
@@ -123,11 +126,17 @@ class L2SVMDual(SimplexModel):
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         object.__setattr__(self, "C", as_positive(self.C, "C"))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
+
+    @cached_property
+    def ridge(self) -> float | FloatArray:
+        """1/C, or 1/(C s_i) of every point."""
+        return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     @cached_property
     def simplex(self) -> SimplexQP:
         """Q = K̃, c = 0."""
-        gram = KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=1.0 / self.C)
+        gram = KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=self.ridge)
         n = self.X.shape[0]
         return SimplexQP(gram, np.zeros(n), np.zeros(n, dtype=np.int64))
 
@@ -139,7 +148,7 @@ class L2SVMDual(SimplexModel):
     def primal_from_dual(self, a: FloatArray) -> dict[str, FloatArray]:
         """b, ξ, ρ of the primal FW (7), and the coefficients β_i = a_i y_i of w = Σ β_i φ_i."""
         product = self.simplex.gram.product(a)
-        return {"beta": a * self.y, "b": np.asarray(a @ self.y), "xi": a / self.C, "rho": np.asarray(product.min())}
+        return {"beta": a * self.y, "b": np.asarray(a @ self.y), "xi": a * self.ridge, "rho": np.asarray(product.min())}
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Σ a_i y_i (k(x_i, x) + 1), FW (13), for new rows (their kernel columns if precomputed)."""
@@ -148,14 +157,15 @@ class L2SVMDual(SimplexModel):
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/C needs no kernel matrix."""
-        f = self.simplex.gram.product(values["a"]) - values["a"] / self.C
+        """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel matrix."""
+        f = self.simplex.gram.product(values["a"]) - values["a"] * self.ridge
         return {"support_vectors": float((values["a"] > 0).sum()), "misclassified": float((f < 0).sum())}
 
     @property
     def statement(self) -> Statement:
         """FW (12)."""
         n, p = self.X.shape
+        s_i = "" if self.sample_weight is None else " s_i"
         return Statement(
             title="L2-SVM dual",
             problem_class="convex QP on the unit simplex",
@@ -168,7 +178,7 @@ class L2SVMDual(SimplexModel):
             ),
             sizes=f"n = {n} points, p = {p}, C = {self.C:g}",
             notes=(
-                f"K~_ij = y_i y_j (k_ij + 1) + delta_ij/C, {self.kernel}",
+                f"K~_ij = y_i y_j (k_ij + 1) + delta_ij/{'C' if not s_i else f'(C{s_i})'}, {self.kernel}",
                 "duality gap at any feasible a: a'K~a - min_i (K~a)_i",
                 "same solution as MEBDual.labelled(X, y, C, kernel) when k~_ii is constant, FW (17)",
             ),
