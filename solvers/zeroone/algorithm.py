@@ -27,6 +27,8 @@ __all__ = ["ZeroOneBB", "ZeroOneState"]
 BOX_COORDINATES = 6
 #: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
 PORTFOLIO_COORDINATES = 9
+#: Restarts without a better incumbent that end the heuristic.
+VAIN = 10
 #: Nodes of the box engine (of the conflict engine) before the other is tried beside it: a second or two.
 BOX_HEAD, CONFLICT_HEAD = 200_000, 20_000
 
@@ -42,6 +44,7 @@ class ZeroOneState:
     starts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
     restarts: int = 0
     done_restarts: int = 0
+    vain_restarts: int = 0
     neighbourhood: LargeNeighbourhood | None = None
     engine: Engine | None = None
     earlier_nodes: int = 0
@@ -57,7 +60,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     engine : {"auto", "boxes", "conflicts"}
         Branching on boxes of w with the hinge relaxation (few features) or on norm-conflicts (more features).
     restarts : int
-        Starts of the incumbent heuristic.
+        Starts of the incumbent heuristic, at most.
     neighbourhoods : int
         Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
     proof : str, optional
@@ -123,7 +126,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.raise_floor(0.0)
             return Outcome.CONVERGED
-        while state.done_restarts < state.restarts:
+        while state.done_restarts < state.restarts and state.vain_restarts < VAIN:
             self._restart(state)
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
@@ -184,8 +187,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             v = starts[state.rng.integers(len(starts))]
             v = v + max(1.0, float(np.sqrt(v @ v / v.size))) * state.rng.standard_normal(v.size)
         value = local_search(reduced.rows, reduced.weights, v, reduced.free, 40, state.rng)
-        if value < shared.upper * (1 + 1e-2):
-            shared.polish.improve(shared.incumbent, v)
+        state.vain_restarts += 1
+        before = shared.incumbent.value
+        if value < shared.upper * (1 + 1e-2) and shared.polish.improve(shared.incumbent, v):
+            state.vain_restarts = 0 if shared.incumbent.value < before * (1 - 1e-6) else state.vain_restarts
 
     def measure(self, state: ZeroOneState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
