@@ -96,6 +96,7 @@ def certified_bound(
     mu: float | None = None,
     v: FloatArray | None = None,
     target: float = np.inf,
+    improve: bool = True,
 ) -> ConicBound:
     """Best proved lower bound that γ of any quality gives.
 
@@ -116,6 +117,8 @@ def certified_bound(
         Multipliers of the split rows r⁺ - r⁻ = 1 - u.
     target : float
         Stop as soon as the bound reaches this.
+    improve : bool
+        Whether v is improved by the inner problem; without it only the given ``v`` is evaluated (cheap).
 
     Raises
     ------
@@ -145,6 +148,8 @@ def certified_bound(
         before = best.value
         if before >= target:
             break
+        if not improve:
+            continue
         inner = _inner(space.rows, factor, trial, cost, start)
         best = _better(best, _value(space.rows, factor, trial, inner, cost, constant), trial, inner, cost)
         if margin > MARGINS[0] and best.value - before <= 1e-10 * abs(best.value):

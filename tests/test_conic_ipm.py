@@ -198,7 +198,7 @@ def test_every_iterate_is_a_certificate():
         value = dual_value(problem, point.gamma / scale, point.zeta / scale, point.mu / scale)
         assert value >= point.bound / scale - 1e-9 * abs(value)  # τ is no better than the best one
         lower.append(value)
-        upper.append(prepared.point(point).objective)
+        upper.append(prepared.point(point.w, point.V).objective)
         assert point.gap == pytest.approx(point.objective - point.bound, rel=1e-4, abs=1e-9 * abs(point.objective))
     assert max(lower) <= min(upper) * (1 + 1e-12)
 

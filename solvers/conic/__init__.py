@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from ..base import Solver
+from .factored import ConicFactored
 from .ipm import ConicIPM
 from .path import ConicPathPoint, conic_path
 
-__all__ = ["SOLVERS", "ConicIPM", "ConicPathPoint", "conic_path"]
+__all__ = ["SOLVERS", "ConicFactored", "ConicIPM", "ConicPathPoint", "conic_path"]
 
 #: What the registry reads.
-SOLVERS: tuple[Solver, ...] = (ConicIPM(),)
+SOLVERS: tuple[Solver, ...] = (ConicIPM(), ConicFactored())

@@ -103,8 +103,8 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
             return Answer(None, details={"reason": "rows of zeros alone exceed the budget κn"})
         prepared = state.prepared
         with blas_threads(state.system.order, state.threads):
-            point = prepared.point(state.best)
-            bound = prepared.bound(state.best, point, state.tolerance)
+            point = prepared.point(state.best.w, state.best.V)
+            bound = prepared.bound(*state.best.dual_point, point, state.tolerance)
         mu = None if prepared.problem.kappa is None else bound.mu
         return Answer(
             point.values,
@@ -154,8 +154,8 @@ def iterate(state: ConicState) -> None:
 
 def _verdict(state: ConicState) -> Outcome:
     """What a run that can go no further has reached: judged by the certified gap, not by its own."""
-    point = state.prepared.point(state.best)
-    bound = state.prepared.bound(state.best, point, state.tolerance)
+    point = state.prepared.point(state.best.w, state.best.V)
+    bound = state.prepared.bound(*state.best.dual_point, point, state.tolerance)
     gap = point.objective - bound.value
     reached = gap <= state.tolerance * max(abs(point.objective), abs(bound.value))
     return Outcome.CONVERGED if reached else Outcome.STALLED

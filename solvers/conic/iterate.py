@@ -85,6 +85,11 @@ class Iterate:
             object.__setattr__(self, name, value)
 
     @property
+    def dual_point(self) -> tuple[FloatArray, FloatArray, float]:
+        """(γ, v, μ)."""
+        return self.gamma, self.zeta, self.mu
+
+    @property
     def objective(self) -> float:
         """Tr W [+ λΣz]."""
         value = float(self.w @ self.w + np.trace(self.V))

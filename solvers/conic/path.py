@@ -165,6 +165,6 @@ def _run(state: ConicState) -> Iterate | None:
 def _finish(value: float, state: ConicState, begun: float) -> ConicPathPoint:
     if state.outcome is Outcome.INFEASIBLE:
         return ConicPathPoint(value, state.outcome, None, None, 0, time.perf_counter() - begun)
-    point = state.prepared.point(state.best)
-    bound = state.prepared.bound(state.best, point, state.tolerance)
+    point = state.prepared.point(state.best.w, state.best.V)
+    bound = state.prepared.bound(*state.best.dual_point, point, state.tolerance)
     return ConicPathPoint(value, state.outcome, point, bound, state.iteration, time.perf_counter() - begun)

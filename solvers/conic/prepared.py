@@ -7,11 +7,11 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import BoolArray
+from ...models.arrays import BoolArray, FloatArray
 from ...models.conic_bound import ConicBound, certified_bound
 from ...models.conic_point import ConicPoint, Coordinates, coordinates, primal_point
 from ...models.views import ConicProblem
-from .iterate import ConicData, Iterate
+from .iterate import ConicData
 
 __all__ = ["Prepared"]
 
@@ -78,18 +78,26 @@ class Prepared:
         """What rows of zeros add to the objective."""
         return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
 
-    def point(self, iterate: Iterate) -> ConicPoint:
-        """The iterate's primal point in the problem's own coordinates, z as good as its w and W allow."""
-        w = self.space.lift(iterate.w) / np.sqrt(self.sigma2)
-        V = self.space.lift_matrix(iterate.V) / self.sigma2
-        return primal_point(self.problem, w, V + np.outer(w, w))
+    def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:
+        """The primal point in the problem's own coordinates, z as good as its w and V = W - ww' allow."""
+        w = self.space.lift(w) / np.sqrt(self.sigma2)
+        return primal_point(self.problem, w, self.space.lift_matrix(V) / self.sigma2 + np.outer(w, w))
 
-    def bound(self, iterate: Iterate, point: ConicPoint, tolerance: float) -> ConicBound:
-        """The iterate's dual point, repaired and evaluated from the data; improved only where it misses the tolerance."""
-        gamma, v = np.zeros(self.used.size), np.zeros(self.used.size)
-        gamma[self.used], v[self.used] = iterate.gamma / self.sigma2, iterate.zeta / self.sigma2
-        mu = iterate.mu / self.sigma2
-        gamma[~self.used], v[~self.used] = mu, 2.0 * mu  # a row of zeros: D gains λ there, S does not change
+    def bound(
+        self,
+        gamma: FloatArray,
+        v: FloatArray,
+        mu: float,
+        point: ConicPoint,
+        tolerance: float,
+        *,
+        improve: bool = True,
+    ) -> ConicBound:
+        """The dual point repaired and evaluated from the data; improved only where it misses the tolerance."""
+        full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2
+        full_gamma[self.used], full_v[self.used] = gamma / self.sigma2, v / self.sigma2
+        full_gamma[~self.used], full_v[~self.used] = mu, 2.0 * mu  # a row of zeros: D gains λ there, S does not change
         target = point.objective - tolerance * abs(point.objective)
         given = None if self.problem.kappa is None else mu
-        return certified_bound(self.problem, gamma, point.values["w"], given, v, target=target)
+        w = point.values["w"]
+        return certified_bound(self.problem, full_gamma, w, given, full_v, target=target, improve=improve)

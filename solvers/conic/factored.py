@@ -1,0 +1,280 @@
+"""``conic-factored``: the conic SVM without constraints and without matrices, by a first-order method, certified.
+
+For given (w, V) the best z of Conic (21) is (r)_+²/(r² + a'Va), and V = LL' needs no semidefinite cone, so the λ form is
+
+    min over w, L (p × k)  of  ||w||² + ||L||² + λ Σ (r_i)_+²/((r_i)_+² + ||L'a_i||²),     r_i = 1 - a_i'w,
+
+smooth except where r_i = 0 and L'a_i = 0. In κ form L is scaled by the √t at which Σz = κn, a root in one variable, whose
+multiplier is μ. It is not convex in L, but the problem in (w, W) is: γ_i = μz_i²/r_i² and v_i = 2√(μγ_i) are a dual point,
+and where it proves the bound the point is optimal. An evaluation costs O(npk), memory is O(np).
+
+Where the relaxation is exact (separable data and a large λ: V = 0) the support vectors sit on those kinks; the run then stalls,
+says so, and its bound is a few digits short. ``conic-ipm`` has no such weakness.
+"""
+
+from __future__ import annotations
+
+import time
+from collections import deque
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ...models.conic_bound import ConicBound, conic_multipliers, conic_reduced
+from ...models.conic_point import ConicPoint
+from ...models.views import ConicProblem
+from ..algorithm import Algorithm, Answer, Measure, Outcome
+from ..base import Gives, SolverInfo
+from ..options import Options
+from .iterate import ConicData
+from .prepared import Prepared
+from .threads import blas_threads
+
+__all__ = ["ConicFactored", "FactoredState"]
+
+
+@dataclass(frozen=True, eq=False)
+class Evaluation:
+    """Value and gradient at (w, L), the scale t of V = tLL', and the dual point (γ, v, μ)."""
+
+    value: float
+    gradient: FloatArray
+    t: float
+    gamma: FloatArray
+    v: FloatArray
+    mu: float
+
+
+def evaluate(data: ConicData, x: FloatArray, rank: int, t: float = 1.0) -> Evaluation:
+    """The reduced objective at x = (w, L), O(npk); ``t`` is where the search for the κ form's scale begins."""
+    p = data.A.shape[1]
+    w, L = x[:p], x[p:].reshape(p, rank)
+    r = np.maximum(1.0 - data.A @ w, 0.0)
+    B = data.A @ L
+    d, square = np.einsum("ij,ij->i", B, B), r * r
+    active = square > 0.0
+    size = float(x[p:] @ x[p:])
+    if data.budget is None:
+        assert data.lam is not None
+        t, mu = 1.0, data.lam
+    else:
+        t = _scale(square[active], d[active], data.budget, t)
+        slope = float((square[active] * d[active] / (square[active] + t * d[active]) ** 2).sum())
+        mu = size / slope if t > 0.0 and slope > 0.0 else 0.0
+    hull = np.where(active, square + t * d, 1.0)
+    gamma = mu * square / hull**2
+    loss = data.lam * float((square / hull).sum()) if data.lam is not None else 0.0
+    pull = 2.0 * mu * r * t * d / hull**2
+    gradient = np.concatenate([2.0 * w - data.A.T @ pull, (2.0 * t * (L - data.A.T @ (gamma[:, None] * B))).ravel()])
+    return Evaluation(float(w @ w) + t * size + loss, gradient, t, gamma, 2.0 * mu * r / hull, mu)
+
+
+def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
+    """Root of the convex decreasing Σ s/(s + td) = κn by Newton's method, monotone from the left; 0 where V = 0 will do."""
+    if square.size <= budget:
+        return 0.0
+    for _ in range(200):
+        hull = square + t * d
+        excess = float((square / hull).sum()) - budget
+        slope = float((square * d / hull**2).sum())
+        if slope <= 0.0:
+            return np.inf  # no point can leave z = 1
+        step = excess / slope
+        if abs(step) <= 1e-15 * t:
+            break
+        t = max(t + step, 0.25 * t)
+    return t
+
+
+@dataclass(eq=False)
+class FactoredState:
+    """x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best bound proved so far."""
+
+    prepared: Prepared
+    rank: int
+    x: FloatArray
+    now: Evaluation
+    tolerance: float
+    limit: int
+    threads: int | None
+    memory: deque[tuple[FloatArray, FloatArray]] = field(default_factory=deque)
+    iteration: int = 0
+    since: int = 0
+    best: ConicBound | None = None
+    outcome: Outcome = Outcome.RUNNING
+
+
+@dataclass(frozen=True)
+class ConicFactored(Algorithm[ConicProblem, FactoredState]):
+    """Limited-memory quasi-Newton method on the factored conic SVM; see the module's text.
+
+    Parameters
+    ----------
+    rank : int, optional
+        Columns k of L; min(p, 32) where it is not given. Where the certificate shows that more are needed, the direction
+        that is missing (top eigenvector of Σγaa') takes the place of the least used one.
+    memory : int
+        Pairs kept.
+    check_every : int
+        Iterations between two evaluations of the dual bound.
+    max_iterations : int
+    """
+
+    rank: int | None = None
+    memory: int = 20
+    check_every: int = 20
+    max_iterations: int = 20000
+
+    info = SolverInfo(
+        name="conic-factored",
+        summary="first-order method for the conic SVM: quasi-Newton on W = ww' + LL', certified by the dual",
+        views=(ConicProblem,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),
+        tolerance=1e-6,
+        first_order=True,
+        reference="Cepeda, Gomez, Han, (21), reduced; low-rank factorisation after Burer and Monteiro",
+    )
+
+    def init(self, view: ConicProblem, options: Options, rng: np.random.Generator) -> FactoredState:
+        """w = 0 and a random orthogonal L of the size at which the loss begins to give way."""
+        prepared = Prepared.of(view)
+        p = prepared.data.A.shape[1]
+        rank = min(p, self.rank or 32)
+        Q, _ = np.linalg.qr(rng.standard_normal((p, rank)))
+        x = np.concatenate([np.zeros(p), (Q if rank < p else np.eye(p)).ravel()])
+        limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
+        feasible = prepared.feasible
+        now = evaluate(prepared.data if feasible else prepared.at(1.0, None).data, x, rank)
+        state = FactoredState(prepared, rank, x, now, options.tolerance(self.info.tolerance), limit, options.threads)
+        state.memory = deque(maxlen=self.memory)
+        if not feasible:
+            state.outcome = Outcome.INFEASIBLE
+        return state
+
+    def advance(self, state: FactoredState, seconds: float) -> Outcome:
+        """Quasi-Newton steps with a certificate now and then."""
+        end = time.perf_counter() + seconds
+        with blas_threads(state.prepared.data.A.size // 100, state.threads):
+            while state.outcome is Outcome.RUNNING and time.perf_counter() < end:
+                if state.iteration >= state.limit:
+                    state.outcome = Outcome.ITERATION_LIMIT
+                    break
+                moved = _quasi_newton_step(state)
+                if not moved or state.since >= self.check_every:
+                    self._judge(state, moved)
+        return state.outcome
+
+    def _judge(self, state: FactoredState, moved: bool) -> None:
+        """Evaluate the bound; where no step is possible, widen L once more or stop."""
+        state.since = 0
+        point, bound = _certify(state, improve=not moved)
+        if point.objective - bound.value <= state.tolerance * max(abs(point.objective), abs(bound.value)):
+            state.outcome = Outcome.CONVERGED
+        elif not moved and (state.rank == state.prepared.data.A.shape[1] or not _widen(state)):
+            state.outcome = Outcome.STALLED
+
+    def measure(self, state: FactoredState) -> Measure:
+        """Objective of the current point, the best proved bound."""
+        if state.outcome is Outcome.INFEASIBLE:
+            return Measure(state.iteration, np.nan)
+        objective = state.now.value / state.prepared.sigma2 + state.prepared.offset()
+        bound = -np.inf if state.best is None else state.best.value
+        return Measure(state.iteration, objective, bound, step="quasi-newton")
+
+    def answer(self, state: FactoredState) -> Answer:
+        """Feasible point, repaired multipliers, certified bound."""
+        if state.outcome is Outcome.INFEASIBLE:
+            return Answer(None, details={"reason": "rows of zeros alone exceed the budget κn"})
+        prepared = state.prepared
+        point, bound = _certify(state, improve=True)
+        mu = None if prepared.problem.kappa is None else bound.mu
+        return Answer(
+            point.values,
+            multipliers=conic_multipliers(prepared.problem, bound.gamma, bound.v, mu),
+            reduced=conic_reduced(prepared.problem, bound.v),
+            bound=bound.value,
+            proved=True,
+            details={"rank": state.rank},
+        )
+
+
+def _w(state: FactoredState) -> FloatArray:
+    return state.x[: state.prepared.data.A.shape[1]]
+
+
+def _spread(state: FactoredState) -> FloatArray:
+    p = state.prepared.data.A.shape[1]
+    L = state.x[p:].reshape(p, state.rank)
+    return np.asarray(max(state.now.t, 0.0) * (L @ L.T))
+
+
+def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicBound]:
+    """The current feasible point and the best bound proved so far."""
+    prepared, now = state.prepared, state.now
+    point = prepared.point(_w(state), _spread(state))
+    reached = state.best is not None and state.best.value >= point.objective - state.tolerance * abs(point.objective)
+    if not reached:
+        bound = prepared.bound(now.gamma, now.v, now.mu, point, state.tolerance, improve=improve)
+        if state.best is None or bound.value > state.best.value:
+            state.best = bound
+    assert state.best is not None
+    return point, state.best
+
+
+def _quasi_newton_step(state: FactoredState) -> bool:
+    """One two-loop direction with a backtracking search; False where no step lowers the value in floating point."""
+    gradient = state.now.gradient
+    direction = -_two_loops(state.memory, gradient)
+    slope = float(direction @ gradient)
+    if slope >= 0.0:
+        state.memory.clear()
+        direction, slope = -gradient, -float(gradient @ gradient)
+    length = 1.0 if state.memory else min(1.0, 1.0 / max(float(np.abs(gradient).sum()), 1e-300))
+    for _ in range(40):
+        x = state.x + length * direction
+        trial = evaluate(state.prepared.data, x, state.rank, state.now.t)
+        if np.isfinite(trial.value) and trial.value <= state.now.value + 1e-4 * length * slope:
+            break
+        length *= 0.5
+    else:
+        return False
+    s, y = x - state.x, trial.gradient - gradient
+    if s @ y > 1e-12 * np.linalg.norm(s) * np.linalg.norm(y):
+        state.memory.append((s, y))
+    progress = state.now.value - trial.value > 1e-15 * abs(trial.value)
+    state.x, state.now = x, trial
+    state.iteration += 1
+    state.since += 1
+    return progress
+
+
+def _two_loops(memory: deque[tuple[FloatArray, FloatArray]], gradient: FloatArray) -> FloatArray:
+    """Inverse Hessian times gradient by the limited-memory recursion."""
+    q = gradient.copy()
+    weights = []
+    for s, y in reversed(memory):
+        weight = float(s @ q) / float(s @ y)
+        q -= weight * y
+        weights.append(weight)
+    if memory:
+        s, y = memory[-1]
+        q *= float(s @ y) / float(y @ y)
+    for (s, y), weight in zip(memory, reversed(weights), strict=True):
+        q += s * (weight - float(y @ q) / float(s @ y))
+    return q
+
+
+def _widen(state: FactoredState) -> bool:
+    """Where Σγaa' has an eigenvalue above one, put its eigenvector in place of the least used direction of L."""
+    A, p = state.prepared.data.A, state.prepared.data.A.shape[1]
+    values, vectors = np.linalg.eigh((A * state.now.gamma[:, None]).T @ A)
+    U, sizes, _ = np.linalg.svd(state.x[p:].reshape(p, state.rank), full_matrices=False)
+    if values[-1] <= 1.0 or sizes[-1] > 1e-3 * sizes[0]:
+        return False  # dual feasible, or every direction in use: a larger rank is needed
+    L = U * sizes
+    L[:, -1] = 1e-3 * sizes[0] * vectors[:, -1]
+    x = np.concatenate([_w(state), L.ravel()])
+    state.memory.clear()
+    state.x, state.now = x, evaluate(state.prepared.data, x, state.rank, state.now.t)
+    return True
