@@ -27,19 +27,22 @@ __all__ = ["Finish", "finish", "finisher_bytes"]
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
 #: Points in which a guess may differ from the factor's own for the factor to be used again.
-_REUSE = 40
+_REUSE = 30
 _PANEL = 1024
 _CG_STEPS = 400
+#: A factor of other points did not do: take the guess's own.
+_INACCURATE = "inaccurate"
 Steps: TypeAlias = Generator[None, None, Any]
 
 
 @dataclass(frozen=True, eq=False)
 class Finish:
-    """A feasible point with its gradient, and how many guesses it took."""
+    """A feasible point with its gradient, and how many guesses of the support it took."""
 
     a: FloatArray
     gradient: FloatArray
     guesses: int
+    exact: bool = False  #: the gradient comes from the data at this very point
 
 
 def finisher_bytes(support: int) -> int:
@@ -63,7 +66,12 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
             factor = yield from _Factor.build(Q, guess)
             if factor is None:
                 return best
-        solved = yield from _solve(view, guess, Q, factor)
+        solved = yield from _solve(view, guess, Q, factor, 1e-3 * tol)
+        if solved is _INACCURATE:
+            factor = yield from _Factor.build(Q, guess)
+            if factor is None:
+                return best
+            solved = yield from _solve(view, guess, Q, factor, 1e-3 * tol)
         del Q
         if solved is None:
             return best
@@ -78,7 +86,7 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
         outside[guess] = False
         following = np.flatnonzero(inside | (outside & (slope < nu[view.groups] * (1.0 - np.sign(nu[view.groups]) * 1e-15))))
         settled = np.array_equal(following, guess) or following.tobytes() in tried
-        if settled or count == _GUESSES or values.min() >= -1e-3 * values.max():
+        if settled or count == _GUESSES or values.min() >= 0.0:
             best = _improved(view, best, x, slope, count)
             yield
             f = 0.5 * float(best.a @ (best.gradient + view.c))
@@ -157,8 +165,8 @@ def _cholesky(Q: FloatArray, shift: float) -> Steps:
     return L
 
 
-def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor) -> Steps:
-    """x and ν on the guess; None where the reduced system is singular (a simplex without points)."""
+def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol: float) -> Steps:
+    """x and ν on the guess; None where the reduced system is singular (a simplex without points); or `_INACCURATE`."""
     groups, count = view.groups[guess], view.simplices
     E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
     if (E.sum(axis=0) == 0).any():
@@ -168,7 +176,9 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor) -> 
         columns.append(view.c[guess])
     W = np.zeros((guess.size, count + 1))
     for k, right in enumerate(columns):
-        W[:, k] = yield from _conjugate_gradients(Q, right, guess, factor)
+        W[:, k], accurate = yield from _conjugate_gradients(Q, right, guess, factor, tol)
+        if not accurate and factor.distance(guess) > 0:
+            return _INACCURATE
     WE, Wc = W[:, :count], W[:, count]
     try:
         nu = np.linalg.solve(E.T @ WE, 1.0 + E.T @ Wc)
@@ -177,18 +187,23 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor) -> 
     return WE @ nu - Wc, nu
 
 
-def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, factor: _Factor) -> Steps:
-    """Q_SS x = right to rounding: stops at a relative residual of 1e-13 or where it no longer falls."""
+def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, factor: _Factor, tol: float) -> Steps:
+    """x with Q_SS x = right, and whether it is accurate.
+
+    Stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where it no longer falls.
+    """
     diagonal = np.diagonal(Q).copy()
-    size = float(np.abs(right).max()) or 1.0
+    size, largest = float(np.abs(right).max()) or 1.0, float(diagonal.max())
     x = factor.apply(guess, diagonal, right)
     r = right - Q @ x
     h = factor.apply(guess, diagonal, r)
     p, rho = h, float(r @ h)
     best_x, best = x, float(np.abs(r).max())
-    since = 0
+    target = max(tol * size, 2e-16 * largest * float(np.abs(x).sum()))
+    # a factor of other points is a low-rank change away: its residuals fall in steps, not steadily
+    since, patience = 0, 8 + factor.distance(guess)
     for _ in range(_CG_STEPS):
-        if best <= 1e-13 * size or rho <= 0.0 or since > 10:
+        if best <= target or rho <= 0.0 or since > patience:
             break
         Qp = Q @ p
         curvature = float(p @ Qp)
@@ -206,7 +221,7 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, fact
         p = h + following / rho * p
         rho = following
         yield
-    return best_x
+    return best_x, best <= 100.0 * target
 
 
 def _improved(view: SimplexQP, best: Finish, x: FloatArray, slope: FloatArray, guesses: int) -> Finish:
@@ -216,11 +231,13 @@ def _improved(view: SimplexQP, best: Finish, x: FloatArray, slope: FloatArray, g
     if (total <= 0.0).any():
         return best
     point /= total[view.groups]
-    # rounding of the renormalisation alone moves no gradient that matters: anything more is recomputed
-    exact = np.abs(point - x).max() <= 1e-16 * np.abs(x).max()
-    gradient = slope if exact else view.gram.product(point) + view.c
+    if x.min() >= 0.0:  # Σx = 1 up to the solve's residual: the product scales along
+        scale = total[view.groups]
+        gradient = (slope - view.c) / scale + view.c if view.simplices == 1 else view.gram.product(point) + view.c
+    else:
+        gradient = view.gram.product(point) + view.c
     if view.gap(point, gradient - view.c) <= view.gap(best.a, best.gradient - view.c):
-        return Finish(point, gradient, guesses)
+        return Finish(point, gradient, guesses, exact=True)
     d, change = point - best.a, gradient - best.gradient
     curvature, descent = float(d @ change), -float(best.gradient @ d)
     if descent <= 0.0:

@@ -23,7 +23,7 @@ from .start import StartRule, starting_point
 __all__ = ["SMO", "SmoState"]
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
-_FINISH_FROM = 1e-2
+_FINISH_FROM = 1e-1
 
 
 @dataclass(eq=False)
@@ -187,7 +187,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.guesses += result.guesses
             if result.guesses:
                 set_point(state.work, result.a)
-                state.step, state.exact = "newton", False
+                state.work.g[:] = result.gradient
+                state.step, state.exact = "newton", result.exact
             outcome = self._confirm(state)
             state.marks.append((max(self._gap(state), 1e-300), int(state.work.integer[0])))
             return outcome
@@ -213,7 +214,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         gap = self._gap(state)
         if gap <= state.tol:
             return Outcome.CONVERGED
-        if state.refreshes > 2 and gap > 0.5 * state.last_gap:
+        if state.refreshes > 3 and gap > 0.5 * state.last_gap:
             self._consider_finisher(state, gap, hopeless=True)
             return Outcome.RUNNING if state.finisher is not None else Outcome.STALLED
         state.last_gap = min(gap, state.last_gap)
@@ -261,7 +262,7 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     (before, begin), (after, now) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
     left = max(np.log10(gap / state.tol), 0.0)
-    return float((now - begin) / decades * left * (1.5e-9 * state.view.n + 5e-6))
+    return float((now - begin) / decades * left * (2.5e-9 * state.view.n + 5e-6))
 
 
 def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> Any:
