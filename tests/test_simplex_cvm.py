@@ -1,0 +1,88 @@
+"""The core vector machine."""
+
+import itertools
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import InputError
+from marginopt.models.kernels import RBF, Linear, Polynomial
+from marginopt.models.simplex import L2SVMDual, MEBDual
+from marginopt.solvers.options import Options
+from marginopt.solvers.simplex import SMO, CoreVectorMachine, FrankWolfe, ModifiedFrankWolfe
+from marginopt.solvers.solve import solve_problem
+from marginopt.solvers.status import Status
+
+
+def data(n=150, p=4, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, p))
+    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return X, y
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, 0.5, 1.0), Linear()])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_cvm_reaches_the_optimum(kernel, sparse):
+    X, y = data()
+    points = sp.csr_array(X) if sparse else X
+    for model in (L2SVMDual(points, y, 1.0, kernel), MEBDual(points, kernel)):
+        reference = solve_problem(model, SMO(), Options(tol=1e-9)).certificate.objective
+        result = solve_problem(model, CoreVectorMachine(), Options())
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.objective == pytest.approx(reference, rel=1e-6)
+        assert result.certificate.dual_residual < 1e-12
+
+
+def test_the_radius_of_every_algorithm_is_the_same():
+    X, y = data()
+    model = MEBDual.labelled(X, y, 1.0, RBF(0.3))
+    algorithms = (CoreVectorMachine(), FrankWolfe(), ModifiedFrankWolfe(), SMO())
+    radii = [model.radius(solve_problem(model, s, Options(tol=1e-6)).values) for s in algorithms]
+    reference = model.radius(solve_problem(model, "clarabel", Options(tol=1e-9)).values)
+    assert radii == pytest.approx([reference] * 4, rel=1e-6)
+
+
+def test_the_core_only_grows_and_the_objective_falls():
+    X, _ = data()
+    model = MEBDual(X, Linear())
+    algorithm = CoreVectorMachine(stride=1, start="farthest")
+    state = algorithm.init(model.simplex, Options(tol=1e-9), np.random.default_rng(0))
+    sizes, values = [state.size], [state.objective]
+    for _ in range(5):
+        algorithm.advance(state, 1.0)
+        sizes.append(state.size)
+        values.append(state.objective)
+    assert all(b >= a for a, b in itertools.pairwise(sizes))
+    assert all(b <= a + 1e-12 for a, b in itertools.pairwise(values))
+
+
+def test_cvm_needs_fewer_core_steps_than_fw_steps():
+    X, y = data()
+    model = L2SVMDual(X, y, 1.0, RBF(0.3))
+    cvm = solve_problem(model, CoreVectorMachine(), Options(tol=1e-4))
+    fw = solve_problem(model, FrankWolfe(), Options(tol=1e-4, iteration_limit=100 * cvm.iterations))
+    assert cvm.status is Status.OPTIMAL
+    assert fw.iterations > 10 * cvm.iterations
+
+
+def test_ball_rule_sampling_and_small_cache():
+    X, y = data(400)
+    ball = MEBDual.labelled(X, y, 1.0, RBF(0.3))
+    eps = 1e-3
+    for algorithm in (
+        CoreVectorMachine(stop="ball", epsilon=eps),
+        CoreVectorMachine(stop="ball", epsilon=eps, sampling=59),
+        CoreVectorMachine(stop="ball", epsilon=eps, cache_bytes=8 * 400 * 4),
+    ):
+        result = solve_problem(ball, algorithm, Options(tol=0.1))
+        assert result.claim.status is Status.OPTIMAL
+        assert ball.summary(result.values)["enclosing_radius"] <= (1 + eps) * ball.radius(result.values) * (1 + 1e-12)
+    assert solve_problem(ball, CoreVectorMachine(sampling=59), Options(tol=1e-3)).details["full_scans"] >= 1
+
+
+def test_bad_parameters_are_named():
+    X, y = data(40)
+    with pytest.raises(InputError, match="sampling"):
+        solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), CoreVectorMachine(sampling=0), Options())
