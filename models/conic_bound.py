@@ -32,7 +32,9 @@ __all__ = ["ConicBound", "certified_bound", "conic_multipliers", "conic_reduced"
 _EPS = float(np.finfo(np.float64).eps)
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
 #: bound where γ is accurate and loses less where γ and w do not quite fit together.
-MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5)
+MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+#: Relative gap of the inner problem (fixed γ) at which it counts as solved.
+_INNER_GAP = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -145,15 +147,15 @@ def certified_bound(
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
             candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
             best = _better(best, _value(space.rows, factor, trial, candidate, cost, constant), trial, candidate, cost)
-        before = best.value
-        if before >= target:
+        if best.value >= target:
             break
         if not improve:
             continue
-        inner = _inner(space.rows, factor, trial, cost, start)
-        best = _better(best, _value(space.rows, factor, trial, inner, cost, constant), trial, inner, cost)
-        if margin > MARGINS[0] and best.value - before <= 1e-10 * abs(best.value):
-            break
+        inner, attained = _inner(space.rows, factor, trial, cost, start)
+        value = _value(space.rows, factor, trial, inner, cost, constant)
+        best = _better(best, value, trial, inner, cost)
+        if attained - constant - value <= _INNER_GAP * abs(value):
+            break  # γ has given what it has: a larger margin only costs
     return best
 
 
@@ -248,8 +250,10 @@ def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: Fl
     return float((v - gamma).sum()) - penalty - quadratic - constant - 4.0 * _EPS * size
 
 
-def _inner(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost: float, start: FloatArray | None) -> FloatArray:
-    """A v that (nearly) maximises D(γ, ·).
+def _inner(
+    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost: float, start: FloatArray | None
+) -> tuple[FloatArray, float]:
+    """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
 
     The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
     of r, the derivative of a smoothed ψ. Its p-dimensional primal is minimised by Newton's method with an Armijo search
@@ -258,19 +262,21 @@ def _inner(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost:
     v = np.zeros_like(gamma)
     support = np.flatnonzero(gamma > 0.0)
     if factor is None or support.size == 0 or cost <= 0.0:
-        return v
+        return v, np.inf
     inner = _SmoothedInner(rows[support], gamma[support], cost)
     w = np.zeros(rows.shape[1]) if start is None else start
-    best, best_value = v, -np.inf
-    for delta in 10.0 ** -np.arange(1.0, 12.0):
+    best, best_value, attained = v, -np.inf, np.inf
+    for delta in 10.0 ** -np.arange(1.0, 13.0):
         w = inner.minimise(w, delta)
         v = np.zeros_like(gamma)
         v[support] = inner.slopes(1.0 - inner.rows @ w, delta)[0]
         value = _value(rows, factor, gamma, v, cost, 0.0)
-        if value <= best_value:
+        attained = min(attained, inner.exact(w))
+        if value > best_value:
+            best, best_value = v, value
+        if attained - best_value <= _INNER_GAP * abs(best_value):
             break
-        best, best_value = v, value
-    return best
+    return best, attained
 
 
 class _SmoothedInner:
@@ -290,6 +296,14 @@ class _SmoothedInner:
         v = np.where(r < 0.0, outer * r, np.where(r < reach, np.minimum(r / slack, self.corner), outer * r))
         rate = np.where((r < 0.0) | (r >= reach), outer, np.where(r < bend, 1.0 / slack, 0.0))
         return v, rate
+
+    def exact(self, w: FloatArray) -> float:
+        """The objective with ψ itself."""
+        u = self.rows @ w
+        r = 1.0 - u
+        square = self.gamma * r * r
+        psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
+        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum())
 
     def value(self, w: FloatArray, delta: float) -> float:
         """The smoothed objective without its constant."""
@@ -329,7 +343,7 @@ def _search_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, sta
 
     def value(log_mu: float) -> float:
         cost, constant = _cost(problem, float(np.exp(log_mu)))
-        return _value(space.rows, factor, gamma, _inner(space.rows, factor, gamma, cost, start), cost, constant)
+        return _value(space.rows, factor, gamma, _inner(space.rows, factor, gamma, cost, start)[0], cost, constant)
 
     guess = 2.0 * np.log(max(float(np.sqrt(gamma).sum()), 1e-150) / max((problem.kappa or 0.0) * gamma.size, 1e-150))
     return float(np.exp(_golden(value, guess - 25.0, guess + 5.0)))
