@@ -26,7 +26,7 @@ from .errors import (
     TooLargeError,
     UnsupportedModelError,
 )
-from .instances import Instance, catalogue, load, read
+from .instances import Instance, catalogue, load
 from .models import (
     RBF,
     ConicSVM,
@@ -42,6 +42,7 @@ from .models import (
     StandardForm,
     ZeroOneSVM,
 )
+from .reading import read
 from .relaxations import GapReport, gap_report
 from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, solve
 

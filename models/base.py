@@ -90,6 +90,17 @@ class Model(ABC):
         value = lagrangian_bound(self.form, x, multipliers)
         return Bound(value, "Lagrangian at multipliers projected on their dual cones, minimised over the bounds")
 
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
+        return dict(values)
+
+    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+        """The continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables.
+
+        `complete` brings its points back. None where the model knows none simpler than the form with fixed bounds.
+        """
+        return None
+
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
         return {}
@@ -110,7 +121,11 @@ class Model(ABC):
         return self.statement.html()
 
     def write(self, path: str | Path) -> Path:
-        """Write the form to a file in the format of the path's suffix (`models.export.files`); returns the path."""
+        """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
+
+        The suffix is one of ``.lp .mps .cbf .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot carry
+        the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
+        """
         from .export.files import write_form
 
         return write_form(self.form, path)

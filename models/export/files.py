@@ -8,6 +8,7 @@ one block ``x`` and plain rows.
 from __future__ import annotations
 
 import importlib
+import zipfile
 from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import ClassVar
@@ -19,7 +20,7 @@ from ..form import StandardForm
 __all__ = ["FileFormat", "file_formats", "read_form", "write_form"]
 
 #: Modules of this package that define ``FORMAT``.
-_MODULES = ("npz", "lp", "mps", "mof")
+_MODULES = ("npz", "lp", "mps", "mof", "cbf", "ptf", "nl", "qplib")
 
 
 class FileFormat(ABC):
@@ -79,9 +80,11 @@ def read_form(path: str | Path) -> StandardForm:
         raise DataError(f"there is no file {source}")
     try:
         return chosen.read(source)
-    except (ValueError, KeyError, IndexError, TypeError) as error:
-        if isinstance(error, DataError):
-            raise
+    except DataError as error:
+        raise DataError(f"{source}: {error}") from error
+    except StopIteration as error:
+        raise DataError(f"{source} is not a {chosen.title} file that can be read: it ends too early") from error
+    except (ValueError, KeyError, IndexError, TypeError, OverflowError, EOFError, zipfile.BadZipFile) as error:
         raise DataError(f"{source} is not a {chosen.title} file that can be read: {error}") from error
 
 

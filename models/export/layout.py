@@ -1,6 +1,7 @@
 """The layout of a form as plain data: blocks, constraints with their cones, name and sense; and flat programs.
 
-A `FlatProgram` is what formats without blocks or labels carry; `Layout` is what turns it back into the form.
+A `FlatProgram` is what formats without blocks or labels carry, a `ConicProgram` what those with cones do; `Layout` is what
+turns them back into the form.
 """
 
 from __future__ import annotations
@@ -15,11 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError
-from ..arrays import BoolArray, FloatArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["FlatProgram", "Layout", "cone_named", "sidecar"]
+__all__ = ["ConicProgram", "FlatProgram", "Layout", "cone_named", "sidecar", "symmetric"]
 
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD)}
 
@@ -38,22 +39,33 @@ def sidecar(path: Path) -> Path:
 
 @dataclass(frozen=True)
 class Layout:
-    """Blocks, constraints and sense of a form, without its numbers."""
+    """Blocks, constraints and sense of a form, without its numbers.
+
+    ``order`` is there for formats that prescribe the order of the variables: the form's index of each of the file's.
+    """
 
     name: str
     blocks: tuple[Block, ...]
     constraints: tuple[tuple[str, Cone], ...]
     maximise: bool
     constant: float
+    order: tuple[int, ...] | None = None
 
     @classmethod
-    def of(cls, form: StandardForm) -> Layout:
+    def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
         """The layout of a form."""
-        return cls(form.name, form.blocks, tuple((c.label, c.cone) for c in form.constraints), form.maximise, form.r)
+        constraints = tuple((c.label, c.cone) for c in form.constraints)
+        kept = None if order is None else tuple(order.tolist())
+        return cls(form.name, form.blocks, constraints, form.maximise, form.r, kept)
+
+    @property
+    def names(self) -> list[str]:
+        """One name for each scalar variable, in the order of the form."""
+        return [name for block in self.blocks for name in block.names()]
 
     def record(self) -> dict[str, Any]:
         """As plain data for JSON."""
-        return {
+        record = {
             "format": "marginopt layout 1",
             "name": self.name,
             "maximise": self.maximise,
@@ -63,6 +75,7 @@ class Layout:
                 {"label": label, "cone": cone.symbol, "dim": cone.dim, "count": cone.count} for label, cone in self.constraints
             ],
         }
+        return record if self.order is None else {**record, "order": list(self.order)}
 
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Layout:
@@ -71,7 +84,8 @@ class Layout:
             raise DataError("not a layout that this version reads")
         blocks = tuple(Block(b["label"], tuple(b["shape"]), b["symmetric"]) for b in record["blocks"])
         constraints = tuple((c["label"], cone_named(c["cone"], c["dim"], c["count"])) for c in record["constraints"])
-        return cls(record["name"], blocks, constraints, record["maximise"], record["constant"])
+        order = tuple(record["order"]) if "order" in record else None
+        return cls(record["name"], blocks, constraints, record["maximise"], record["constant"], order)
 
     def save(self, path: Path) -> None:
         """Write the sidecar of a file."""
@@ -146,3 +160,85 @@ class FlatProgram:
             start += cone.rows
             found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone))
         return tuple(found)
+
+
+@dataclass(frozen=True, eq=False)
+class ConicProgram:
+    """min q'x + r over pieces F x + g in K in the order of a file, bounds, integrality.
+
+    ``surplus`` allows rows after those of the layout: formats without bounds write them there.
+    """
+
+    q: FloatArray
+    r: float
+    pieces: tuple[Constraint, ...]
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    surplus: bool = False
+
+    def to_form(self, layout: Layout | None) -> StandardForm:
+        """The form with the labels of ``layout``; one block ``x`` and the pieces as they are without it."""
+        if layout is None:
+            return self._form(self.pieces, self.lower, self.upper, None)
+        if sum(b.size for b in layout.blocks) != self.q.size:
+            raise DataError("the sidecar's layout does not fit the file: other numbers of variables")
+        stacks = {kind: self._stack(kind) for kind in (False, True)}
+        taken = {False: 0, True: 0}
+        found = []
+        for label, cone in layout.constraints:
+            kind = isinstance(cone, PSD)
+            rows = np.arange(taken[kind], taken[kind] + cone.rows)
+            taken[kind] += cone.rows
+            F, g = stacks[kind]
+            if taken[kind] > g.size:
+                raise DataError("the sidecar's layout does not fit the file: it has more rows")
+            found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone))
+        lower, upper = self._surplus(*(part[taken[False] :] for part in stacks[False]))
+        return self._form(tuple(found), lower, upper, layout)
+
+    def _stack(self, semidefinite: bool) -> tuple[sp.csr_array, FloatArray]:
+        chosen = [c for c in self.pieces if isinstance(c.cone, PSD) is semidefinite]
+        if not chosen:
+            return sp.csr_array((0, self.q.size)), np.zeros(0)
+        return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
+
+    def _surplus(self, F: sp.csr_array, g: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Rows x_j - l_j and u_j - x_j behind the layout's become bounds."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        if g.size and not self.surplus:
+            raise DataError("the sidecar's layout does not fit the file: it has fewer rows")
+        for i in range(g.size):
+            entries = slice(F.indptr[i], F.indptr[i + 1])
+            if F.indices[entries].size != 1 or abs(F.data[entries][0]) != 1.0:
+                raise DataError("the sidecar's layout does not fit the file: rows left over that are no bounds")
+            j = F.indices[entries][0]
+            if F.data[entries][0] > 0:
+                lower[j] = -g[i] + 0.0
+            else:
+                upper[j] = g[i] + 0.0
+        return lower, upper
+
+    def _form(
+        self, constraints: tuple[Constraint, ...], lower: FloatArray, upper: FloatArray, layout: Layout | None
+    ) -> StandardForm:
+        return StandardForm(
+            name="program" if layout is None else layout.name,
+            blocks=(Block("x", (self.q.size,)),) if layout is None else layout.blocks,
+            q=self.q,
+            constraints=constraints,
+            lower=lower,
+            upper=upper,
+            integer=self.integer,
+            r=self.r,
+            maximise=False if layout is None else layout.maximise,
+        )
+
+
+def symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
+    """The symmetric matrix with these entries of one triangle; None where there are none."""
+    if not entries:
+        return None
+    i, j, v = (np.array(part) for part in zip(*entries, strict=True))
+    off = i != j
+    return sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n), dtype=np.float64)

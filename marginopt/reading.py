@@ -1,0 +1,63 @@
+"""``read``: one door for files, whether they hold a data set or a mathematical program.
+
+The suffix decides; an npz file is looked into, since both kinds of file may be one.
+"""
+
+from __future__ import annotations
+
+import os
+import zipfile
+from pathlib import Path
+
+from .errors import InputError
+from .instances import Instance, read as read_instance
+from .models import StandardForm
+from .models.export.files import file_formats, read_form
+
+__all__ = ["read", "read_form"]
+
+
+def read(path: str | os.PathLike[str], label: str | int | None = None, name: str | None = None) -> Instance | StandardForm:
+    """Read a data set or a mathematical program, by the file's suffix.
+
+    Parameters
+    ----------
+    path : str or path
+        Programs: ``.lp .mps .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
+        ``.libsvm .svm .svmlight .csv .tsv .arff`` (each also ``.bz2 .gz .xz``), ``.parquet``, other ``.npz``.
+    label, name
+        Label column and name of a data set; see `marginopt.instances.read`.
+
+    Returns
+    -------
+    Instance or StandardForm
+
+    Raises
+    ------
+    DataError
+        No such file, an unknown suffix, or a file that is not of its format.
+    InputError
+        A label or a name is given for a program.
+    """
+    file = Path(path)
+    if not _is_program(file):
+        return read_instance(file, label=label, name=name)
+    if label is not None or name is not None:
+        raise InputError(f"{file} holds a program, which has no label column and keeps its own name")
+    return read_form(file)
+
+
+def _is_program(file: Path) -> bool:
+    lowered = file.name.lower()
+    if lowered.endswith(".npz"):
+        return _holds_layout(file)
+    return any(lowered.endswith(suffix) for suffix in file_formats())
+
+
+def _holds_layout(file: Path) -> bool:
+    """Whether an archive has the array that only our forms have; damaged and missing files are the data reader's to name."""
+    try:
+        with zipfile.ZipFile(file) as archive:
+            return "layout.npy" in archive.namelist()
+    except (OSError, zipfile.BadZipFile):
+        return False

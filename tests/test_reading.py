@@ -1,0 +1,48 @@
+"""``mo.read``: forms and data sets by suffix; npz by what is in it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+
+
+def _model() -> mo.HingeSVM:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(8), rng.normal(size=(8, 2))])
+    return mo.HingeSVM(X, np.array([1.0, -1] * 4))
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".nl", ".qplib", ".mof.json", ".npz"])
+def test_programs_read_as_forms(suffix: str, tmp_path: Path) -> None:
+    model = _model()
+    form = mo.read(model.write(tmp_path / f"model{suffix}"))
+    assert isinstance(form, mo.StandardForm)
+    assert form.equals(model.form)
+
+
+def test_data_reads_as_instances(tmp_path: Path) -> None:
+    table = tmp_path / "data.csv"
+    table.write_text("a,b,label\n1,2,x\n3,4,y\n5,7,x\n", encoding="utf-8")
+    instance = mo.read(table, label="label", name="mine")
+    assert isinstance(instance, mo.Instance)
+    assert instance.name == "mine"
+    np.savez(tmp_path / "data.npz", X=np.eye(3), y=np.array([1, -1, 1]))
+    assert isinstance(mo.read(tmp_path / "data.npz"), mo.Instance)
+
+
+def test_programs_have_no_label_column(tmp_path: Path) -> None:
+    path = _model().write(tmp_path / "model.npz")
+    with pytest.raises(mo.InputError, match="no label column"):
+        mo.read(path, label="y")
+
+
+def test_what_cannot_be_read_is_named(tmp_path: Path) -> None:
+    broken = tmp_path / "broken.npz"
+    broken.write_bytes(b"PK nothing")
+    for path in (broken, tmp_path / "missing.npz", tmp_path / "missing.cbf", tmp_path / "what.xyz"):
+        with pytest.raises(mo.DataError, match=path.name):
+            mo.read(path)
