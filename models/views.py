@@ -5,6 +5,7 @@ A model exposes the views that it has through ``model.view(kind)``; a solver dec
 
 from __future__ import annotations
 
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -13,7 +14,7 @@ import numpy as np
 from .arrays import BoolArray, FloatArray, IntArray
 from .gram import GramOperator
 
-__all__ = ["ConicProblem", "SimplexQP", "View", "ZeroOneProblem"]
+__all__ = ["BoxPoint", "BoxQP", "ConicProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -64,6 +65,55 @@ class SimplexQP:
 
 
 @dataclass(frozen=True, eq=False)
+class BoxEqualityQP:
+    """min ½a'Qa + c'a over 0 ≤ a ≤ u with s'a = 0, s_i = ±1.
+
+    Parameters
+    ----------
+    gram : GramOperator
+        Q, by columns.
+    c, upper : ndarray (n,)
+        Linear term; u_i > 0.
+    signs : ndarray (n,)
+        s.
+    label : str
+        Label of the variable's block in the model's form.
+    """
+
+    gram: GramOperator
+    c: FloatArray
+    upper: FloatArray
+    signs: FloatArray
+    label: str = "a"
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return self.gram.n
+
+    def objective(self, a: FloatArray) -> float:
+        """½a'Qa + c'a, in float64 from the data."""
+        return 0.5 * float(a @ self.gram.product(a)) + float(self.c @ a)
+
+    def level(self, gradient: FloatArray) -> tuple[float, float]:
+        """min ∇'x over the feasible x, and the multiplier ν of s'x = 0 that attains it.
+
+        By duality it is max_ν Σ_i u_i min(0, ∇_i - ν s_i), concave and piecewise linear in ν with kinks at s_i ∇_i:
+        the slope Σ_{s=-1} u starts at -∞ and each kink lowers it by u_i.
+        """
+        kinks = self.signs * gradient
+        order = np.argsort(kinks)
+        slope = float(self.upper[self.signs < 0].sum()) - np.cumsum(self.upper[order])
+        nu = float(kinks[order[min(int(np.searchsorted(-slope, 0.0)), self.n - 1)]])
+        return float(self.upper @ np.minimum(0.0, gradient - nu * self.signs)), nu
+
+    def gap(self, a: FloatArray, product: FloatArray | None = None) -> float:
+        """Duality gap at a feasible a: a'∇ - min ∇'x over the feasible x (`level`)."""
+        gradient = (self.gram.product(a) if product is None else product) + self.c
+        return float(a @ gradient) - self.level(gradient)[0]
+
+
+@dataclass(frozen=True, eq=False)
 class ZeroOneProblem:
     """min Σ_j d_j w_j² + Σ_i λ_i 1{a_i'w < 1}: the 0-1 loss problem, Conic (3).
 
@@ -108,4 +158,86 @@ class ConicProblem:
     metric: FloatArray | None = None
 
 
-View: TypeAlias = SimplexQP | ZeroOneProblem | ConicProblem
+@dataclass(frozen=True, eq=False)
+class BoxPoint:
+    """What a point of a box QP means in its model's form: values and multipliers by label, reduced costs."""
+
+    values: Mapping[str, FloatArray]
+    multipliers: Mapping[str, FloatArray]
+    reduced: FloatArray
+
+
+@dataclass(frozen=True, eq=False)
+class BoxQP:
+    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, in factor form.
+
+    Parameters
+    ----------
+    Z : ndarray (m, r)
+        Factor, C order.
+    q : ndarray (m,)
+    lower, upper : ndarray (m,)
+        Finite.
+    ridge : ndarray (m,)
+        Diagonal D ≥ 0.
+    recover : callable
+        The model's point that a belongs to.
+    offset : float, optional
+        The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
+    """
+
+    Z: FloatArray
+    q: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    ridge: FloatArray
+    recover: Callable[[FloatArray], BoxPoint]
+    offset: float | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        return int(self.q.size)
+
+    def gradient(self, a: FloatArray) -> FloatArray:
+        """(ZZ' + D)a + q, in float64 from the data."""
+        return np.asarray(self.Z @ (self.Z.T @ a) + self.ridge * a + self.q)
+
+    def objective(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
+        """½a'(ZZ' + D)a + q'a = ½a'(∇ + q)."""
+        g = self.gradient(a) if gradient is None else gradient
+        return 0.5 * float(a @ (g + self.q))
+
+    def gap(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
+        """Duality gap at a feasible a: Σ_i ∇_i a_i - min over the box of ∇_i x.
+
+        Minimising the linearisation at a over the box bounds the optimum from below by f(a) - gap.
+        """
+        g = self.gradient(a) if gradient is None else gradient
+        return float(np.sum(np.where(g > 0, g * (a - self.lower), g * (a - self.upper))))
+
+
+@dataclass(frozen=True, eq=False)
+class StiefelProblem:
+    """max Tr(P'HP) + 2Tr(P'E) over n × d matrices P with P'P = I, NPSVC++ (19).
+
+    Parameters
+    ----------
+    H : ndarray (n, n)
+        Symmetric.
+    E : ndarray (n, d)
+    """
+
+    H: FloatArray
+    E: FloatArray
+
+    def objective(self, P: FloatArray) -> float:
+        """Tr(P'HP) + 2Tr(P'E)."""
+        return float(np.sum(P * (self.H @ P + 2.0 * self.E)))
+
+    def gradient(self, P: FloatArray) -> FloatArray:
+        """Euclidean gradient, 2(HP + E)."""
+        return np.asarray(2.0 * (self.H @ P + self.E))
+
+
+View: TypeAlias = SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem

@@ -1,11 +1,32 @@
-"""Algorithms on the `SimplexQP` view: the Frank-Wolfe family, core vector machine, SMO, and the choice among them."""
+"""Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, the choice among them."""
 
 from ..base import Solver
+from .auto import AutoSimplex
+from .box import BoxSMO
 from .cvm import CoreVectorMachine
 from .frank_wolfe import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
 from .smo import SMO
 
-__all__ = ["SMO", "SOLVERS", "BlendedPairwiseFW", "CoreVectorMachine", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
+__all__ = [
+    "SMO",
+    "SOLVERS",
+    "AutoSimplex",
+    "BlendedPairwiseFW",
+    "BoxSMO",
+    "CoreVectorMachine",
+    "FrankWolfe",
+    "ModifiedFrankWolfe",
+    "PairwiseFW",
+]
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = (FrankWolfe(), ModifiedFrankWolfe(), PairwiseFW(), BlendedPairwiseFW(), CoreVectorMachine(), SMO())
+SOLVERS: tuple[Solver, ...] = (
+    AutoSimplex(),
+    SMO(),
+    BoxSMO(),
+    FrankWolfe(),
+    ModifiedFrankWolfe(),
+    PairwiseFW(),
+    BlendedPairwiseFW(),
+    CoreVectorMachine(),
+)
