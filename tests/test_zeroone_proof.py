@@ -113,7 +113,7 @@ def test_damaged_logs_prove_nothing_false(tmp_path, free):
     assert check_proof(path).valid
     rng = np.random.default_rng(1)
     refused = 0
-    for _ in range(60):
+    for _ in range(40):
         kind, bad = damage(rng, log)
         path.write_text("\n".join(json.dumps(record) for record in bad))
         report = check_proof(path)
@@ -122,7 +122,7 @@ def test_damaged_logs_prove_nothing_false(tmp_path, free):
             assert not report.valid, kind
         if report.valid:
             assert report.bound <= best_value(bad) * (1 + 2e-9), kind
-    assert refused >= 30
+    assert refused >= 20
 
 
 def test_unreadable_files_are_reported(tmp_path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
 
@@ -120,8 +121,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         """Heuristic restarts first, then the engine."""
-        import time
-
         end = time.perf_counter() + seconds
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.raise_floor(0.0)
@@ -150,11 +149,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return False
 
     def _make_engine(self, state: ZeroOneState) -> Engine:
+        import joblib
+
         from .boxes import BoxEngine
         from .conflicts import ConflictEngine
         from .portfolio import Portfolio
 
         shared = state.shared
+        threads = state.options.threads or joblib.cpu_count()
         shared.reduced = shared.reduced.restretched(shared.upper)
         shared.polish = Polish.of(shared.reduced)
         if self.proof is not None:
@@ -162,11 +164,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.writer = ProofWriter(self.proof, shared.reduced)
             return BoxEngine(shared, log=state.writer)
         if self.engine == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
-            return ConflictEngine(shared, _order(state))
-        boxes = BoxEngine(shared)
+            return ConflictEngine(shared, _order(state), threads)
+        boxes = BoxEngine(shared, threads)
         if self.engine == "boxes":
             return boxes
-        conflicts = ConflictEngine(shared, _order(state))
+        conflicts = ConflictEngine(shared, _order(state), threads)
         if state.engine_name == "boxes":
             return Portfolio(shared, boxes, conflicts, BOX_HEAD)
         return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)

@@ -726,3 +726,22 @@ def explore(
             control[FOUND] = 0
             return CANDIDATE
     return BUDGET
+
+
+@_njit
+def move(data: Data, source: Pool, target: Pool, count: int) -> None:
+    """Hand the last ``count`` open nodes of one heap to another pool, which must have room for them."""
+    n, p = data.rows.shape
+    lo, hi, w = np.empty(p), np.empty(p), np.empty(p)
+    idx, z, l = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    for _ in range(count):
+        source.control[HEAP] -= 1
+        code = source.heap[source.control[HEAP]]
+        key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
+        base, m = _load(data, source, code, lo, hi, w, idx, z, l)
+        r = _store(target, lo, hi, w, base, idx, z, l, m)
+        target.refs[r], target.split[r], target.mid[r] = 1, 0, hi[0]
+        target.key[r, 0] = target.key[r, 1] = key
+        target.ident[r] = ident
+        _push(target.heap, target.control[HEAP], target.key, 2 * r)
+        target.control[HEAP] += 1

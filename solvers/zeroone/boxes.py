@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
 
 from ..algorithm import Outcome
 from . import box_kernels as k
+from .box_pool import empty_pool, grown, plant_root
 from .engine import Engine, Shared
 from .incumbent import empty_active, penalised_rows
 from .proof import ProofWriter
@@ -22,6 +24,8 @@ ROUNDS, SMOOTHING = 2, 0.05
 MEMORY = 2e9
 #: A node with at most this many free points branches on a point.
 BY_POINTS = 1
+#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
+ALONE, ROUND = 5000, 400
 
 
 def _data(shared: Shared) -> k.Data:
@@ -33,168 +37,173 @@ def _data(shared: Shared) -> k.Data:
     return k.Data(rows, weights, norms, reduced.free, float(weights.mean()))
 
 
-def _empty_pool(n: int, p: int, records: int, pages: int, log: int) -> k.Pool:
-    f, i = np.float64, np.int64
-    return k.Pool(
-        lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
-        split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),
-        count=np.zeros(records, np.int32), refs=np.zeros(records, np.int8), key=np.zeros((records, 2), f),
-        ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
-        point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
-        state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        control=np.zeros(12, i), found=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
-    )  # fmt: skip
-
-
-def _grown(pool: k.Pool) -> k.Pool:
-    """The same pool with twice the records, and pages where they run short."""
-    control = pool.control
-    records, pages = len(pool.base), len(pool.link)
-    more_records = records if control[k.RECORDS] < max(2 * k.RESERVE, records // 8) else 0
-    more_pages = pages if control[k.PAGES] < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 8) else 0
-
-    def longer(array: Any, more: int) -> Any:
-        return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]) if more else array
-
-    by_record = ("lo", "hi", "w", "base", "split", "mid", "page", "count", "refs", "key", "ident", "free_records")
-    changes = {name: longer(getattr(pool, name), more_records) for name in by_record}
-    changes |= {name: longer(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
-    changes["heap"] = longer(pool.heap, 2 * more_records)
-    stocks = (("free_records", k.RECORDS, records, more_records), ("free_pages", k.PAGES, pages, more_pages))
-    for name, field, old, more in stocks:
-        at = int(control[field])
-        changes[name][at : at + more] = np.arange(old, old + more)[::-1]
-        control[field] += more
-    return pool._replace(**changes)
-
-
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zeroone.box_kernels` and ``docs/zero-one-bb.md``."""
+    """Branch and bound over boxes; see `solvers.zeroone.box_kernels` and ``docs/zero-one-bb.md``.
+
+    With several threads each has its own pool of open nodes; they work in rounds of a fixed number of nodes on the cut at the
+    round's start, and their candidates are handled in order: the run does not depend on timing.
+    """
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: Shared, by_points: int = BY_POINTS, log: ProofWriter | None = None) -> None:
+    def __init__(self, shared: Shared, threads: int = 1, log: ProofWriter | None = None) -> None:
         super().__init__(shared)
-        self._by_points = by_points
         self._data = _data(shared)
-        n, p = self._data.rows.shape
-        pages = 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
+        self._threads = 1 if log is not None else threads
         self._log = log
-        self._pool = _empty_pool(n, p, 4096, pages, 0 if log is None else max(1 << 16, 8 * (3 * n + 3) * ROUNDS))
+        n, p = self._data.rows.shape
+        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 8 * (3 * n + 3) * ROUNDS))
+        plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+        pool.found[p] = shared.upper
+        self._pools = [pool]
         self._unresolved = math.inf
         self._leaf_rows = penalised_rows(shared.reduced, shared.reduced.thresholds(shared.upper))
         self._rate = 2000.0
         self._sample = max(4, n // 32)
-        self._plant_root()
 
-    def _plant_root(self) -> None:
-        pool, control = self._pool, self._pool.control
-        n, p = self._data.rows.shape
-        half = self._shared.reduced.radius(self._shared.upper)
-        pool.free_records[: len(pool.base)] = np.arange(len(pool.base))[::-1]
-        pool.free_pages[: len(pool.link)] = np.arange(len(pool.link))[::-1]
-        control[k.RECORDS], control[k.PAGES], control[k.CURRENT] = len(pool.base) - 1, len(pool.link), 0
-        pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0] = -half, half, n, 1
-        pool.split[0], pool.mid[0] = 0, half[0] if p else 0.0
-        free = np.arange(n)
-        page = -1
-        for start in range(0, n, k.PAGE):
-            control[k.PAGES] -= 1
-            new = pool.free_pages[control[k.PAGES]]
-            pool.link[new] = -1
-            if page < 0:
-                pool.page[0] = new
-            else:
-                pool.link[page] = new
-            page = new
-            part = free[start : start + k.PAGE]
-            pool.point[page, : len(part)], pool.state[page, : len(part)] = part, k.FREE
-            pool.state[page, : len(part)][self._data.weights[part] >= self._shared.upper] = k.KEPT
-            pool.lower[page, : len(part)] = -np.inf
-        pool.found[p] = self._shared.upper
+    def _total(self, field: int) -> int:
+        return sum(int(pool.control[field]) for pool in self._pools)
 
     @property
     def nodes(self) -> int:
         """Nodes processed."""
-        return int(self._pool.control[k.NODES])
+        return self._total(k.NODES)
 
     @property
     def open_nodes(self) -> int:
-        """Nodes on the heap and the one in hand."""
-        return int(self._pool.control[k.HEAP]) + int(self._pool.control[k.CURRENT] >= 0)
+        """Nodes on the heaps and those in hand."""
+        return self._total(k.HEAP) + sum(int(pool.control[k.CURRENT] >= 0) for pool in self._pools)
 
     def figures(self) -> dict[str, float]:
         """Relaxations, Newton steps and points for each node."""
-        control = self._pool.control
         return {
-            "relaxations": int(control[k.RELAXATIONS]),
-            "newton_steps": int(control[k.NEWTON]),
-            "points_per_node": float(control[k.ACTIVE]) / max(self.nodes, 1),
+            "relaxations": self._total(k.RELAXATIONS),
+            "newton_steps": self._total(k.NEWTON),
+            "points_per_node": self._total(k.ACTIVE) / max(self.nodes, 1),
         }
 
+    @property
+    def own_bound(self) -> float:
+        """What this tree alone proves, stated (the floor may be another engine's)."""
+        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
     def _bound(self) -> float:
-        pool, control = self._pool, self._pool.control
         bound = min(self._unresolved, self._shared.cut)
-        if control[k.HEAP] > 0:  # a heap with its last nodes taken is still one
-            code = int(pool.heap[0])
-            bound = min(bound, float(pool.key[code >> 1, code & 1]))
-        if control[k.CURRENT] >= 0:
-            code = int(control[k.CURRENT])
-            bound = min(bound, float(pool.key[code >> 1, code & 1]))
+        for pool in self._pools:
+            # In the frugal mode nodes leave from the heap's end, so its first is always the least.
+            codes = [int(pool.heap[0])] if pool.control[k.HEAP] > 0 else []
+            codes += [int(pool.control[k.CURRENT])] if pool.control[k.CURRENT] >= 0 else []
+            bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
         return bound
 
     def work(self, seconds: float) -> Outcome:
         """Explore, polish candidates, settle leaves, grow."""
-        shared, limits = self._shared, self._shared.limits
+        shared = self._shared
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
-        while outcome is Outcome.RUNNING:
-            start, before = time.perf_counter(), self.nodes
-            nodes = max(1, min(int(self._rate * max(end - start, 0.0)), 100_000))
-            if limits.nodes is not None:
-                nodes = min(nodes, limits.nodes - self.nodes)
-            code = k.explore(
-                self._data, self._pool, shared.cut, nodes, ROUNDS, SMOOTHING, self._by_points, self._sample,
-                float(self._data.weights.sum()),
-            )  # fmt: skip
-            took = time.perf_counter() - start
-            control = self._pool.control
-            if control[k.FRUGAL] and control[k.RECORDS] > len(self._pool.base) // 2:
-                control[k.FRUGAL] = 0
-            if self.nodes - before >= 20 and took > 1e-4:
-                self._rate = (self.nodes - before) / took
-            outcome = self._handle(code)
-            if time.perf_counter() >= end:
-                break
+        if self._threads > 1 and self.nodes >= ALONE:
+            with ThreadPoolExecutor(self._threads) as executor:
+                while outcome is Outcome.RUNNING and time.perf_counter() < end:
+                    outcome = self._round(executor)
+        else:
+            while outcome is Outcome.RUNNING and time.perf_counter() < end:
+                outcome = self._alone(end)
+                if self._threads > 1 and self.nodes >= ALONE:
+                    break
         shared.raise_floor(self._bound())
         return Outcome.CONVERGED if shared.closed else outcome
 
-    def _handle(self, code: int) -> Outcome:
+    def _explore(self, index: int, cut: float, nodes: int) -> int:
+        return int(
+            k.explore(
+                self._data, self._pools[index], cut, nodes, ROUNDS, SMOOTHING, BY_POINTS, self._sample,
+                float(self._data.weights.sum()),
+            )
+        )  # fmt: skip
+
+    def _alone(self, end: float) -> Outcome:
+        start, before = time.perf_counter(), self.nodes
+        nodes = self._allowed(max(1, min(int(self._rate * (end - start)), 100_000)))
+        if self._threads > 1:
+            nodes = max(1, min(nodes, ALONE - before))
+        code = self._explore(0, self._shared.cut, nodes)
+        took = time.perf_counter() - start
+        if self.nodes - before >= 20 and took > 1e-4:
+            self._rate = (self.nodes - before) / took
+        return self._finished([code])
+
+    def _round(self, executor: ThreadPoolExecutor) -> Outcome:
+        self._share()
+        cut, indices = self._shared.cut, range(len(self._pools))
+        if self._allowed(ROUND * len(indices)) < ROUND * len(indices):
+            # The last nodes of a limit: one thread after the other.
+            return self._finished([self._explore(i, cut, self._allowed(ROUND)) for i in indices if self._allowed(ROUND) > 0])
+        return self._finished(list(executor.map(lambda index: self._explore(index, cut, ROUND), indices)))
+
+    def _allowed(self, nodes: int) -> int:
+        limit = self._shared.limits.nodes
+        return nodes if limit is None else min(nodes, limit - self.nodes)
+
+    def _share(self) -> None:
+        """Give a thread without open nodes half of the fullest heap."""
+        n, p = self._data.rows.shape
+        while len(self._pools) < self._threads:
+            pool = empty_pool(n, p, 0)
+            plant_root(pool, None, None)
+            pool.found[p] = self._shared.upper
+            self._pools.append(pool)
+        for i, pool in enumerate(self._pools):
+            rich = max(self._pools, key=lambda other: int(other.control[k.HEAP]))
+            count = int(rich.control[k.HEAP]) // 2
+            if pool.control[k.HEAP] > 0 or pool.control[k.CURRENT] >= 0 or count == 0:
+                continue
+            need = n // k.PAGE + 2
+            room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
+            if count > room and not pool.control[k.FRUGAL]:
+                self._pools[i] = pool = grown(pool)
+                room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
+            k.move(self._data, rich, pool, max(min(count, room), 0))
+
+    def _finished(self, codes: list[int]) -> Outcome:
         shared, limits = self._shared, self._shared.limits
-        p = self._data.rows.shape[1]
-        if self._log is not None:
-            self._flush()
-        if code == k.CANDIDATE:
-            shared.polish.improve(shared.incumbent, self._pool.found[:p].copy())
-            self._pool.found[p] = min(self._pool.found[p] * (1 - 1e-9), shared.upper)
-        elif code == k.LEAF:
-            self._settle(self._pool.leaf.copy(), float(self._pool.found[p + 1]))
-        elif code == k.GROW:
-            return self._make_room()
-        elif code == k.DONE:
+        for index, code in enumerate(codes):
+            outcome = self._handle(index, code)
+            if outcome is not Outcome.RUNNING:
+                return outcome
+        if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
             return Outcome.CONVERGED if self._unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
         return Outcome.RUNNING
 
-    def _make_room(self) -> Outcome:
+    def _handle(self, index: int, code: int) -> Outcome:
+        shared, pool = self._shared, self._pools[index]
+        p = self._data.rows.shape[1]
+        if self._log is not None:
+            at = int(pool.control[k.LOG_AT])
+            self._log.block(pool.log[:at].copy())
+            pool.control[k.LOG_AT] = 0
+        if code == k.CANDIDATE:
+            shared.polish.improve(shared.incumbent, pool.found[:p].copy())
+            pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
+        elif code == k.LEAF:
+            self._settle(pool.leaf.copy(), float(pool.found[p + 1]))
+        elif code == k.GROW:
+            return self._make_room(index)
+        if pool.control[k.FRUGAL] and pool.control[k.RECORDS] > len(pool.base) // 2:
+            pool.control[k.FRUGAL] = 0
+        return Outcome.RUNNING
+
+    def _make_room(self, index: int) -> Outcome:
         """Grow the pool; where it may not, go on nearly depth-first in what is left."""
-        control = self._pool.control
-        if self._log is not None and control[k.RECORDS] >= 2 * k.RESERVE and control[k.PAGES] >= len(self._pool.link) // 8:
+        pool = self._pools[index]
+        control = pool.control
+        need = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
+        if self._log is not None and control[k.RECORDS] >= 2 * k.RESERVE and control[k.PAGES] >= need:
             return Outcome.RUNNING  # only the log was full
-        memory = self._shared.limits.memory
-        if 2.0 * sum(array.nbytes for array in self._pool) <= (MEMORY if memory is None else memory):
-            self._pool = _grown(self._pool)
+        limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
+        if 2.0 * sum(array.nbytes for array in pool) <= limit / len(self._pools):
+            self._pools[index] = grown(pool)
         elif control[k.FRUGAL]:
             return Outcome.MEMORY_LIMIT
         else:
@@ -223,18 +232,6 @@ class BoxEngine(Engine):
         status, _ = active_set(rows, kept, np.ones(n), target, active, np.zeros(n), 1e-11)
         if status == CONFLICT:
             if self._log is not None:
-                self._log.leaf(active, self._leaf_rows.tau, target)
+                self._log.leaf(active, rows.tau, target)
         else:
             self._unresolved = min(self._unresolved, max(bound, violated))
-
-    @property
-    def own_bound(self) -> float:
-        """What this tree alone proves, stated (the floor may be another engine's)."""
-        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
-
-    def _flush(self) -> None:
-        assert self._log is not None
-        at = int(self._pool.control[k.LOG_AT])
-        if at:
-            self._log.block(self._pool.log[:at].copy())
-            self._pool.control[k.LOG_AT] = 0

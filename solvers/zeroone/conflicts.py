@@ -5,10 +5,10 @@ from __future__ import annotations
 import heapq
 import math
 import time
+from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ...models.arrays import FloatArray
 from ..algorithm import Outcome
@@ -18,7 +18,8 @@ from .incumbent import penalised_rows, stretched_rows
 
 __all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood"]
 
-States: Any = npt.NDArray[np.int8]
+#: Nodes of each search in a round.
+ROUND = 100
 
 
 class Dive:
@@ -170,16 +171,15 @@ class ConflictEngine(Engine):
 
     name: ClassVar[str] = "conflicts"
 
-    def __init__(self, shared: Shared, order: FloatArray) -> None:
+    def __init__(self, shared: Shared, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)
         tau = shared.reduced.thresholds(shared.upper)
         rows, exact = stretched_rows(shared.reduced, tau, shared.upper), penalised_rows(shared.reduced, tau)
         weights = np.minimum(shared.reduced.weights, shared.upper)
-        self._dive = Dive(rows, exact, weights, order)
+        self._dives = [Dive(rows, exact, weights, order) for _ in range(threads)]
+        self._left = [0] * threads
         self._heap: list[tuple[float, int, float, bytes]] = []
         self._count = 0
-        self._left = 0
-        self._rate = 200.0
         root = np.full(len(weights), k.FREE, dtype=np.int8)
         root[weights >= shared.upper] = k.KEPT
         self._push(0.0, 0.0, root)
@@ -191,24 +191,23 @@ class ConflictEngine(Engine):
     @property
     def nodes(self) -> int:
         """Nodes processed."""
-        return self._dive.nodes
+        return sum(dive.nodes for dive in self._dives)
 
     @property
     def open_nodes(self) -> int:
-        """Nodes on the heap, and the search in hand as one."""
-        return len(self._heap) + int(self._dive.running)
+        """Nodes on the heap, and each search in hand as one."""
+        return len(self._heap) + sum(dive.running for dive in self._dives)
 
     def figures(self) -> dict[str, float]:
         """Hard-margin problems solved, conflicts found, deletions forced."""
-        control = self._dive.stack.control
-        return {
-            "hard_margin_solves": int(control[k.SOLVES]),
-            "conflicts": int(control[k.CONFLICTS]),
-            "forced_deletions": int(control[k.FORCED]),
-        }
+        names = {"hard_margin_solves": k.SOLVES, "conflicts": k.CONFLICTS, "forced_deletions": k.FORCED}
+        return {name: sum(int(dive.stack.control[at]) for dive in self._dives) for name, at in names.items()}
+
+    def _unresolved(self) -> float:
+        return min(float(dive.stack.unresolved[0]) for dive in self._dives)
 
     def _bound(self) -> float:
-        bound = min(float(self._dive.stack.unresolved[0]), self._shared.cut, self._dive.bound())
+        bound = min([self._unresolved(), self._shared.cut, *(dive.bound() for dive in self._dives)])
         return min(bound, self._heap[0][0]) if self._heap else bound
 
     def work(self, seconds: float) -> Outcome:
@@ -216,41 +215,53 @@ class ConflictEngine(Engine):
         shared, limits = self._shared, self._shared.limits
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
-        while outcome is Outcome.RUNNING:
-            outcome = self._step(max(end - time.perf_counter(), 0.0))
-            if limits.nodes is not None and self.nodes >= limits.nodes and outcome is Outcome.RUNNING:
-                outcome = Outcome.NODE_LIMIT
-            memory = len(self._heap) * (len(self._dive.weights) + 200)
-            if limits.memory is not None and memory > limits.memory and outcome is Outcome.RUNNING:
-                outcome = Outcome.MEMORY_LIMIT
-            if time.perf_counter() >= end:
-                break
+        with ThreadPoolExecutor(len(self._dives)) as executor:
+            while outcome is Outcome.RUNNING and time.perf_counter() < end:
+                outcome = self._round(executor)
+                memory = len(self._heap) * (len(shared.reduced.weights) + 200)
+                if outcome is Outcome.RUNNING and limits.nodes is not None and self.nodes >= limits.nodes:
+                    outcome = Outcome.NODE_LIMIT
+                elif outcome is Outcome.RUNNING and limits.memory is not None and memory > limits.memory:
+                    outcome = Outcome.MEMORY_LIMIT
         shared.raise_floor(self._bound())
         return Outcome.CONVERGED if shared.closed else outcome
 
-    def _step(self, seconds: float) -> Outcome:
-        shared, dive = self._shared, self._dive
-        if not dive.running:
-            if not self._heap or self._heap[0][0] >= shared.cut:
-                self._heap.clear()
-                return Outcome.CONVERGED if dive.stack.unresolved[0] >= shared.cut else Outcome.STALLED
-            bound, _, extra, state = heapq.heappop(self._heap)
-            dive.plant(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
-            self._left = 100 if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
-        start, before = time.perf_counter(), dive.nodes
-        code = dive.run(shared.cut, max(1, min(self._left, int(self._rate * seconds), self._allowance())))
-        took = time.perf_counter() - start
-        if dive.nodes - before >= 5 and took > 1e-4:
-            self._rate = (dive.nodes - before) / took
-        self._left -= dive.nodes - before
-        if code == k.CANDIDATE:
-            offer_kept(shared, dive)
-        elif code == k.BUDGET and self._left <= 0:
-            for bound, extra, state in dive.frontier():
-                if bound < shared.cut:
-                    self._push(bound, extra, state)
+    def _round(self, executor: ThreadPoolExecutor) -> Outcome:
+        """A fixed number of nodes of every dive; what they found is handled in order, so that runs repeat."""
+        shared = self._shared
+        cut = shared.cut
+        for i in range(len(self._dives)):
+            if not self._dives[i].running:
+                self._next(i, cut)
+        running = [i for i, dive in enumerate(self._dives) if dive.running]
+        if not running:
+            return Outcome.CONVERGED if self._unresolved() >= cut else Outcome.STALLED
+        before = [dive.nodes for dive in self._dives]
+        allowed = self._allowance(len(running))
+        if len(running) == 1:
+            codes = [self._dives[i].run(cut, min(self._left[i], allowed)) for i in running]
+        else:
+            codes = list(executor.map(lambda i: self._dives[i].run(cut, min(self._left[i], allowed)), running))
+        for i, code in zip(running, codes, strict=True):
+            dive = self._dives[i]
+            self._left[i] -= dive.nodes - before[i]
+            if code == k.CANDIDATE:
+                offer_kept(shared, dive)
+            elif code == k.BUDGET and self._left[i] <= 0:
+                for bound, extra, state in dive.frontier():
+                    if bound < cut:
+                        self._push(bound, extra, state)
         return Outcome.RUNNING
 
-    def _allowance(self) -> int:
+    def _next(self, i: int, cut: float) -> None:
+        """Begin the next search, or forget the heap where nothing on it is of interest."""
+        if not self._heap or self._heap[0][0] >= cut:
+            self._heap.clear()
+            return
+        bound, _, extra, state = heapq.heappop(self._heap)
+        self._dives[i].plant(np.frombuffer(state, dtype=np.int8), extra, bound, self._shared.upper)
+        self._left[i] = 100 if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
+
+    def _allowance(self, running: int) -> int:
         limit = self._shared.limits.nodes
-        return 1_000_000 if limit is None else max(limit - self.nodes, 1)
+        return ROUND if limit is None else max(min(ROUND, (limit - self.nodes) // running), 1)
