@@ -44,7 +44,7 @@ from .models import (
 )
 from .reading import read
 from .relaxations import GapReport, gap_report
-from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, solve
+from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, read_solution, solve
 
 __version__ = metadata.version("marginopt")
 
@@ -88,6 +88,7 @@ __all__ = [
     "load_result",
     "models",
     "read",
+    "read_solution",
     "relaxations",
     "solve",
     "solvers",

@@ -11,6 +11,7 @@ from .certificate import Certificate, certify
 from .compare import Comparison
 from .licence import Licence, LicenceState
 from .options import Options
+from .read_solution import read_solution
 from .registry import SolverTable, all_solvers, get_solver, solvers
 from .result import Claim, Result
 from .separability import Separability, separability
@@ -47,6 +48,7 @@ __all__ = [
     "compare",
     "get_solver",
     "load_result",
+    "read_solution",
     "relative_gap",
     "save_result",
     "separability",

@@ -1,0 +1,110 @@
+"""A solution that was found elsewhere, judged here: values by label, and the certificate recomputed."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from ..errors import SolverError
+from ..models.base import Model
+from ..models.export.solutions import FilePoint, read_point
+from ..models.form import StandardForm
+from .base import Problem, RawSolution, Solver, SolverInfo
+from .licence import OPEN
+from .options import Options
+from .rays import farkas_residual
+from .result import Result
+from .solve import as_problem, judge
+from .status import Status
+
+__all__ = ["read_solution"]
+
+#: Words of the solvers' files, the more particular first.
+_WORDS = (
+    ("infeasible or unbounded", Status.FAILED),
+    ("inf_or_unbd", Status.FAILED),
+    ("primal_infeasible_cer", Status.INFEASIBLE),
+    ("dual_infeasible_cer", Status.UNBOUNDED),
+    ("primal_infeasible", Status.INFEASIBLE),
+    ("infeasible", Status.INFEASIBLE),
+    ("unbounded", Status.UNBOUNDED),
+    ("optimal", Status.OPTIMAL),
+    ("solved", Status.OPTIMAL),
+    ("time limit", Status.TIME_LIMIT),
+    ("iteration limit", Status.ITERATION_LIMIT),
+    ("node limit", Status.NODE_LIMIT),
+    ("gap limit", Status.OPTIMAL),
+)
+
+
+class _FileSolver(Solver):
+    """The solver that wrote a file: a name; it cannot be run."""
+
+    def __init__(self, name: str) -> None:
+        self.info = SolverInfo(name=name, summary="read from a file")  # type: ignore[misc]  # one for each file
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """It is not here."""
+        return "it is known only by its solution file"
+
+    def run(self, problem: Problem, options: Options) -> RawSolution:
+        """Refused: there is only a file."""
+        raise SolverError(f"{self.info.name} cannot be run: {self.obstacle(problem)}")
+
+
+def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float | None = None) -> Result:
+    """Read a solver's solution file and judge it as if it had been solved here.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+        What was handed over, by `Model.write` or ``to_gurobi``, ``to_mosek``, ...
+    path : str or path
+        Gurobi ``.sol``, SCIP ``.sol``, HiGHS solution files (style 0), MOSEK ``.sol .bas .int``, AMPL ``.sol`` (beside the
+        ``.nl`` file it belongs to); told apart by their contents.
+    tol : float, optional
+        Relative gap by which an optimum counts as supported; 1e-6 where it is not given.
+
+    Returns
+    -------
+    Result
+        ``solver`` is who wrote the file. The status is the file's claim, lowered where the certificate does not support
+        it; a file without a claim (Gurobi's) counts as interrupted. Multipliers of a claim of infeasibility are its proof,
+        checked, in ``details["farkas"]``.
+
+    Raises
+    ------
+    DataError
+        No such file, of no known kind, or not a solution of this model.
+    """
+    problem = as_problem(model)
+    point = read_point(problem.form, path)
+    status = _claimed(point)
+    details: dict[str, Any] = {"file": Path(path).name}
+    if point.ignored:
+        details["variables_not_ours"] = point.ignored
+    ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    if status is Status.INFEASIBLE and point.multipliers is not None:
+        details |= {"farkas": dict(point.multipliers), "farkas_residual": farkas_residual(problem.form, point.multipliers)}
+    raw = RawSolution(
+        status=status,
+        native_status=point.says or "the file says nothing of how the solve ended",
+        values=None if point.x is None or ray else problem.form.split(point.x),
+        multipliers=None if ray else point.multipliers,
+        reduced=None if ray else point.reduced,
+        objective=point.objective,
+        bound=point.bound,
+        version="(from a file)",
+        details=details,
+    )
+    result = judge(problem, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
+    return replace(result, licence="")
+
+
+def _claimed(point: FilePoint) -> Status:
+    if not point.says:
+        return Status.INTERRUPTED
+    said = point.says.lower()
+    found = [status for word, status in _WORDS if word in said]
+    return found[0] if found else (Status.FAILED if point.x is None else Status.INTERRUPTED)
