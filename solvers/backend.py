@@ -18,6 +18,7 @@ from ..models.form import StandardForm
 from ..models.limits import materialise_limit
 from .base import Problem, RawSolution, Solver, SolverInfo
 from .options import Options
+from .rays import farkas_residual, ray_residual
 from .status import Status
 from .trace import Trace
 
@@ -40,6 +41,9 @@ class NativeSolution:
         ζ; None counts as zeros when multipliers are given (a solver whose bounds were rows).
     objective, bound : float, optional
         The solver's claims.
+    details : mapping
+        Anything worth keeping; ``farkas`` (multipliers by label) proves infeasibility, ``ray`` (n,) unboundedness: both are
+        brought back to the form and checked by `Backend.run`.
     build_seconds : float
         Time of translating and loading the model, apart from solving.
     """
@@ -96,7 +100,7 @@ class Backend(Solver):
         for bridge in reversed(bridges):
             x = None if x is None else bridge.recover(x)
             dual = None if dual is None else bridge.lift_dual(dual)
-        details = dict(native.details)
+        details = {**native.details, **_rays(native.details, form, bridges)}
         if bridges:
             details["bridges"] = [type(b).__name__ for b in bridges]
         return RawSolution(
@@ -115,6 +119,23 @@ class Backend(Solver):
             version=self.version(),
             details=details,
         )
+
+
+def _rays(details: Mapping[str, Any], form: StandardForm, bridges: list[Bridge]) -> dict[str, Any]:
+    """The rays of an infeasible or unbounded problem brought back to the form, with their residuals (`solvers.rays`)."""
+    found: dict[str, Any] = {}
+    if "farkas" in details:
+        width = bridges[-1].target.n if bridges else form.n
+        dual = DualPoint(details["farkas"], np.zeros(width))
+        for bridge in reversed(bridges):
+            dual = bridge.lift_dual(dual)
+        found |= {"farkas": dict(dual.multipliers), "farkas_residual": farkas_residual(form, dual.multipliers)}
+    if "ray" in details:
+        d = details["ray"]
+        for bridge in reversed(bridges):
+            d = bridge.recover(d)
+        found |= {"ray": form.split(d), "ray_residual": ray_residual(form, d)}
+    return found
 
 
 def missing_features(form: StandardForm, info: SolverInfo) -> str:

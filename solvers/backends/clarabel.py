@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
 from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.form import Constraint, StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
+from ..driver import interrupt_flag
 from ..native import check_native
+from ..observer import Observer
 from ..options import Options
 from ..status import Status
+from ..translation import by_label, not_taken, set_natives
 
 __all__ = ["SOLVERS", "Clarabel"]
 
@@ -30,11 +33,15 @@ _STATUS = {
     "MaxTime": Status.TIME_LIMIT,
     "InsufficientProgress": Status.STALLED,
     "CallbackTerminated": Status.INTERRUPTED,
+    "NumericalError": Status.FAILED,
+    "Unsolved": Status.FAILED,
 }
+
+_TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
 
 class Clarabel(Backend):
-    """Clarabel reads A x + s = b, s in K: here A = -F, b = g, and its z is ours."""
+    """Clarabel reads A x + s = b, s in K: here A = -F, b = g, and its z is ours. It has no warm start."""
 
     info = SolverInfo(
         name="clarabel",
@@ -43,7 +50,7 @@ class Clarabel(Backend):
         module="clarabel",
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
-        gives=frozenset({Gives.DUALS, Gives.BOUND}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),
         reference="Goulart, Chen: Clarabel, 2024",
     )
 
@@ -57,27 +64,35 @@ class Clarabel(Backend):
         P = sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
         solver = clarabel.DefaultSolver(P, np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
+        observer = Observer("clarabel", options)
         loaded = time.perf_counter()
-        solution = solver.solve()
+        observer.start()
+        solution = _solve(solver, observer, form.r)
         solved = time.perf_counter()
         word = str(solution.status)
         status = _STATUS.get(word, Status.FAILED)
-        z = np.asarray(solution.z)
-        stops = np.cumsum([c.rows for c in form.constraints])
-        multipliers = {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
+        x, z = np.asarray(solution.x), np.asarray(solution.z)
+        multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-        x = np.asarray(solution.x)
+        details = not_taken(options, _TAKEN)
+        if status is Status.INFEASIBLE:
+            details["farkas"] = multipliers
+        if status is Status.UNBOUNDED:
+            details["ray"] = x
+        objective, bound = float(solution.obj_val) + form.r, float(solution.obj_val_dual) + form.r
+        trace = observer.close(int(solution.iterations), np.nan if ray else objective, np.nan if ray else bound)
         return NativeSolution(
             status=status,
             native_status=word,
             x=None if ray or not np.isfinite(x).all() else x,
             multipliers=None if ray or not np.isfinite(z).all() else multipliers,
-            objective=None if ray else float(solution.obj_val) + form.r,
-            bound=None if ray else float(solution.obj_val_dual) + form.r,
+            objective=None if ray else objective,
+            bound=None if ray else bound,
             iterations=int(solution.iterations),
+            trace=trace,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details={"farkas": multipliers} if status is Status.INFEASIBLE else {},
+            details=details,
         )
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
@@ -95,12 +110,21 @@ class Clarabel(Backend):
             settings.max_iter = options.iteration_limit
         if options.threads is not None:
             settings.max_threads = options.threads
-        for name, value in options.native.items():
-            try:
-                setattr(settings, name, value)
-            except (TypeError, ValueError, OverflowError) as error:
-                raise InputError(f"clarabel does not take {name} = {value!r}: {error}") from error
+        set_natives("clarabel", options.native, functools.partial(setattr, settings))
         return settings
+
+
+def _solve(solver: Any, observer: Observer, constant: float) -> Any:
+    """Solve under the termination callback: a row for each iteration; the user's callback or Ctrl-C ends the solve."""
+    with interrupt_flag() as flag:
+
+        def watch(info: Any) -> bool:
+            with observer.guarded():
+                observer.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
+            return observer.stopped or flag.is_set()
+
+        solver.set_termination_callback(watch)
+        return solver.solve()
 
 
 def _cones(clarabel: Any, c: Constraint) -> list[Any]:

@@ -1,0 +1,274 @@
+"""Every solver that CVXPY reaches and that has no file of its own here: ``cvxpy:<name>``.
+
+Nothing is listed by hand: names, cones and integrality come from CVXPY's own records of its interfaces.
+"""
+
+from __future__ import annotations
+
+import functools
+import pkgutil
+import time
+import warnings
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from importlib import metadata
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...models.arrays import FloatArray
+from ...models.cones import Feature
+from ...models.export.cvxpy import labelled_variables, multipliers, to_cvxpy
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..native import check_native
+from ..options import Options
+from ..status import Status
+from ..translation import not_taken
+
+__all__ = ["DISCOVER", "CvxpySolver", "discover", "of_name"]
+
+#: Inaccurate answers and errors count as a time limit where the time that was allowed has passed.
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "optimal_inaccurate": Status.OPTIMAL,  # a claim: the certificate judges it
+    "user_limit": Status.ITERATION_LIMIT,
+    "infeasible": Status.INFEASIBLE,
+    "infeasible_inaccurate": Status.STALLED,
+    "unbounded": Status.UNBOUNDED,
+    "unbounded_inaccurate": Status.STALLED,
+    "infeasible_or_unbounded": Status.FAILED,
+    "solver_error": Status.FAILED,
+}
+_UNSURE = ("optimal_inaccurate", "user_limit", "solver_error")
+
+#: CVXPY's cones by name, and what they are here; every interface takes linear ones.
+_CONES = {"SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD}
+
+#: Names that interfaces have for what the common options say, as paths of keys; CVXPY has none of its own.
+_TOLERANCES: Mapping[str, tuple[tuple[str, ...], ...]] = {
+    "SCIPY": (("scipy_options", "primal_feasibility_tolerance"), ("scipy_options", "dual_feasibility_tolerance")),
+    "CLARABEL": (("tol_gap_abs",), ("tol_gap_rel",), ("tol_feas",)),
+    "SCS": (("eps_abs",), ("eps_rel",)),
+    "ECOS": (("abstol",), ("reltol",), ("feastol",)),
+    "CVXOPT": (("abstol",), ("reltol",), ("feastol",)),
+    "QOCO": (("abstol",), ("reltol",)),
+}
+_MIP_GAP: Mapping[str, tuple[str, ...]] = {"SCIPY": ("scipy_options", "mip_rel_gap")}
+_TIME: Mapping[str, tuple[str, ...]] = {
+    "SCIPY": ("scipy_options", "time_limit"),
+    "CLARABEL": ("time_limit",),
+    "SCS": ("time_limit_secs",),
+    "GLPK_MI": ("tm_lim",),
+    "CBC": ("maximumSeconds",),
+}
+_ITERATIONS: Mapping[str, tuple[str, ...]] = {
+    "CLARABEL": ("max_iter",),
+    "SCS": ("max_iters",),
+    "ECOS": ("max_iters",),
+    "CVXOPT": ("max_iters",),
+    "QOCO": ("max_iters",),
+}
+
+
+class CvxpySolver(Backend):
+    """One solver of CVXPY's; the form goes through `models.export.cvxpy`."""
+
+    native_name: ClassVar[str]
+
+    def version(self) -> str:
+        """Version of the solver's own package where one has its name, and of CVXPY."""
+        cvxpy = f"cvxpy {metadata.version('cvxpy')}"
+        try:
+            return f"{metadata.version(self.native_name.lower())} ({cvxpy})"
+        except metadata.PackageNotFoundError:
+            return cvxpy
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Canonicalise (that is build time), solve, read values and dual values by label."""
+        begin = time.perf_counter()
+        problem = to_cvxpy(form)
+        settings, taken = self._settings(form, options)
+        with self._refusals(options):
+            data, chain, inverse = problem.get_problem_data(self.native_name, solver_opts=settings)
+            loaded = time.perf_counter()
+            raw = chain.solve_via_data(problem, data, warm_start=False, verbose=options.verbose, solver_opts=settings)
+            solved = time.perf_counter()
+            word = _unpacked(problem, raw, chain, inverse)
+        status = _STATUS.get(word, Status.FAILED)
+        if word in _UNSURE and options.time_limit is not None and solved - loaded >= options.time_limit:
+            status = Status.TIME_LIMIT
+        values = {label: variable.value for label, variable in labelled_variables(problem).items()}
+        x = _point(form, values) if word in ("optimal", "optimal_inaccurate", "user_limit") else None
+        duals = None if x is None or form.integer.any() else multipliers(form, problem)
+        stats = problem.solver_stats
+        extra = stats.extra_stats if stats is not None and isinstance(stats.extra_stats, Mapping) else {}
+        bound, nodes = extra.get("mip_dual_bound"), extra.get("mip_node_count")
+        mixed = bool(form.integer.any())
+        return NativeSolution(
+            status=status,
+            native_status=word,
+            x=x,
+            multipliers=None if duals is None else duals[0],
+            reduced=None if duals is None else duals[1],
+            objective=None if x is None else form.objective(x),
+            bound=float(bound) + form.r if mixed and bound is not None else None,
+            nodes=int(nodes) if mixed and nodes is not None else None,
+            iterations=int(stats.num_iters) if stats is not None and stats.num_iters is not None else None,
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details=not_taken(options, taken),
+        )
+
+    @contextmanager
+    def _refusals(self, options: Options) -> Iterator[None]:
+        """What the interface raises, as our errors; its warnings say no more than the status."""
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            warnings.filterwarnings("error", message="(Unknown solver|Unrecognized) options")  # SciPy's way of refusing them
+            try:
+                yield
+            except Exception as error:
+                if options.native:
+                    said = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}"
+                    raise InputError(said) from error
+                raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
+
+    def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
+        """Keyword arguments for the interface, and which common options found a place among them."""
+        name = self.native_name
+        if options.native and _swallows_unknown(name):
+            paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
+            check_native(self.info.name, options.native, {path[0] for path in paths})
+        tol, settings, taken = options.tolerance(self.info.tolerance), dict[str, Any](), set()
+        if form.integer.any():
+            if name in _MIP_GAP:
+                _put(settings, _MIP_GAP[name], tol)
+        else:
+            for path in _TOLERANCES.get(name, ()):
+                _put(settings, path, max(1e-2 * tol, 1e-10))
+        for option, table in (("time_limit", _TIME), ("iteration_limit", _ITERATIONS)):
+            value = getattr(options, option)
+            if value is not None and name in table:
+                _put(settings, table[name], value)
+                taken.add(option)
+        for key, value in options.native.items():
+            inner = settings.get(key)
+            settings[key] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
+        return settings, frozenset(taken)
+
+
+def discover() -> tuple[Backend, ...]:
+    """One solver for each that CVXPY finds installed and that has no file in this folder.
+
+    Those that read quadratic programs only and that qpsolvers reaches as well are left to it.
+    """
+    try:
+        import cvxpy
+    except ImportError:
+        return ()
+    from . import __path__ as folder
+    from .qpsolvers import discover as reached_by_qpsolvers
+
+    direct = {module.name for module in pkgutil.iter_modules(folder)}
+    quadratic = {solver.info.name for solver in reached_by_qpsolvers()}
+    installed = cvxpy.installed_solvers()  # type: ignore[no-untyped-call]
+    names = [name for name in installed if name.lower() not in direct]
+    found = [solver for solver in map(of_name, names) if solver is not None]
+    return tuple(s for s in found if s.info.reads - {Feature.QUADRATIC} or s.native_name.lower() not in quadratic)
+
+
+def of_name(name: str) -> CvxpySolver | None:
+    """The solver that CVXPY calls so; None where it is one for nonlinear programs only."""
+    from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+
+    conic, quadratic = SOLVER_MAP_CONIC.get(name), SOLVER_MAP_QP.get(name)
+    if conic is None and quadratic is None:
+        return None
+    reads, forbids = _features(conic, quadratic)
+    info = SolverInfo(
+        name=f"cvxpy:{name.lower()}",
+        summary=f"{name}, through CVXPY",
+        package="cvxpy",
+        module="cvxpy",
+        reads=reads,
+        forbids=forbids,
+        gives=frozenset({Gives.DUALS}),
+        reference="Diamond, Boyd: CVXPY: a Python-embedded modeling language for convex optimization, 2016",
+    )
+    kind = type(f"CvxpySolver_{name}", (CvxpySolver,), {"info": info, "native_name": name, "__doc__": CvxpySolver.__doc__})
+    solver = kind()
+    assert isinstance(solver, CvxpySolver)
+    return solver
+
+
+def _features(conic: Any, quadratic: Any) -> tuple[frozenset[Feature], tuple[frozenset[Feature], ...]]:
+    """What an interface reads, alone and together with integers, from CVXPY's record of it."""
+    alone: set[Feature] = set()
+    mixed: set[Feature] = set()
+    if conic is not None:
+        alone |= {_CONES[cone.__name__] for cone in conic.SUPPORTED_CONSTRAINTS if cone.__name__ in _CONES}
+        if Feature.SECOND_ORDER in alone or conic.supports_quad_obj():
+            alone.add(Feature.QUADRATIC)  # CVXPY rewrites it as a cone
+        if conic.MIP_CAPABLE:
+            mixed |= {_CONES[cone.__name__] for cone in conic.MI_SUPPORTED_CONSTRAINTS if cone.__name__ in _CONES}
+            mixed |= {Feature.INTEGER} | ({Feature.QUADRATIC} if Feature.SECOND_ORDER in mixed else set())
+    if quadratic is not None:
+        alone.add(Feature.QUADRATIC)
+        mixed |= {Feature.INTEGER, Feature.QUADRATIC} if quadratic.MIP_CAPABLE else set()
+    never = alone - mixed if Feature.INTEGER in mixed else set()
+    return frozenset(alone | mixed), tuple(frozenset({Feature.INTEGER, feature}) for feature in sorted(never, key=str))
+
+
+@functools.cache
+def _swallows_unknown(name: str) -> bool:
+    """Whether an interface takes a nonsense option beside good ones without a word; tried on a program in one variable."""
+    import cvxpy
+
+    settings: dict[str, Any] = {"marginopt_has_no_such_option": 1}
+    for path in _TOLERANCES.get(name, ()):
+        _put(settings, path, 1e-8)
+    x = cvxpy.Variable()
+    problem = cvxpy.Problem(cvxpy.Minimize(x), [x >= 1])
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            problem.solve(solver=name, **settings)  # type: ignore[no-untyped-call]
+        except Exception:  # noqa: BLE001 - what it raises differs from solver to solver; that it does is the answer
+            return False
+    return True
+
+
+def _unpacked(problem: Any, raw: Any, chain: Any, inverse: Any) -> str:
+    """CVXPY's word for how the solve ended, with values and dual values put into the problem."""
+    import cvxpy
+
+    try:
+        problem.unpack_results(raw, chain, inverse)
+    except cvxpy.error.SolverError:
+        return "solver_error"
+    return str(problem.status)
+
+
+def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
+    """x; a block that no constraint and no objective mentions is unknown to CVXPY and may take any value in its bounds."""
+    found = {}
+    for block in form.blocks:
+        value = values.get(block.label)
+        if value is None:
+            s = form.slices[block.label]
+            value = block.unpack(np.clip(np.zeros(block.size), form.lower[s], form.upper[s]))
+        found[block.label] = np.asarray(value, dtype=np.float64).reshape(block.shape)
+    x = form.join(found)
+    return x if np.isfinite(x).all() else None
+
+
+def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
+    for key in path[:-1]:
+        settings = settings.setdefault(key, {})
+    settings[path[-1]] = value
+
+
+DISCOVER = discover

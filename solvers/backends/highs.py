@@ -1,0 +1,283 @@
+"""HiGHS: linear, mixed-integer linear and convex quadratic programs."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError, SolverError
+from ...models.cones import Feature
+from ...models.export.layout import FlatProgram
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..driver import interrupt_flag
+from ..native import check_native
+from ..observer import Observer
+from ..options import Options
+from ..rays import ray_residual
+from ..status import Status
+from ..translation import by_label, not_taken
+
+__all__ = ["SOLVERS", "Highs"]
+
+_STATUS = {
+    "kOptimal": Status.OPTIMAL,
+    "kModelEmpty": Status.OPTIMAL,
+    "kInfeasible": Status.INFEASIBLE,
+    "kUnbounded": Status.UNBOUNDED,
+    "kTimeLimit": Status.TIME_LIMIT,
+    "kIterationLimit": Status.ITERATION_LIMIT,
+    "kSolutionLimit": Status.NODE_LIMIT,
+    "kInterrupt": Status.INTERRUPTED,
+    "kHighsInterrupt": Status.INTERRUPTED,
+    "kObjectiveBound": Status.INTERRUPTED,
+    "kObjectiveTarget": Status.INTERRUPTED,
+    "kMemoryLimit": Status.MEMORY_LIMIT,
+    "kUnknown": Status.STALLED,
+    "kSolveError": Status.FAILED,
+    "kUnboundedOrInfeasible": Status.FAILED,
+    "kNotset": Status.FAILED,
+    "kLoadError": Status.FAILED,
+    "kModelError": Status.FAILED,
+    "kPresolveError": Status.FAILED,
+    "kPostsolveError": Status.FAILED,
+}
+
+#: Feasibility (and integrality) tolerance: a big M multiplies a looser one.
+_TIGHT = 1e-9
+#: Shift of P in proximal steps, relative to its largest entry; how many there may be, and when they have converged.
+_SHIFT, _STEPS, _STILL = 1e-5, 100, 1e-11
+
+_TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
+
+
+class Highs(Backend):
+    """HiGHS reads l ≤ A x ≤ u and bounds; its row and column duals have our signs. It takes no mixed-integer quadratic programs.
+
+    Its active-set method for quadratic programs shifts P by ``qp_regularization_value`` times the identity. Here that is 0:
+    what is solved is what was stated. Where it then calls a semidefinite P "non-convex", as it does on many a null space,
+    proximal steps with larger shifts lead to the optimum of the stated problem (`_proximal`), and the details say so.
+    """
+
+    info = SolverInfo(
+        name="highs",
+        summary="simplex, interior point, branch and cut, active-set quadratic programming",
+        package="highspy",
+        module="highspy",
+        reads=frozenset({Feature.QUADRATIC, Feature.INTEGER}),
+        forbids=(frozenset({Feature.QUADRATIC, Feature.INTEGER}),),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
+    )
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Load, solve under the callbacks, read back; a presolve that proves no more than "one of both" is turned off."""
+        import highspy
+
+        begin = time.perf_counter()
+        highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        self._set(highspy, highs, options)
+        if highs.passModel(_model(highspy, form)) == highspy.HighsStatus.kError:
+            raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed")
+        details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
+        observer = Observer("highs", options)
+        loaded = time.perf_counter()
+        observer.start()
+        with interrupt_flag() as flag:
+            _watch(highs, form, observer, flag)
+            highs.run()
+            if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
+                highs.setOptionValue("presolve", "off")
+                highs.run()
+            stuck = form.quadratic is not None and highs.getModelStatus() == highspy.HighsModelStatus.kNotset
+            if stuck and "qp_regularization_value" not in options.native:
+                details |= _proximal(highspy, highs, form)
+        solved = time.perf_counter()
+        return _read(highspy, highs, form, observer, (loaded - begin, solved - loaded), details)
+
+    def _set(self, highspy: Any, highs: Any, options: Options) -> None:
+        highs.setOptionValue("output_flag", options.verbose)
+        check_native("highs", options.native, [name for name in dir(highs.getOptions()) if not name.startswith("_")])
+        chosen: dict[str, Any] = {
+            "primal_feasibility_tolerance": _TIGHT,
+            "dual_feasibility_tolerance": _TIGHT,
+            "mip_feasibility_tolerance": _TIGHT,
+            "qp_regularization_value": 0.0,
+            "mip_rel_gap": options.tolerance(self.info.tolerance),
+            "mip_abs_gap": 0.0,
+            "random_seed": options.seed % 2_147_483_647,
+        }
+        if options.time_limit is not None:
+            chosen["time_limit"] = float(options.time_limit)
+        if options.threads is not None:
+            highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
+            chosen["threads"] = options.threads
+        if options.iteration_limit is not None:
+            kinds = ("simplex", "ipm", "pdlp", "qp")
+            chosen |= {f"{kind}_iteration_limit": options.iteration_limit for kind in kinds}
+        if options.node_limit is not None:
+            chosen["mip_max_nodes"] = options.node_limit
+        for name, value in {**chosen, **options.native}.items():
+            try:
+                taken = highs.setOptionValue(name, value)
+            except TypeError as error:
+                raise InputError(f"highs does not take {name} = {value!r}: the type is wrong") from error
+            if taken == highspy.HighsStatus.kError:
+                raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range")
+
+
+def _model(highspy: Any, form: StandardForm) -> Any:
+    flat = FlatProgram.of(form)
+    model = highspy.HighsModel()
+    lp = model.lp_
+    lp.num_col_, lp.num_row_ = form.n, flat.b.size
+    lp.col_cost_, lp.offset_ = np.array(form.q), form.r
+    lp.col_lower_, lp.col_upper_ = np.array(form.lower), np.array(form.upper)
+    lp.row_lower_, lp.row_upper_ = flat.b, np.where(flat.equal, flat.b, np.inf)
+    A = sp.csr_array(flat.A)
+    matrix = lp.a_matrix_
+    matrix.format_ = highspy.MatrixFormat.kRowwise
+    matrix.num_col_, matrix.num_row_ = form.n, flat.b.size
+    matrix.start_, matrix.index_, matrix.value_ = A.indptr, A.indices, A.data
+    if form.integer.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(integer)] for integer in form.integer]
+    if flat.P is not None and flat.P.nnz:
+        lower = sp.csc_array(sp.tril(flat.P, format="csc"))
+        hessian = model.hessian_
+        hessian.dim_, hessian.format_ = form.n, highspy.HessianFormat.kTriangular
+        hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data
+    return model
+
+
+def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
+    """All or some blocks; HiGHS completes what is missing by solving for the continuous variables."""
+    if options.start is None:
+        return {}
+    unknown = [label for label in options.start if label not in form.slices]
+    if unknown:
+        raise InputError(f"start has no block {', '.join(unknown)} to set; the form has {', '.join(form.slices)}")
+    if not form.integer.any():
+        return {"start": "not used: HiGHS takes starts for mixed-integer models"}
+    blocks = [block for block in form.blocks if block.label in options.start]
+    indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
+    values = np.concatenate([block.pack(options.start[block.label]) for block in blocks])
+    taken = highs.setSolution(indices.size, indices, values)
+    return {} if taken == highspy.HighsStatus.kOk else {"start": "HiGHS did not take it"}
+
+
+def _watch(highs: Any, form: StandardForm, observer: Observer, flag: Any) -> None:
+    """Rows for new incumbents and every 50 ms; the user's callback and Ctrl-C end the solve."""
+
+    def node(event: Any, *, found: bool) -> None:
+        with observer.guarded():
+            if found or observer.due():
+                out = event.data_out
+                step = "incumbent" if found else "node"
+                observer.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
+        event.interrupt(observer.stopped or flag.is_set())
+
+    def iteration(event: Any) -> None:
+        with observer.guarded():
+            if observer.due():
+                out = event.data_out
+                steps = int(out.simplex_iteration_count) + int(out.ipm_iteration_count)
+                observer.see(steps, np.nan, np.nan, step="simplex or barrier")
+        event.interrupt(observer.stopped or flag.is_set())
+
+    if form.integer.any():
+        highs.cbMipImprovingSolution.subscribe(lambda event: node(event, found=True))
+        highs.cbMipInterrupt.subscribe(lambda event: node(event, found=False))
+    else:
+        highs.cbSimplexInterrupt.subscribe(iteration)
+        highs.cbIpmInterrupt.subscribe(iteration)
+
+
+def _read(
+    highspy: Any, highs: Any, form: StandardForm, observer: Observer, seconds: tuple[float, float], details: dict[str, Any]
+) -> NativeSolution:
+    word = highs.getModelStatus().name
+    status = _STATUS.get(word, Status.FAILED)
+    info, solution = highs.getInfo(), highs.getSolution()
+    mixed = bool(form.integer.any())
+    ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+    feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
+    x = np.array(solution.col_value) if ended and solution.value_valid and (feasible or not mixed) else None
+    if "ray" in details:
+        status, ended, x = Status.UNBOUNDED, False, None
+    objective = None if x is None else float(info.objective_function_value)
+    if x is not None and "proximal_steps" in details:  # HiGHS's own is that of the shifted problem
+        objective = form.objective(x)
+    bound = None
+    if ended:
+        bound = float(info.mip_dual_bound) if mixed else objective if status is Status.OPTIMAL else None
+    duals = not mixed and x is not None and solution.dual_valid
+    if status is Status.INFEASIBLE and not mixed and form.quadratic is None:
+        details |= _ray(highs.getDualRay(), "farkas", form)
+    if status is Status.UNBOUNDED and not mixed and form.quadratic is None:
+        details |= _ray(highs.getPrimalRay(), "ray", form)
+    counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count, info.pdlp_iteration_count)
+    iterations = sum(max(int(count), 0) for count in counts)
+    nodes = int(info.mip_node_count) if mixed else None
+    nothing = float("nan")
+    trace = observer.close(
+        iterations if nodes is None else nodes, nothing if objective is None else objective, nothing if bound is None else bound
+    )
+    return NativeSolution(
+        status=status,
+        native_status=word,
+        x=x,
+        multipliers=by_label(form, np.array(solution.row_dual)) if duals else None,
+        reduced=np.array(solution.col_dual) if duals else None,
+        objective=objective,
+        bound=bound if bound is not None and np.isfinite(bound) else None,
+        nodes=nodes,
+        iterations=iterations,
+        trace=trace,
+        build_seconds=seconds[0],
+        solve_seconds=seconds[1],
+        details=details,
+    )
+
+
+def _proximal(highspy: Any, highs: Any, form: StandardForm) -> dict[str, Any]:
+    """x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
+
+    Where f is unbounded the steps tend to a ray of it.
+    """
+    assert form.quadratic is not None
+    shift = _SHIFT * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
+    small = _STILL * (1.0 + float(np.abs(form.q).max(initial=0.0)))
+    highs.setOptionValue("qp_regularization_value", shift)
+    columns, x = np.arange(form.n, dtype=np.int32), np.zeros(form.n)
+    found: dict[str, Any] = {"qp_regularization_value": shift}
+    for k in range(1, _STEPS + 1):
+        found["proximal_steps"] = k
+        highs.changeColsCost(form.n, columns, form.q - shift * x)
+        highs.run()
+        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
+            break
+        step = np.array(highs.getSolution().col_value) - x
+        x = x + step
+        size = float(np.abs(step).max(initial=0.0))
+        if shift * size <= small:
+            break
+        if k > 1 and ray_residual(form, step / size) <= 1e-9:
+            found["ray"] = step / size
+            break
+    return found
+
+
+def _ray(found: tuple[Any, bool, Any], name: str, form: StandardForm) -> dict[str, Any]:
+    """The ray that proves infeasibility or unboundedness, where HiGHS has one."""
+    _, exists, ray = found
+    if not exists:
+        return {}
+    return {name: by_label(form, np.array(ray)) if name == "farkas" else np.array(ray)}
+
+
+SOLVERS = (Highs(),)

@@ -1,0 +1,143 @@
+"""OSQP: operator splitting for quadratic programs, with polishing."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError, SolverError
+from ...models.cones import Feature
+from ...models.export.layout import FlatProgram
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..native import check_native
+from ..options import Options
+from ..status import Status
+from ..translation import by_label, not_taken, start_point
+
+__all__ = ["SOLVERS", "Osqp"]
+
+#: The inaccurate ones are guesses when the iterations have run out.
+_STATUS = {
+    "OSQP_SOLVED": Status.OPTIMAL,
+    "OSQP_SOLVED_INACCURATE": Status.ITERATION_LIMIT,
+    "OSQP_PRIMAL_INFEASIBLE": Status.INFEASIBLE,
+    "OSQP_PRIMAL_INFEASIBLE_INACCURATE": Status.ITERATION_LIMIT,
+    "OSQP_DUAL_INFEASIBLE": Status.UNBOUNDED,
+    "OSQP_DUAL_INFEASIBLE_INACCURATE": Status.ITERATION_LIMIT,
+    "OSQP_MAX_ITER_REACHED": Status.ITERATION_LIMIT,
+    "OSQP_TIME_LIMIT_REACHED": Status.TIME_LIMIT,
+    "OSQP_NON_CVX": Status.FAILED,
+    "OSQP_SIGINT": Status.INTERRUPTED,
+    "OSQP_UNSOLVED": Status.FAILED,
+}
+
+#: OSQP's own 4,000 iterations end before our default tolerance is reached.
+_ITERATIONS = 100_000
+
+_TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
+
+
+class Osqp(Backend):
+    """OSQP reads l ≤ A x ≤ u, bounds among the rows. Its stationarity is Px + q + A'y = 0: z and ζ are -y."""
+
+    info = SolverInfo(
+        name="osqp",
+        summary="operator splitting for quadratic programs",
+        package="osqp",
+        module="osqp",
+        reads=frozenset({Feature.QUADRATIC}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-4,
+        first_order=True,
+        reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
+    )
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Solve with native tolerances one order (absolute ones three: they add up) below the gap asked for, then polish."""
+        import osqp
+
+        begin = time.perf_counter()
+        flat = FlatProgram.of(form)
+        bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
+        single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
+        rows = flat.b.size
+        solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
+        settings = self._settings(solver, options)
+        try:
+            solver.setup(
+                P=sp.csc_matrix((form.n, form.n)) if flat.P is None else sp.csc_matrix(sp.triu(flat.P)),
+                q=np.array(form.q),
+                A=sp.csc_matrix(sp.vstack([flat.A, single])),
+                l=np.concatenate([flat.b, form.lower[bounded]]),
+                u=np.concatenate([np.where(flat.equal, flat.b, np.inf), form.upper[bounded]]),
+                **settings,
+            )
+        except (TypeError, ValueError, AssertionError) as error:
+            raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}") from error
+        except osqp.OSQPException as error:
+            raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
+        start, details = start_point(form, options)
+        if start is not None:
+            solver.warm_start(x=start)
+        loaded = time.perf_counter()
+        answer = _solve(solver, polish=options.native.get("polishing", True))
+        solved = time.perf_counter()
+        word = osqp.SolverStatus(answer.info.status_val).name
+        status = _STATUS.get(word, Status.FAILED)
+        details |= not_taken(options, _TAKEN)
+        if status is Status.INFEASIBLE:
+            details["farkas"] = by_label(form, -np.asarray(answer.prim_inf_cert)[:rows])
+        if status is Status.UNBOUNDED:
+            details["ray"] = np.asarray(answer.dual_inf_cert)
+        reached = status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
+        usable = reached and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.y).all()
+        y = np.asarray(answer.y)
+        reduced = np.zeros(form.n)
+        reduced[bounded] = -y[rows:]
+        return NativeSolution(
+            status=status,
+            native_status=word,
+            x=np.asarray(answer.x) if usable else None,
+            multipliers=by_label(form, -y[:rows]) if usable else None,
+            reduced=reduced if usable else None,
+            objective=float(answer.info.obj_val) + form.r if usable else None,
+            bound=float(answer.info.dual_obj_val) + form.r if usable else None,
+            iterations=int(answer.info.iter),
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details=details,
+        )
+
+    def _settings(self, solver: Any, options: Options) -> dict[str, Any]:
+        own = [name for name in vars(solver.ext.OSQPSettings) if not name.startswith("_")]
+        check_native("osqp", options.native, [*own, "algebra", "solver_type", "cg_preconditioner"])
+        tol = options.tolerance(self.info.tolerance)
+        settings: dict[str, Any] = {
+            "verbose": options.verbose,
+            "eps_abs": 1e-3 * tol,
+            "eps_rel": 1e-1 * tol,
+            "polishing": False,
+            "max_iter": _ITERATIONS if options.iteration_limit is None else options.iteration_limit,
+        }
+        if options.time_limit is not None:
+            settings["time_limit"] = options.time_limit
+        return settings | {name: value for name, value in options.native.items() if name not in ("algebra", "polishing")}
+
+
+def _solve(solver: Any, *, polish: bool) -> Any:
+    """Solve, then polish where a row is active (OSQP would print on the terminal that none is, and do nothing)."""
+    answer = solver.solve(raise_error=False)
+    iterations = answer.info.iter
+    if polish and answer.info.status == "solved" and np.any(answer.y):
+        solver.update_settings(polishing=True)
+        answer = solver.solve(raise_error=False)
+        answer.info.iter += iterations
+    return answer
+
+
+SOLVERS = (Osqp(),)

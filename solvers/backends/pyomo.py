@@ -1,0 +1,295 @@
+"""Solvers that only Pyomo reaches: executables that read NL or LP files, as ``pyomo:<name>`` where the executable is found."""
+
+from __future__ import annotations
+
+import logging
+import shutil
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from importlib import metadata
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...models.arrays import FloatArray
+from ...models.cones import Feature, Nonnegative, Zero
+from ...models.export.pyomo import indices, to_pyomo
+from ...models.export.quadratic_cones import quadratic_cones
+from ...models.form import StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..native import check_native
+from ..options import Options
+from ..status import Status
+from ..translation import not_taken
+
+__all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
+
+_CONIC = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED})
+_INTEGER = frozenset({Feature.INTEGER})
+
+
+@dataclass(frozen=True)
+class Executable:
+    """What Pyomo does not know about an executable.
+
+    Parameters
+    ----------
+    name : str
+        Pyomo's name of the interface.
+    command : str
+        The executable that must be found.
+    reads : frozenset of Feature
+        Cones as quadratic constraints. What is read here is convex, so local solvers find global optima.
+    reference : str
+    suffixes : tuple of str
+        Under which names it returns z (the first) and ζ (the sum of the rest).
+    tolerances, time, iterations, gap : str or tuple of str
+        Its names for what the common options say; empty where it has none.
+    native : tuple of str
+        Names of its further options, where it ignores names that it does not know; empty where it refuses them itself.
+    """
+
+    name: str
+    command: str
+    reads: frozenset[Feature]
+    reference: str
+    suffixes: tuple[str, ...] = ()
+    tolerances: tuple[str, ...] = ()
+    time: str = ""
+    iterations: str = ""
+    gap: str = ""
+    native: tuple[str, ...] = ()
+
+
+EXECUTABLES = (
+    Executable(
+        "ipopt",
+        "ipopt",
+        _CONIC,
+        "Wächter, Biegler: On the implementation of an interior-point filter line-search algorithm, 2006",
+        suffixes=("dual", "ipopt_zL_out", "ipopt_zU_out"),
+        tolerances=("tol",),
+        time="max_cpu_time",
+        iterations="max_iter",
+    ),
+    Executable(
+        "bonmin",
+        "bonmin",
+        _CONIC | _INTEGER,
+        "Bonami et al.: An algorithmic framework for convex mixed integer nonlinear programs, 2008",
+        time="bonmin.time_limit",
+        gap="bonmin.allowable_fraction_gap",
+    ),
+    Executable(
+        "couenne",
+        "couenne",
+        _CONIC | _INTEGER,
+        "Belotti et al.: Branching and bounds tightening techniques for non-convex MINLP, 2009",
+        time="time_limit",
+        gap="allowable_fraction_gap",
+    ),
+    Executable(
+        "cbc",
+        "cbc",
+        _INTEGER,
+        "Forrest, Lougee-Heimer: CBC user guide, 2005",
+        suffixes=("dual", "rc"),
+        tolerances=("primalTolerance", "dualTolerance"),
+        time="seconds",
+        gap="ratioGap",
+        native=("allowableGap", "cuts", "cutoff", "heuristicsOnOff", "maxNodes", "maxSolutions", "preprocess", "presolve",
+                "randomCbcSeed", "strongBranching", "threads", "trustPseudoCosts"),
+    ),
+    Executable(
+        "glpk",
+        "glpsol",
+        _INTEGER,
+        "Makhorin: GNU Linear Programming Kit, 2012",
+        suffixes=("dual", "rc"),
+        time="tmlim",
+        gap="mipgap",
+    ),
+)  # fmt: skip
+
+_STATUS = {
+    "optimal": Status.OPTIMAL,
+    "locallyOptimal": Status.OPTIMAL,
+    "globallyOptimal": Status.OPTIMAL,
+    "feasible": Status.STALLED,
+    "minStepLength": Status.STALLED,
+    "maxTimeLimit": Status.TIME_LIMIT,
+    "maxIterations": Status.ITERATION_LIMIT,
+    "maxEvaluations": Status.ITERATION_LIMIT,
+    "infeasible": Status.INFEASIBLE,
+    "unbounded": Status.UNBOUNDED,
+    "minFunctionValue": Status.UNBOUNDED,
+    "userInterrupt": Status.INTERRUPTED,
+    "resourceInterrupt": Status.INTERRUPTED,
+}
+_WITHOUT_POINT = (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
+
+
+class PyomoSolver(Backend):
+    """One interface of Pyomo's; the form goes through `models.export.pyomo`.
+
+    Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
+    bounds: our z and ζ.
+    """
+
+    executable: ClassVar[Executable]
+
+    def version(self) -> str:
+        """Version of Pyomo; the executable's own is in its log."""
+        return f"pyomo {metadata.version('pyomo')}"
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Write the file, run the executable, read values and suffixes."""
+        import pyomo.environ as pyo
+
+        begin = time.perf_counter()
+        model = to_pyomo(form)
+        if not form.integer.any():
+            for suffix in self.executable.suffixes:
+                model.add_component(suffix, pyo.Suffix(direction=pyo.Suffix.IMPORT))
+        solver = pyo.SolverFactory(self.executable.name)
+        taken = self._set(solver, form, options)
+        loaded = time.perf_counter()
+        with self._refusals(options):
+            results = solver.solve(model, tee=options.verbose, load_solutions=False)
+            solved = time.perf_counter()
+            if len(results.solution):
+                model.solutions.load_from(results)
+        word = str(results.solver.termination_condition)
+        status = _STATUS.get(word, Status.FAILED)
+        if status is Status.FAILED and options.native:
+            said = str(results.solver.message)
+            raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {word}, {said}")
+        x = None if status in _WITHOUT_POINT else _point(form, model)
+        mixed = bool(form.integer.any())
+        duals = None if x is None or mixed else _multipliers(form, model, x, self.executable.suffixes)
+        bound = float(results.problem.lower_bound) if mixed and status not in _WITHOUT_POINT else None
+        return NativeSolution(
+            status=status,
+            native_status=word,
+            x=x,
+            multipliers=None if duals is None else duals[0],
+            reduced=None if duals is None else duals[1],
+            objective=None if x is None else form.objective(x),
+            bound=bound if bound is not None and np.isfinite(bound) else None,
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details=not_taken(options, taken),
+        )
+
+    def _set(self, solver: Any, form: StandardForm, options: Options) -> frozenset[str]:
+        own = self.executable
+        if own.native:
+            known = {*own.native, *own.tolerances, own.time, own.iterations, own.gap} - {""}
+            check_native(self.info.name, options.native, known)
+        tol, taken = options.tolerance(self.info.tolerance), set()
+        if form.integer.any():
+            if own.gap:
+                solver.options[own.gap] = tol
+        else:
+            for name in own.tolerances:
+                solver.options[name] = max(1e-2 * tol, 1e-10)
+        for option, name in (("time_limit", own.time), ("iteration_limit", own.iterations)):
+            value = getattr(options, option)
+            if value is not None and name:
+                solver.options[name] = value
+                taken.add(option)
+        for name, value in options.native.items():
+            solver.options[name] = value
+        return frozenset(taken)
+
+    @contextmanager
+    def _refusals(self, options: Options) -> Iterator[None]:
+        """What Pyomo raises when the executable fails, as our errors; its log repeats them."""
+        logger = logging.getLogger("pyomo")
+        level = logger.level
+        logger.setLevel(logging.CRITICAL)
+        try:
+            yield
+        except Exception as error:
+            if options.native:
+                raise InputError(f"{self.info.name} does not take the options {dict(options.native)!r}: {error}") from error
+            raise SolverError(f"{self.info.name} failed: {error}") from error
+        finally:
+            logger.setLevel(level)
+
+
+def discover() -> tuple[Backend, ...]:
+    """One solver for each known executable that is found on the path, where Pyomo is installed."""
+    try:
+        metadata.version("pyomo")
+    except metadata.PackageNotFoundError:
+        return ()
+    return tuple(of_executable(executable) for executable in EXECUTABLES if shutil.which(executable.command))
+
+
+def of_executable(executable: Executable) -> PyomoSolver:
+    """The solver that runs this executable."""
+    info = SolverInfo(
+        name=f"pyomo:{executable.name}",
+        summary=f"the executable {executable.command}, through Pyomo",
+        package="pyomo",
+        module="pyomo",
+        reads=executable.reads,
+        gives=frozenset({Gives.DUALS}),
+        reference=executable.reference,
+    )
+    parts = {"info": info, "executable": executable, "__doc__": PyomoSolver.__doc__}
+    kind = type(f"PyomoSolver_{executable.name}", (PyomoSolver,), parts)
+    solver = kind()
+    assert isinstance(solver, PyomoSolver)
+    return solver
+
+
+def _point(form: StandardForm, model: Any) -> FloatArray | None:
+    """x; None where the executable left none. A variable that nothing mentions may take any value in its bounds."""
+    x = np.concatenate([_values(form, model, block.label, indices(block)) for block in form.blocks])
+    if np.isnan(x).all():
+        return None
+    return np.where(np.isnan(x), np.clip(0.0, form.lower, form.upper), x)
+
+
+def _values(form: StandardForm, model: Any, label: str, keys: list[Any]) -> FloatArray:
+    variable = model.component(label)
+    found = (variable[key].value for key in keys)
+    return np.array([np.nan if value is None else float(value) for value in found])
+
+
+def _multipliers(
+    form: StandardForm, model: Any, x: FloatArray, suffixes: tuple[str, ...]
+) -> tuple[dict[str, FloatArray], FloatArray] | None:
+    """z and ζ from the suffixes; None where the executable gives none."""
+    parts: list[Mapping[Any, float]] = [model.component(suffix) for suffix in suffixes]
+    if not parts or not len(parts[0]):
+        return None
+    duals = parts[0]
+
+    def prices(label: str) -> FloatArray:
+        component = model.component(label)
+        return np.array([] if component is None else [float(duals.get(row, 0.0)) for row in component.values()])
+
+    z: dict[str, FloatArray] = {}
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            z[c.label] = np.zeros(c.rows)
+            if c.rows:
+                filled = np.flatnonzero(np.diff(c.F.indptr))  # rows without variables are decided when the model is built
+                z[c.label][filled] = prices(c.label)
+    for rows in quadratic_cones(form):
+        c = rows.constraint
+        mu = np.maximum(-prices(c.label), 0.0)  # ≤ 0 for h ≤ 0
+        z[c.label] = rows.multipliers(c.value(x), mu, prices(f"{c.label}_link"))
+    variables = [model.component(block.label)[key] for block in form.blocks for key in indices(block)]
+    zeta = np.array([sum(float(part.get(variable, 0.0)) for part in parts[1:]) for variable in variables])
+    return z, zeta
+
+
+DISCOVER = discover

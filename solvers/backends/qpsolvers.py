@@ -1,0 +1,321 @@
+"""Every quadratic programming solver that qpsolvers reaches and that has no file of its own here.
+
+Nothing is listed by hand: names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems,
+options from each interface's signature and documentation.
+"""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import pkgutil
+import re
+import time
+import warnings
+import weakref
+from collections.abc import Mapping
+from importlib import metadata
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.cones import Feature
+from ...models.form import Quadratic, StandardForm
+from ..backend import Backend, NativeSolution
+from ..base import Gives, Problem, SolverInfo
+from ..native import check_native
+from ..options import Options
+from ..status import Status
+from ..translation import LinearRows, not_taken, start_point
+
+__all__ = ["DISCOVER", "QPSolver", "discover"]
+
+#: How the interfaces call what the common options say.
+_TOLERANCES = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel", "primal_tol", "abstol", "reltol", "feastol")
+_ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
+_TIME = ("time_limit", "max_time", "time_limit_secs")
+
+#: What the solvers' own words say, the first that is found; a word that says none of this is a failure.
+_WORDS = (
+    ("dual_infeasible", Status.UNBOUNDED),
+    ("unbounded", Status.UNBOUNDED),
+    ("infeasible", Status.INFEASIBLE),
+    ("max_iter", Status.ITERATION_LIMIT),
+    ("iteration", Status.ITERATION_LIMIT),
+    ("time", Status.TIME_LIMIT),
+)
+
+#: Share of non-zeros from which a solver that takes both is given dense matrices.
+_DENSE = 0.25
+
+
+class QPSolver(Backend):
+    """One solver of qpsolvers. G x ≤ h there has z ≥ 0 in Px + q + G'z + A'y + z_box = 0: our z, -y and ζ = -z_box."""
+
+    native_name: ClassVar[str]
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """As for every backend; and a P that is not positive definite (or none) where this solver fails on such."""
+        found = super().obstacle(problem)
+        if found is not None:
+            return found
+        quadratic = problem.form.quadratic
+        if quadratic is None:
+            return None if "linear" in abilities(self.native_name) else "it does not read objectives without a quadratic part"
+        if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not _definite(quadratic):
+            return "it needs a positive definite quadratic objective"
+        return None
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Solve with the native tolerances two orders below the gap asked for, where the interface has such."""
+        import qpsolvers
+
+        begin = time.perf_counter()
+        rows = LinearRows.of(form)
+        problem = qpsolvers.Problem(*_data(self.native_name, form, rows))
+        start, details = start_point(form, options)
+        settings, taken = self._settings(options)
+        loaded = time.perf_counter()
+        details |= not_taken(options, taken)
+        try:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # they say no more than the status
+                answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
+        except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
+            if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
+                raise InputError(f"{self.native_name} does not take the options {dict(options.native)!r}: {error}") from error
+            word = f"{type(error).__name__}: {error}"
+            return NativeSolution(Status.FAILED, word, build_seconds=loaded - begin, details=details)
+        solved = time.perf_counter()
+        word, status = _status(answer)
+        y, z, reduced = _duals(form, rows, answer)
+        multipliers = None if y is None or z is None else rows.multipliers(y, z)
+        if status is Status.INFEASIBLE and multipliers is not None:
+            size = max((float(np.abs(part).max(initial=0.0)) for part in multipliers.values()), default=0.0)
+            if size:
+                details["farkas"] = {label: part / size for label, part in multipliers.items()}
+        x = None if answer.x is None else np.asarray(answer.x, dtype=np.float64)
+        if status is Status.UNBOUNDED and x is not None and np.isfinite(x).all() and x.any():
+            details["ray"] = x / np.abs(x).max()
+        usable = x is not None and np.isfinite(x).all() and status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
+        return NativeSolution(
+            status=status,
+            native_status=word,
+            x=x if usable else None,
+            multipliers=multipliers if usable else None,
+            reduced=reduced if usable else None,
+            objective=form.objective(x) if usable and x is not None else None,
+            build_seconds=loaded - begin,
+            solve_seconds=solved - loaded,
+            details=details,
+        )
+
+    def _settings(self, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
+        """The keyword arguments for this interface, and which common options found one."""
+        name = self.native_name
+        if swallows_unknown(name):
+            check_native(name, options.native, documented(name))
+        settings = _accurate(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
+        taken = {"start"} if "initvals" in documented(name) else set()
+        for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
+            value = getattr(options, option)
+            own = [candidate for candidate in candidates if takes(name, candidate, 1000)]
+            if value is not None and own:
+                settings[own[0]] = value
+                taken.add(option)
+        return {**settings, **options.native}, frozenset(taken)
+
+
+def discover() -> tuple[Backend, ...]:
+    """One solver for each that qpsolvers finds installed and that has no file in this folder."""
+    try:
+        import qpsolvers
+    except ImportError:
+        return ()
+    direct = {module.name for module in pkgutil.iter_modules(_folder())}
+    return tuple(of_name(name) for name in qpsolvers.available_solvers if name not in direct)
+
+
+def of_name(name: str) -> QPSolver:
+    """The solver that qpsolvers calls so."""
+    info = SolverInfo(
+        name=name,
+        summary="quadratic programs, through qpsolvers",
+        package=_distribution(name),
+        module="qpsolvers",
+        reads=frozenset({Feature.QUADRATIC}),
+        bounds="half-open bounds" in abilities(name),
+        gives=frozenset({Gives.DUALS}),
+        extra="qp",
+        reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
+    )
+    kind = type(f"QPSolver_{name}", (QPSolver,), {"info": info, "native_name": name, "__doc__": QPSolver.__doc__})
+    solver = kind()
+    assert isinstance(solver, QPSolver)
+    return solver
+
+
+def _folder() -> list[str]:
+    from .. import backends
+
+    return list(backends.__path__)
+
+
+def _distribution(name: str) -> str:
+    """The distribution behind a solver, from qpsolvers' own extras (``proxsuite; extra == "proxqp"``); else qpsolvers."""
+    for requirement in metadata.requires("qpsolvers") or ():
+        found = re.fullmatch(r"([\w.-]+).*;.*extra\s*==\s*['\"]([\w-]+)['\"]\s*", requirement)
+        if found and found[2] == name:
+            return found[1]
+    return "qpsolvers"
+
+
+@functools.cache
+def documented(name: str) -> frozenset[str]:
+    """Option names of an interface: its parameters and what its documentation sets in double backquotes."""
+    from qpsolvers.solvers import solve_function
+
+    function = solve_function[name]
+    named = set(inspect.signature(function).parameters) - {"problem", "kwargs", "verbose"}
+    return frozenset(named | set(re.findall(r"``(\w+)``", function.__doc__ or "")) - {"None", "True", "False"})
+
+
+@functools.cache
+def swallows_unknown(name: str) -> bool:
+    """Whether an interface takes a nonsense option without a word."""
+    return _tried(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
+
+
+@functools.cache
+def takes(name: str, option: str, value: Any) -> bool:
+    """Whether an interface takes an option: its documentation says so, or it does not refuse it as it refuses others."""
+    if option in documented(name):
+        return True
+    return not swallows_unknown(name) and _tried(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
+
+
+@functools.cache
+def abilities(name: str) -> frozenset[str]:
+    """What the solver masters of bounds on one side only, a semidefinite P, and no P at all.
+
+    Tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, where it needs both bounds), whose only solution is given.
+    """
+    one, settings = np.array([1.0, 1.0]), _accurate(name, 1e-9)
+    half_open = _finds(_tried(name, np.eye(2), 0.0 * one, np.inf, **settings), (0.5, 0.5))
+    upper = np.inf if half_open else 2.0
+    tries = (
+        ("linear", np.zeros((2, 2)), np.array([1.0, 0.0]), (0.0, 1.0)),
+        ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -one, (0.5, 0.5)),
+        ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * one, (0.0, 1.0)),
+    )
+    found = {what for what, P, q, x in tries if _finds(_tried(name, P, q, upper, **settings), x)}
+    return frozenset(found | ({"half-open bounds"} if half_open else set()))
+
+
+def _finds(answer: Any, x: tuple[float, float]) -> bool:
+    return answer is not None and bool(answer.found) and answer.x is not None and bool(np.abs(answer.x - x).max() <= 1e-4)
+
+
+def _accurate(name: str, tol: float) -> dict[str, Any]:
+    """Settings for this accuracy in the interface's own names.
+
+    An absolute gap beside a relative one is set far lower: it must not pass for the relative one on small objectives.
+    """
+    small = ("eps_duality_gap_abs", "abstol")
+    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if takes(name, o, 1e-8)}
+    if takes(name, "check_duality_gap", True):
+        settings["check_duality_gap"] = True
+    return settings
+
+
+def _tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
+    """The answer to a problem in two variables; None where the interface raises or warns."""
+    import qpsolvers
+
+    def native(matrix: FloatArray) -> Any:
+        return matrix if _takes_dense(name) else sp.csc_matrix(matrix)
+
+    bounds = np.zeros(2), np.full(2, upper)
+    problem = qpsolvers.Problem(native(P), q, None, None, native(np.ones((1, 2))), np.ones(1), *bounds)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        try:
+            return qpsolvers.solve_problem(problem, name, **settings)
+        except Exception:  # noqa: BLE001 - what it raises differs from solver to solver; that it does is the answer
+            return None
+
+
+def _takes_dense(name: str) -> bool:
+    import qpsolvers
+
+    return name in qpsolvers.dense_solvers
+
+
+def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
+    """P, q, G, h, A, b, lb, ub in the kind of matrices that the solver takes."""
+    import qpsolvers
+
+    P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
+    filled = P.nnz + rows.E.nnz + rows.G.nnz >= _DENSE * form.n * (form.n + rows.equal.size)
+    dense = _takes_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
+
+    def native(matrix: Any) -> Any:
+        return matrix.toarray() if dense else sp.csc_matrix(matrix)
+
+    G, h = (native(-rows.G), rows.h) if rows.h.size else (None, None)
+    A, b = (native(rows.E), -rows.e) if rows.e.size else (None, None)
+    bounds = (np.array(form.lower), np.array(form.upper)) if form.has_bounds else (None, None)
+    return native(P), np.array(form.q), G, h, A, b, *bounds
+
+
+def _status(answer: Any) -> tuple[str, Status]:
+    extras: Mapping[str, Any] = answer.extras or {}
+    native = getattr(extras.get("info"), "status", extras.get("status"))
+    word = "" if native is None else str(getattr(native, "name", native))
+    if answer.found:
+        return word or "found", Status.OPTIMAL
+    status = next((status for part, status in _WORDS if part in word.lower().replace(" ", "_")), Status.FAILED)
+    return word or "not found (the solver's interface passes on no reason)", status
+
+
+def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArray | None, FloatArray | None, FloatArray | None]:
+    """Multipliers of equalities and inequalities and ζ in our signs; None where the solver left some out."""
+
+    def part(value: Any, size: int) -> FloatArray | None:
+        if size == 0:
+            return np.zeros(0)
+        found = None if value is None else np.asarray(value, dtype=np.float64).ravel()
+        return found if found is not None and found.size == size and np.isfinite(found).all() else None
+
+    y, z = part(answer.y, rows.e.size), part(answer.z, rows.h.size)
+    box = part(answer.z_box, form.n if form.has_bounds else 0)
+    if y is None or z is None or box is None:
+        return None, None, None
+    return -y, z, -box if form.has_bounds else np.zeros(form.n)
+
+
+_KNOWN: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
+
+
+def _definite(quadratic: Quadratic) -> bool:
+    """Whether P has a Cholesky factor whose squared diagonal is above rounding; remembered as long as P lives."""
+    if quadratic not in _KNOWN:
+        P = quadratic.csc
+        diagonal = P.diagonal()
+        known = bool((diagonal > 0).all())
+        if known:
+            try:
+                factor = scipy.linalg.cholesky(P.toarray(), lower=True, overwrite_a=True, check_finite=False)
+                rounding = 10 * diagonal.size * np.finfo(np.float64).eps * float(diagonal.max())
+                known = bool(factor.diagonal().min() ** 2 > rounding)
+            except np.linalg.LinAlgError:
+                known = False
+        _KNOWN[quadratic] = known
+    return _KNOWN[quadratic]
+
+
+DISCOVER = discover

@@ -1,0 +1,165 @@
+"""SCS: operator splitting for quadratic objectives over second-order and semidefinite cones."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError, SolverError
+from ...models.arrays import IntArray
+from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
+from ...models.form import StandardForm
+from ...models.svec import svec_size
+from ..backend import Backend, NativeSolution
+from ..base import Gives, SolverInfo
+from ..native import check_native
+from ..options import Options
+from ..status import Status
+from ..translation import by_label, not_taken, start_point
+
+__all__ = ["SOLVERS", "Scs", "psd_order"]
+
+#: SCS's exit flags, documented with its API. The inaccurate ones are guesses at a limit.
+_STATUS = {
+    1: Status.OPTIMAL,
+    2: Status.ITERATION_LIMIT,
+    -6: Status.ITERATION_LIMIT,
+    -7: Status.ITERATION_LIMIT,
+    0: Status.FAILED,
+    -1: Status.UNBOUNDED,
+    -2: Status.INFEASIBLE,
+    -3: Status.STALLED,
+    -4: Status.FAILED,
+    -5: Status.INTERRUPTED,
+}
+
+#: SCS keeps its settings in C and offers no list of them: those of its documentation.
+_SETTINGS = (
+    "normalize", "scale", "adaptive_scale", "rho_x", "max_iters", "eps_abs", "eps_rel", "eps_infeas", "alpha", "time_limit_secs",
+    "verbose", "acceleration_lookback", "acceleration_interval", "write_data_filename", "log_csv_filename", "linear_solver",
+)  # fmt: skip
+
+_TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
+
+
+class Scs(Backend):
+    """SCS reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is our z.
+
+    Its semidefinite cone is the *lower* triangle by columns, √2 off the diagonal: a permutation of our svec.
+    """
+
+    info = SolverInfo(
+        name="scs",
+        summary="operator splitting, quadratic objective over conic constraints",
+        package="scs",
+        module="scs",
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
+        bounds=False,
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-4,
+        first_order=True,
+        reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
+    )
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Solve with native tolerances two orders (absolute ones four: they add up) below the gap asked for."""
+        import scs
+
+        begin = time.perf_counter()
+        F, g = form.rows_matrix()
+        order, cone = _layout(form)
+        A, b = sp.csc_matrix(-F[order]), g[order]
+        if not order.size:  # SCS wants a row: 0'x ≤ 1
+            A, b, cone = sp.csc_matrix((1, form.n)), np.ones(1), {"l": 1}
+        data = {"A": A, "b": b, "c": np.array(form.q)}
+        if form.quadratic is not None:
+            data["P"] = sp.csc_matrix(sp.triu(form.quadratic.csc, format="csc"))
+        solver = self._load(scs, data, cone, options)
+        start, details = start_point(form, options)
+        loaded = time.perf_counter()
+        answer = solver.solve(warm_start=True, x=start, s=b - A @ start) if start is not None else solver.solve()
+        solved = time.perf_counter()
+        return _read(form, answer, order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
+
+    def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options) -> Any:
+        check_native("scs", options.native, _SETTINGS)
+        tol = options.tolerance(self.info.tolerance)
+        settings: dict[str, Any] = {"verbose": options.verbose, "eps_abs": 1e-4 * tol, "eps_rel": 1e-2 * tol}
+        if options.time_limit is not None:
+            settings["time_limit_secs"] = options.time_limit
+        if options.iteration_limit is not None:
+            settings["max_iters"] = options.iteration_limit
+        try:
+            return scs.SCS(data, cone, **{**settings, **options.native})
+        except (TypeError, ValueError, KeyError) as error:
+            if options.native:
+                raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}") from error
+            raise SolverError(f"scs refuses the problem: {error}") from error
+
+
+def _read(
+    form: StandardForm, answer: Any, order: IntArray, build: float, seconds: float, details: dict[str, Any]
+) -> NativeSolution:
+    info = answer["info"]
+    word = str(info["status"])
+    status = _STATUS.get(int(info["status_val"]), Status.FAILED)
+    if status is Status.ITERATION_LIMIT and "reached time_limit" in word:
+        status = Status.TIME_LIMIT
+    z = np.zeros(order.size)
+    z[order] = answer["y"][: order.size]
+    x = np.asarray(answer["x"])
+    ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
+    if status is Status.INFEASIBLE:
+        details["farkas"] = by_label(form, z)
+    if status is Status.UNBOUNDED:
+        details["ray"] = x
+    usable = not ray and np.isfinite(x).all() and np.isfinite(z).all()
+    return NativeSolution(
+        status=status,
+        native_status=word,
+        x=x if usable else None,
+        multipliers=by_label(form, z) if usable else None,
+        objective=float(info["pobj"]) + form.r if usable else None,
+        bound=float(info["dobj"]) + form.r if usable else None,
+        iterations=int(info["iter"]),
+        build_seconds=build,
+        solve_seconds=seconds,
+        details=details,
+    )
+
+
+def psd_order(order: int) -> IntArray:
+    """Where the entries of the lower triangle by columns, SCS's order, stand in our svec (upper by columns)."""
+    column, row = np.triu_indices(order)  # by rows of the upper triangle: columns of the lower one
+    return np.asarray(row * (row + 1) // 2 + column)
+
+
+def _layout(form: StandardForm) -> tuple[IntArray, dict[str, Any]]:
+    """Our rows in SCS's order (zero, nonnegative, second-order, semidefinite) and its cone dictionary."""
+    starts = np.cumsum([0, *(c.rows for c in form.constraints)])
+    pieces: dict[str, list[IntArray]] = {"z": [], "l": [], "q": [], "s": []}
+    q: list[int] = []
+    s: list[int] = []
+    for start, c in zip(starts, form.constraints, strict=False):
+        rows = np.arange(start, start + c.rows)
+        if isinstance(c.cone, Zero):
+            pieces["z"].append(rows)
+        elif isinstance(c.cone, Nonnegative):
+            pieces["l"].append(rows)
+        elif isinstance(c.cone, SecondOrder):
+            pieces["q"].append(rows)
+            q += [c.cone.dim] * c.cone.count
+        else:
+            assert isinstance(c.cone, PSD)
+            inside = psd_order(c.cone.order)
+            pieces["s"].append((rows.reshape(c.cone.count, svec_size(c.cone.order))[:, inside]).ravel())
+            s += [c.cone.order] * c.cone.count
+    found = [np.concatenate(pieces[kind]) if pieces[kind] else np.zeros(0, dtype=np.int64) for kind in "zlqs"]
+    cone = {"z": found[0].size, "l": found[1].size, "q": q, "s": s}
+    return np.concatenate(found), {kind: size for kind, size in cone.items() if size}
+
+
+SOLVERS = (Scs(),)
