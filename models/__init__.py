@@ -8,6 +8,7 @@ from .form import Block, Constraint, Quadratic, StandardForm
 from .hinge import HingeSVM
 from .hulls import ConvexHullsDual
 from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from .l1svm import L1SVMDual
 from .limits import materialise_limit
 from .maxmin import MaxMinProblem, MaxMinSVM
 from .simplex import L2SVMDual, MEBDual
@@ -30,6 +31,7 @@ __all__ = [
     "FormDelta",
     "HingeSVM",
     "Kernel",
+    "L1SVMDual",
     "L2SVMDual",
     "Line",
     "Linear",

@@ -32,6 +32,8 @@ def _model(record: Any) -> mo.Model | None:
     X, y = record.X, record.y
     if name == "L2SVMDual":
         return mo.L2SVMDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
+    if name == "L1SVMDual":
+        return mo.L1SVMDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
     if name == "ConvexHullsDual":
         return mo.ConvexHullsDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
     if name == "MEBDual":
