@@ -113,9 +113,12 @@ class Model(ABC):
     def __repr__(self) -> str:
         return f"{type(self).__name__}({self.statement.sizes})"
 
-    def latex(self) -> str:
-        """The program as LaTeX (amsmath, amssymb)."""
-        return self.statement.latex()
+    def latex(self, *, standalone: bool = False) -> str:
+        """The program, and its dual with the optimality conditions where it has a closed form, as LaTeX.
+
+        Displays for a document with amsmath and amssymb, or a document of its own (``standalone=True``).
+        """
+        return self.statement.latex(standalone=standalone)
 
     def _repr_html_(self) -> str:
         return self.statement.html()

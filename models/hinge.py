@@ -15,7 +15,7 @@ from .base import Bound, Model
 from .cones import Nonnegative
 from .form import Block, Constraint, Quadratic, StandardForm
 from .linear import linear_summary, signed_rows, warn_about_features
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 
 __all__ = ["HingeSVM"]
 
@@ -126,6 +126,24 @@ class HingeSVM(Model):
                 Line("xi_i >= 0", r"\xi_i \ge 0"),
             ),
             sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
-            notes=("dividing by 2 gives the usual 1/2||w||^2 + C sum xi with C = lam/2; the intercept is penalised",),
+            notes=("the intercept, a constant column of X, is penalised like every other weight",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
+            equivalences=(
+                "1/2 ||w||^2 + C sum xi with C = lam/2: the same w, half the objective",
+                "the continuous relaxation of a ZeroOneSVM whose lam_i/M_i are these lam_i, where no z_i reaches 1, Conic (4)",
+            ),
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("alpha", r"\alpha\in\mathbb{R}^n"),
+                objective=Line(
+                    "sum_i alpha_i - 1/4 ||sum_i alpha_i y_i x_i||^2",
+                    r"\textstyle\sum_{i=1}^n \alpha_i - \tfrac14\bigl\|\sum_{i=1}^n \alpha_i y_i x_i\bigr\|_2^2",
+                ),
+                constraints=(Line("0 <= alpha_i <= lam", r"0 \le \alpha_i \le \lambda,\quad i=1,\dots,n"),),
+                kkt=(
+                    Line("w = 1/2 sum_i alpha_i y_i x_i", r"w = \tfrac12\textstyle\sum_{i=1}^n \alpha_i y_i x_i"),
+                    Line("alpha_i (y_i x_i'w + xi_i - 1) = 0", r"\alpha_i\,(y_i x_i^\top w + \xi_i - 1) = 0"),
+                    Line("(lam - alpha_i) xi_i = 0", r"(\lambda - \alpha_i)\,\xi_i = 0"),
+                ),
+            ),
         )

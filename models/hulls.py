@@ -12,7 +12,7 @@ from .arrays import FloatArray, Points, as_labels, as_points, as_positive, as_we
 from .gram import KernelGram
 from .kernels import Kernel, Linear, as_kernel, expansion
 from .simplex import SimplexModel
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 from .views import SimplexQP
 
 __all__ = ["ConvexHullsDual"]
@@ -127,6 +127,7 @@ class ConvexHullsDual(SimplexModel):
         """MaxMin (1)."""
         n, p = self.X.shape
         positive = int((self.y > 0).sum())
+        s_i, divisor = ("", "C") if self.sample_weight is None else (" s_i", "(C s_i)")
         weighted = () if self.sample_weight is None else ("sample weights s_i: I/C stands for diag(1/(C s_i))",)
         return Statement(
             title="L2-SVM between two normal convex hulls, dual",
@@ -148,4 +149,23 @@ class ConvexHullsDual(SimplexModel):
                 "duality gap at any feasible a: a'Qa - min_+ (Qa) - min_- (Qa), Q = G + I/C",
             ),
             source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("w, p, q, xi", r"w,\,p,\,q,\,\xi"),
+                objective=Line(
+                    f"p + q - 1/2 (||w||^2 + C sum_i{s_i} xi_i^2)",
+                    rf"p + q - \tfrac12\bigl(\|w\|^2 + C\textstyle\sum_{{i=1}}^n{s_i} \xi_i^2\bigr)",
+                ),
+                constraints=(
+                    Line("w'phi(x_i) >= p - xi_i where y_i = +1", r"w^\top\varphi(x_i) \ge p - \xi_i,\quad y_i = +1"),
+                    Line("-w'phi(x_i) >= q - xi_i where y_i = -1", r"-w^\top\varphi(x_i) \ge q - \xi_i,\quad y_i = -1"),
+                ),
+                kkt=(
+                    Line("w = sum_i a_i y_i phi(x_i)", r"w = \textstyle\sum_i a_i y_i\varphi(x_i)"),
+                    Line(
+                        f"xi_i = a_i/{divisor}, p = min_+ Qa, q = min_- Qa",
+                        rf"\xi_i = a_i/{divisor},\quad p = \min_{{y_i=+1}} (Qa)_i,\quad q = \min_{{y_i=-1}} (Qa)_i",
+                    ),
+                ),
+            ),
         )

@@ -18,7 +18,7 @@ from .cones import Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 from .gram import KernelGram
 from .kernels import Kernel, Linear, as_kernel, expansion
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 from .views import SimplexQP
 
 __all__ = ["L2SVMDual", "MEBDual", "SimplexModel"]
@@ -180,9 +180,34 @@ class L2SVMDual(SimplexModel):
             notes=(
                 f"K~_ij = y_i y_j (k_ij + 1) + delta_ij/{'C' if not s_i else f'(C{s_i})'}, {self.kernel}",
                 "duality gap at any feasible a: a'K~a - min_i (K~a)_i",
-                "same solution as MEBDual.labelled(X, y, C, kernel) when k~_ii is constant, FW (17)",
             ),
             source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
+            equivalences=("MEBDual.labelled(X, y, C, kernel): the same a where k~_ii is constant, FW (17)",),
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("w, b, xi, rho", r"w,\,b,\,\xi,\,\rho"),
+                objective=Line(
+                    f"rho - 1/2 (||w||^2 + b^2 + C sum_i{s_i} xi_i^2)",
+                    rf"\rho - \tfrac12\bigl(\|w\|^2 + b^2 + C\textstyle\sum_{{i=1}}^n{s_i} \xi_i^2\bigr)",
+                ),
+                constraints=(
+                    Line(
+                        "y_i (w'phi(x_i) + b) >= rho - xi_i",
+                        r"y_i(w^\top\varphi(x_i) + b) \ge \rho - \xi_i,\quad i=1,\dots,n",
+                    ),
+                ),
+                kkt=(
+                    Line(
+                        "w = sum_i a_i y_i phi(x_i), b = sum_i a_i y_i",
+                        r"w = \textstyle\sum_i a_i y_i\varphi(x_i),\quad b = \sum_i a_i y_i",
+                    ),
+                    Line(
+                        f"xi_i = a_i/{'C' if not s_i else '(C s_i)'}, rho = a'K~a",
+                        rf"\xi_i = a_i/{'C' if not s_i else '(C s_i)'},\quad \rho = a^\top\tilde K a",
+                    ),
+                    Line("a_i ((K~a)_i - rho) = 0", r"a_i\,\bigl((\tilde K a)_i - \rho\bigr) = 0"),
+                ),
+            ),
         )
 
 
@@ -288,7 +313,18 @@ class MEBDual(SimplexModel):
             sizes=f"n = {n} points, p = {p}" + (f", C = {self.C:g}" if labelled else ""),
             notes=(
                 f"{entry}, {self.kernel}",
-                "optimal value = r^2 (FW (16) prints ||c||^2: erratum); centre c = sum_i a_i phi(x_i)",
+                "optimal value = r^2 (FW (16) prints ||c||^2: erratum)",
             ),
             source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
+            equivalences=(("L2SVMDual(X, y, C, kernel): the same a where k_ii is constant, FW (17)",) if labelled else ()),
+            dual=DualStatement(
+                sense="minimise",
+                over=Line("c, r^2", r"c,\,r^2"),
+                objective=Line("r^2", r"r^2"),
+                constraints=(Line("||phi_i - c||^2 <= r^2", r"\|\varphi_i - c\|^2 \le r^2,\quad i=1,\dots,n"),),
+                kkt=(
+                    Line("c = sum_i a_i phi_i", r"c = \textstyle\sum_i a_i\varphi_i"),
+                    Line("a_i (r^2 - ||phi_i - c||^2) = 0", r"a_i\,\bigl(r^2 - \|\varphi_i - c\|^2\bigr) = 0"),
+                ),
+            ),
         )

@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 from dataclasses import dataclass, field
 
-__all__ = ["Line", "Statement"]
+__all__ = ["DualStatement", "Line", "Statement"]
 
 
 @dataclass(frozen=True)
@@ -15,6 +15,25 @@ class Line:
     text: str
     latex: str
     label: str = ""
+
+
+@dataclass(frozen=True)
+class DualStatement:
+    """The dual of a program in closed form, and the map between the two solutions.
+
+    Parameters
+    ----------
+    sense, over, objective, constraints
+        As in `Statement`; at an optimum both objectives have one value.
+    kkt : tuple of Line
+        How each solution follows from the other: stationarity and complementarity.
+    """
+
+    sense: str
+    over: Line
+    objective: Line
+    constraints: tuple[Line, ...]
+    kkt: tuple[Line, ...]
 
 
 @dataclass(frozen=True)
@@ -35,9 +54,13 @@ class Statement:
     sizes : str
         The instance's sizes.
     notes : tuple of str
-        Assumptions, arguments (why M is valid), equivalences.
+        Assumptions, arguments (why M is valid).
     source : str
         Paper and equation number.
+    equivalences : tuple of str
+        Which other formulations have the same solution, and when.
+    dual : DualStatement, optional
+        Where it has a closed form.
     """
 
     title: str
@@ -49,28 +72,69 @@ class Statement:
     sizes: str
     source: str
     notes: tuple[str, ...] = field(default=())
+    equivalences: tuple[str, ...] = field(default=())
+    dual: DualStatement | None = None
 
     def __str__(self) -> str:
-        width = max((len(c.label) for c in self.constraints), default=0)
-        lines = [f"{self.title}  [{self.problem_class}]", f"  {self.sense}    {self.objective.text}   over {self.over.text}"]
-        lead = "subject to"
-        for c in self.constraints:
-            lines.append(f"  {lead:<10}  {c.label:<{width}}  {c.text}")
-            lead = ""
+        lines = [f"{self.title}  [{self.problem_class}]"]
+        lines += _program_text(self.sense, self.objective, self.over, self.constraints)
         lines.append(f"  sizes: {self.sizes}")
+        if self.dual is not None:
+            lines += ["  dual:", *_program_text(self.dual.sense, self.dual.objective, self.dual.over, self.dual.constraints)]
+            lines += [f"  at an optimum: {line.text}" for line in self.dual.kkt]
         lines += [f"  note: {note}" for note in self.notes]
+        lines += [f"  equivalent: {text}" for text in self.equivalences]
         lines.append(f"  source: {self.source}")
         return "\n".join(lines)
 
-    def latex(self) -> str:
-        r"""The program as an ``aligned`` display, ready for a document with amsmath and amssymb."""
-        operator = r"\min" if self.sense == "minimise" else r"\max"
-        rows = [rf"{operator}_{{{self.over.latex}}}\quad & {self.objective.latex}"]
-        for k, c in enumerate(self.constraints):
-            rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
-        body = " \\\\\n  ".join(rows)
-        return f"\\[\n\\begin{{aligned}}\n  {body}\n\\end{{aligned}}\n\\]"
+    def latex(self, *, standalone: bool = False) -> str:
+        r"""The program, its dual and the optimality conditions as ``aligned`` displays.
+
+        Parameters
+        ----------
+        standalone : bool
+            A whole document that compiles as it is; else displays for one that loads amsmath and amssymb.
+        """
+        parts = [_program_latex(self.sense, self.objective, self.over, self.constraints)]
+        if self.dual is not None:
+            dual = self.dual
+            parts += ["Dual:", _program_latex(dual.sense, dual.objective, dual.over, dual.constraints)]
+            parts += ["At an optimum:", _display([f"& {line.latex}" for line in dual.kkt])]
+        body = "\n".join(parts)
+        if not standalone:
+            return body
+        head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
+        return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n\\end{{document}}\n"
 
     def html(self) -> str:
         """The statement for a notebook; readable without network."""
         return f'<pre style="line-height:1.35">{html.escape(str(self))}</pre>'
+
+
+def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> list[str]:
+    width = max((len(c.label) for c in constraints), default=0)
+    lines = [f"  {sense}    {objective.text}   over {over.text}"]
+    lead = "subject to"
+    for c in constraints:
+        lines.append(f"  {lead:<10}  {c.label:<{width}}  {c.text}")
+        lead = ""
+    return lines
+
+
+def _program_latex(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> str:
+    operator = r"\min" if sense == "minimise" else r"\max"
+    rows = [rf"{operator}_{{{over.latex}}}\quad & {objective.latex}"]
+    for k, c in enumerate(constraints):
+        rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
+    return _display(rows)
+
+
+def _display(rows: list[str]) -> str:
+    body = " \\\\\n  ".join(rows)
+    return f"\\[\n\\begin{{aligned}}\n  {body}\n\\end{{aligned}}\n\\]"
+
+
+def _words(text: str) -> str:
+    """Prose for LaTeX: its special characters escaped."""
+    special = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}", "~": r"\~{}", "^": r"\^{}"}
+    return "".join(special.get(c, c) for c in text)

@@ -54,7 +54,8 @@ def test_latex_balances(overlapping: Any, index: int) -> None:
     assert latex.count(r"\left") == latex.count(r"\right")
     assert latex.startswith("\\[\n\\begin{aligned}")
     assert latex.isascii()
-    assert (r"\max_" in latex) == models(overlapping)[index].form.maximise
+    first = latex.split(r"\end{aligned}")[0]  # a dual, with the other sense, may follow
+    assert (r"\max_" in first) == models(overlapping)[index].form.maximise
 
 
 def test_html_is_escaped(overlapping: Any) -> None:
