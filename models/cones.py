@@ -2,7 +2,8 @@
 
 A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
 are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
-follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``.
+follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` is the one set here that is neither convex nor a
+cone; it keeps the interface, since its label, rows and polar multipliers mean the same.
 """
 
 from __future__ import annotations
@@ -18,7 +19,7 @@ from ..errors import InputError
 from .arrays import FloatArray
 from .svec import smat, svec, svec_size
 
-__all__ = ["PSD", "Cone", "Feature", "Nonnegative", "RotatedSecondOrder", "SecondOrder", "Zero"]
+__all__ = ["PSD", "Cone", "Feature", "Indicator", "Nonnegative", "RotatedSecondOrder", "SecondOrder", "Zero"]
 
 
 class Feature(enum.Enum):
@@ -29,6 +30,7 @@ class Feature(enum.Enum):
     ROTATED = "rotated second-order cones"
     PSD = "positive semidefinite cones"
     INTEGER = "integer variables"
+    INDICATOR = "indicator constraints"
 
 
 @dataclass(frozen=True)
@@ -207,6 +209,40 @@ class PSD(Cone):
 
     def __str__(self) -> str:
         return f"PSD(order {self.order})" if self.count == 1 else f"PSD(order {self.order})^{self.count}"
+
+
+@dataclass(frozen=True)
+class Indicator(Cone):
+    """{(a, v) : a = 0 and v ≥ 0, or a = 1}: a binary variable a that switches the row v ≥ 0 off. Not a cone, not convex.
+
+    The rows of a are single binary variables of the form. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0), which
+    prove nothing: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
+    """
+
+    dim: int = 2
+    feature = Feature.INDICATOR
+    symbol = "Indicator"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim != 2:
+            raise InputError(f"an indicator has the two rows a and v, not {self.dim}")
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point: of (0, v₊) and (1, v) the nearer one."""
+        rows = self.stacked(v)
+        a, row = rows[:, 0], rows[:, 1]
+        on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
+        return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
+
+    def project_dual(self, v: FloatArray) -> FloatArray:
+        """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
+        rows = self.stacked(v)
+        return np.column_stack([np.maximum(rows[:, 0], 0.0), np.zeros(self.count)]).ravel()
+
+    def dual_violation(self, z: FloatArray) -> float:
+        """Largest absolute entry of the distance to such multipliers."""
+        return _largest(z - self.project_dual(z))
 
 
 def _largest(v: FloatArray) -> float:

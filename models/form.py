@@ -22,7 +22,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from .arrays import BoolArray, FloatArray, frozen
-from .cones import Cone, Feature
+from .cones import Cone, Feature, Indicator, Nonnegative
 from .delta import FormDelta
 from .gram import GramOperator
 from .limits import check_bytes
@@ -324,8 +324,20 @@ class StandardForm:
         return replace(self, **changes)
 
     def relax_integrality(self) -> StandardForm:
-        """The continuous relaxation: the same form without integrality."""
-        return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool))
+        """The continuous relaxation: the same form without integrality.
+
+        Indicator constraints go: their closed convex hull says no more than the bounds 0 ≤ a ≤ 1.
+        """
+        kept = tuple(c for c in self.constraints if not isinstance(c.cone, Indicator))
+        return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=kept)
+
+    def with_integers(self, x: FloatArray) -> StandardForm:
+        """The continuous form with the integer variables fixed at the nearest integers of x; indicators become rows or go."""
+        lower, upper = self.lower.copy(), self.upper.copy()
+        lower[self.integer] = upper[self.integer] = np.round(x[self.integer])
+        decided = tuple(_decided(c, x) for c in self.constraints)
+        fixed = self.replace(constraints=tuple(c for c in decided if c is not None))
+        return fixed.relax_integrality().with_bounds(lower, upper)
 
     def with_bounds(self, lower: FloatArray, upper: FloatArray) -> StandardForm:
         """The same form with other bounds (fixing variables, branching)."""
@@ -345,6 +357,14 @@ class StandardForm:
         if not chosen:
             return sp.csr_array((0, self.n)), np.zeros(0)
         return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
+
+
+def _decided(c: Constraint, x: FloatArray) -> Constraint | None:
+    """An indicator constraint at fixed binaries: its rows that are switched on, if any. Others as they are."""
+    if not isinstance(c.cone, Indicator):
+        return c
+    on = np.flatnonzero(c.value(x)[0::2] < 0.5)
+    return Constraint(c.label, c.F[2 * on + 1], c.g[2 * on + 1], Nonnegative(on.size)) if on.size else None
 
 
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:

@@ -68,10 +68,11 @@ class WithConstants(Reduction):
         InputError
             "incumbent" for a model without ``upper_bound``.
         """
-        if self.M == "incumbent" and model.upper_bound is None:
+        model = restated(model, encoding="bigm", gamma=None, rows="bigm")
+        if self.M == "incumbent" and model.upper_bound is None and model.incumbent is None:
             raise InputError("M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w")
         if self.M == "zero":
-            chosen = restated(model, M=None, upper_bound=None)
+            chosen = restated(model, M=None, upper_bound=None, incumbent=None)
         elif self.M == "incumbent":
             chosen = restated(model, M=None)
         elif self.M == "stated":

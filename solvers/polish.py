@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..models.arrays import FloatArray
+from ..models.base import Model
 from ..models.bridges import BoundsToRows
 from ..models.cones import Nonnegative, Zero
 from ..models.form import Block, Quadratic, StandardForm
@@ -25,42 +26,46 @@ _ACTIVE = 1e-6
 
 def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
     """The continuous form with the integer variables fixed at the nearest integers of x."""
-    lower, upper = form.lower.copy(), form.upper.copy()
-    lower[form.integer] = upper[form.integer] = np.round(x[form.integer])
-    return form.relax_integrality().with_bounds(lower, upper)
+    return form.with_integers(x)
 
 
-def polish(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> dict[str, FloatArray]:
     """A point at least as good with the same integers: interior point, then the active set's equations.
 
-    Returns the rounded input where the re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed
-    objectives and residuals only.
+    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Returns the rounded
+    input where the re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals
+    only.
     """
     x = form.join(values)
     rounded = x.copy()
     rounded[form.integer] = np.round(x[form.integer])
-    fixed = fix_integers(form, x)
-    reduced, keep, offset = _eliminate(fixed)
-    if not keep.size:
-        return form.split(rounded)
-    bridges = plan_bridges(reduced, Clarabel.info)
-    target = bridges[-1].target if bridges else reduced
-    native = Clarabel().solve_form(target, Options(tol=1e-9))
-    if native.x is None:
-        return form.split(rounded)
-    y = native.x
-    for bridge in reversed(bridges):
-        y = bridge.recover(y)
-    candidates = [rounded]
-    for piece in (y, _on_active_set(reduced, y)):
-        if piece is not None:
-            point = offset.copy()
-            point[keep] = piece
-            candidates.append(point)
+    simpler = None if model is None else model.with_integers(values)
+    if simpler is not None and model is not None:
+        found = [form.join(model.complete(simpler.split(y))) for y in _solutions(simpler)]
+    else:
+        reduced, keep, offset = _eliminate(fix_integers(form, x))
+        found = []
+        for piece in _solutions(reduced) if keep.size else []:
+            found.append(offset.copy())
+            found[-1][keep] = piece
+    candidates = [rounded, *found]
     judged = [(certify(form, form.split(c)), c) for c in candidates]
     tight = [(c.objective, k) for k, (c, _) in enumerate(judged) if c.feasible(1e-9)]
     best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c, _ in judged]))
     return form.split(judged[best][1])
+
+
+def _solutions(form: StandardForm) -> list[FloatArray]:
+    """Points of a continuous form: an interior-point solver's, and that of its active set."""
+    bridges = plan_bridges(form, Clarabel.info)
+    native = Clarabel().solve_form(bridges[-1].target if bridges else form, Options(tol=1e-9))
+    if native.x is None:
+        return []
+    y = native.x
+    for bridge in reversed(bridges):
+        y = bridge.recover(y)
+    on_active_set = _on_active_set(form, y)
+    return [y] if on_active_set is None else [y, on_active_set]
 
 
 def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:

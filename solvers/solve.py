@@ -139,9 +139,10 @@ def _judged_point(
     if form is None:
         assert model is not None
         return values, certify_structure(model, values, raw.multipliers)
+    values = values if model is None else model.complete(values)
     x = form.join(values)
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
-        values = polish(form, values)
+        values = polish(form, values, model)
     return values, certify(form, values, raw.multipliers, raw.reduced, model)
 
 

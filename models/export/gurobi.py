@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from ...errors import ExportError, LicenceError, MissingPackageError
 from ..cones import PSD, Nonnegative, Zero
 from ..form import StandardForm
+from .indicators import IndicatorRows, indicator_rows
 from .quadratic_cones import ConeRows, quadratic_cones
 
 __all__ = ["silent_environment", "to_gurobi"]
@@ -44,7 +45,7 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
 
     Variables come in the order of x under the form's names, then the auxiliary variables of the cones under their rows'
     names (`quadratic_cones`). Linear constraints come in the form's order, then the linking equations;
-    quadratic constraints, one for each cone, under the cone's label.
+    quadratic constraints, one for each cone, under the cone's label; then native indicator constraints.
 
     Parameters
     ----------
@@ -73,6 +74,8 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     variables = x.tolist()
     for rows in cones:
         _add_cones(gurobipy, model, rows, variables)
+    for indicators in indicator_rows(form):
+        _add_indicators(gurobipy, model, indicators, variables)
     model.update()
     return model
 
@@ -141,3 +144,12 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
             else:
                 h.addConstant(factor)
         model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
+
+
+def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variables: list[Any]) -> None:
+    """One general constraint z = 0 → row ≥ 0 for each indicator."""
+    c = indicators.constraint
+    for k, (binary, row) in enumerate(zip(indicators.binary, indicators.rows, strict=True)):
+        entries = slice(c.F.indptr[row], c.F.indptr[row + 1])
+        left = gurobipy.LinExpr(c.F.data[entries].tolist(), [variables[j] for j in c.F.indices[entries]])
+        model.addGenConstrIndicator(variables[binary], False, left, ">", float(-c.g[row]), name=indicators.name(k))

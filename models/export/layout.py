@@ -17,12 +17,13 @@ import scipy.sparse as sp
 
 from ...errors import DataError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..form import Block, Constraint, Quadratic, StandardForm
 
 __all__ = ["ConicProgram", "FlatProgram", "Layout", "cone_named", "sidecar", "symmetric"]
 
-_CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD)}
+_READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator)
+_CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
 
 
 def cone_named(symbol: str, dim: int, count: int) -> Cone:

@@ -35,7 +35,7 @@ _CONES: dict[str, Callable[[int], Cone]] = {name: cone for cone, name in _SETS.i
 class _MOF(FileFormat):
     suffix = ".mof.json"
     title = "MathOptFormat"
-    carries = frozenset(Feature)
+    carries = frozenset(Feature) - {Feature.INDICATOR}
 
     def write(self, form: StandardForm, path: Path) -> None:
         names = form.names()

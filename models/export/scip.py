@@ -11,6 +11,7 @@ from ..arrays import FloatArray, IntArray
 from ..bridges import EpigraphBridge
 from ..cones import PSD, Nonnegative, Zero
 from ..form import Constraint, StandardForm
+from .indicators import indicator_rows
 from .quadratic_cones import ConeRows, quadratic_cones
 
 __all__ = ["extend_point", "to_scip"]
@@ -21,7 +22,8 @@ def to_scip(form: StandardForm) -> Any:
 
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
-    their rows' names; ``model.data`` holds them as a list.
+    their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
+    whose slack variables come last.
 
     Raises
     ------
@@ -51,13 +53,25 @@ def to_scip(form: StandardForm) -> Any:
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x)
-    model.data = x
+    slacks = []
+    for indicators in indicator_rows(form):
+        expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
+        for k, (binary, expression) in enumerate(zip(indicators.binary, expressions, strict=True)):
+            # SCIP's own sense of an indicator is a row ≤ 0
+            added = model.addConsIndicator(-expression <= 0, x[binary], activeone=False, name=indicators.name(k))
+            slacks.append(model.getSlackVarIndicator(added))
+    model.data = x + slacks
     return model
 
 
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
-    """(x, v): the values of the auxiliary variables behind a point of the (linear-objective) form."""
-    return np.concatenate([x, *(rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form))])
+    """(x, v, slacks): the values of the auxiliary variables behind a point of the (linear-objective) form.
+
+    A slack is what an indicator's row lacks.
+    """
+    cones = [rows.constraint.value(x)[rows.linked] for rows in quadratic_cones(form)]
+    slacks = [np.maximum(-rows.constraint.value(x)[rows.rows], 0.0) for rows in indicator_rows(form)]
+    return np.concatenate([x, *cones, *slacks])
 
 
 def _variables(model: Any, form: StandardForm) -> list[Any]:

@@ -59,7 +59,7 @@ class Gurobi(Backend):
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",
-        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER}),
+        reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         extra="commercial",
         reference="Gurobi Optimization: Gurobi Optimizer Reference Manual",

@@ -53,7 +53,7 @@ class Scip(Backend):
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",
-        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER}),
+        reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
