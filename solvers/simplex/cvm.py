@@ -15,7 +15,7 @@ from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, SolverInfo
 from ..options import Options
 from .columns import CACHE_BYTES, ColumnCache, cache_bytes
-from .finish import simplex_answer
+from .finish import relative, simplex_answer
 from .frank_wolfe import StopRule
 from .start import StartRule, one_simplex, starting_point
 
@@ -54,8 +54,8 @@ class CoreState:
 class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
 
-    The inner QP is solved by second-order pairs from the last solution, to a tenth of the tolerance asked, or tighter where the
-    furthest point is already in the core.
+    The inner QP is solved by second-order pairs from the last solution, to a tenth of the current relative gap (or tighter
+    where the furthest point is already in the core): a tighter solution of an unfinished core is thrown away by the next.
 
     Parameters
     ----------
@@ -100,7 +100,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
         state = CoreState(
             view, rule, limit, cache, rng, core.copy(), view.gram.block(core, core), a[core], core.size,
-            view.gram.product(a), 0.1 * min(tol, 1e-2),
+            view.gram.product(a), 1e-2,
         )  # fmt: skip
         state.gap = view.gap(a, state.h)
         state.objective = 0.5 * float(a @ state.h) + float(view.c @ a)
@@ -123,6 +123,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
+            state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
             if not self._add(state, vertex):
                 if state.inner < 1e-15:
                     return Outcome.STALLED

@@ -1,0 +1,283 @@
+"""Simplex QPs: our algorithms, LIBSVM, oneDAL and the QP solvers side by side, each case in a process of its own.
+
+    python benchmarks/simplex.py --sizes 1000 5000 20000 --C 1 100 --out out/simplex
+
+Every case runs with the same number of threads (--threads, one by default) after a warm-up on a tiny problem of its kind, so
+that compilation and imports are not counted. True relative gaps are recomputed in float64 from the data. LIBSVM's hinge
+SVC ("svc") and oneDAL's ("onedal") solve a *different* problem of the same size, L1SVMDual; "one-class" is LIBSVM on the
+identical problem: its one-class machine with nu = 1/n and the precomputed matrix K~, whose building is timed apart.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import os
+import platform
+import resource
+import subprocess
+import sys
+import time
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+#: Peers by name: problem, largest size by default.
+OURS = ("auto-simplex", "smo", "mfw", "fw", "cvm", "pairwise-fw", "blended-pairwise-fw")
+QP = ("clarabel", "piqp", "osqp", "proxqp")
+QP_LIMIT, ONE_CLASS_LIMIT, FIRST_ORDER_LIMIT = 2000, 5000, 5000
+THREAD_VARIABLES = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+
+
+def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
+    """X, y and γ = 1/(mean squared distance)."""
+    import numpy as np
+    import scipy.sparse as sp
+    from sklearn.datasets import make_classification
+
+    rng = np.random.default_rng(seed)
+    if kind == "gauss":
+        y = np.where(rng.random(n) < 0.5, 1.0, -1.0)
+        X = rng.standard_normal((n, 20))
+        X[:, :5] += 0.55 * y[:, None]
+    elif kind == "clusters":
+        X, y = make_classification(
+            n, n_features=60, n_informative=20, n_redundant=12, n_clusters_per_class=4, class_sep=1.5, flip_y=0.02,
+            random_state=seed,
+        )  # fmt: skip
+        X, y = (X - X.mean(0)) / X.std(0), 2.0 * y - 1.0
+    elif kind == "sparse":
+        X = sp.csr_array(sp.random_array((n, 300), density=0.05, rng=rng, data_sampler=lambda size: np.ones(size)))
+        score = X @ rng.standard_normal(300)
+        y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
+    else:
+        raise SystemExit(f"unknown data {kind!r}: gauss, clusters, sparse")
+    from marginopt.models.kernels import mean_squared_distance
+
+    return X, y, 1.0 / mean_squared_distance(X)
+
+
+def make_kernel(name: str, gamma: float) -> Any:
+    from marginopt.models.kernels import RBF, Linear, Polynomial
+
+    return {"rbf": RBF(gamma), "linear": Linear(), "polynomial": Polynomial(3, gamma, 1.0)}[name]
+
+
+def svc_arguments(kernel: str, gamma: float) -> dict[str, Any]:
+    if kernel == "rbf":
+        return {"kernel": "rbf", "gamma": gamma}
+    return {"kernel": "linear"} if kernel == "linear" else {"kernel": "poly", "degree": 3, "gamma": gamma, "coef0": 1.0}
+
+
+def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    import numpy as np
+
+    from marginopt.models.simplex import L2SVMDual
+    from marginopt.solvers.base import Problem
+    from marginopt.solvers.options import Options
+    from marginopt.solvers.registry import get_solver
+
+    model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))
+    solver = get_solver(case["peer"])
+    options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"])
+    begin, cpu = time.perf_counter(), time.process_time()
+    raw = solver.run(Problem(model), options)
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": raw.status.name.lower()}
+    if raw.values is not None:
+        a = np.maximum(raw.values["a"], 0.0)
+        a /= a.sum()
+        fresh = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).simplex
+        row |= {"gap": fresh.gap(a) / fresh.objective(a), "support": int((a > 0).sum())}
+    last = raw.trace[len(raw.trace) - 1] if len(raw.trace) else None
+    row |= {"iterations": raw.iterations, "columns": None if last is None or last.columns < 0 else last.columns}
+    row["note"] = str(raw.details.get("algorithm", ""))
+    return row
+
+
+def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    import numpy as np
+
+    from marginopt.models.l1svm import L1SVMDual
+
+    if case["peer"] == "onedal":
+        from sklearnex.svm import SVC
+    else:
+        from sklearn.svm import SVC
+    machine = SVC(C=case["C"], cache_size=case["cache_mb"], **svc_arguments(case["kernel"], gamma))
+    begin, cpu = time.perf_counter(), time.process_time()
+    machine.fit(X, y)
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": "default tolerance 1e-3"}
+    view = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).box
+    a = np.zeros(len(y))
+    coefficients = machine.dual_coef_
+    dense = coefficients.toarray() if hasattr(coefficients, "toarray") else np.asarray(coefficients)
+    a[machine.support_] = np.abs(dense[0])
+    iterations = int(np.max(machine.n_iter_)) if np.size(getattr(machine, "n_iter_", ())) else None
+    gap = view.gap(a) / abs(view.objective(a))
+    return row | {"gap": gap, "support": len(machine.support_), "iterations": iterations, "note": "hinge: another problem"}
+
+
+def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    import numpy as np
+    from sklearn.svm import OneClassSVM
+
+    from marginopt.models.simplex import L2SVMDual
+
+    view = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).simplex
+    begin = time.perf_counter()
+    K = view.gram.dense
+    built = time.perf_counter() - begin
+    # LIBSVM's tolerance is absolute; the gradient's scale is the optimal value, bounded by the uniform point's
+    scale = view.objective(np.full(view.n, 1.0 / view.n))
+    machine = OneClassSVM(kernel="precomputed", nu=1.0 / view.n, tol=1e-2 * scale, cache_size=case["cache_mb"])
+    begin, cpu = time.perf_counter(), time.process_time()
+    machine.fit(K)
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": "tolerance 1e-2 f(uniform)"}
+    a = np.zeros(view.n)
+    a[machine.support_] = np.maximum(machine.dual_coef_[0], 0.0)
+    a /= a.sum()
+    row |= {"gap": view.gap(a) / view.objective(a), "support": int((a > 0).sum()), "iterations": int(machine.n_iter_)}
+    return row | {"note": f"identical problem; matrix built in {built:.2f} s, not counted"}
+
+
+def run_case(case: dict[str, Any]) -> dict[str, Any]:
+    """One case in this process: warm up, measure, recompute the gap."""
+    runner = run_one_class if case["peer"] == "one-class" else run_svc if case["peer"] in ("svc", "onedal") else run_ours
+    X, y, gamma = make_data(case["data"], 300)
+    runner({**case, "tol": 1e-9, "C": 100.0, "time_limit": 20.0}, X, y, gamma)
+    X, y, gamma = make_data(case["data"], case["n"])
+    row = runner(case, X, y, gamma)
+    return row | {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0}
+
+
+def available(peer: str) -> bool:
+    if peer == "onedal":
+        return importlib.util.find_spec("sklearnex") is not None
+    if peer in ("svc", "one-class"):
+        return True
+    from marginopt.solvers.registry import all_solvers, installed
+
+    return peer in all_solvers() and installed(all_solvers()[peer])
+
+
+def too_large(peer: str, n: int, options: argparse.Namespace) -> bool:
+    limit = {"one-class": ONE_CLASS_LIMIT}.get(peer, QP_LIMIT if peer in QP else None)
+    if peer in ("fw", "mfw", "cvm", "pairwise-fw", "blended-pairwise-fw"):
+        limit = FIRST_ORDER_LIMIT
+    return limit is not None and n > limit and not options.all_sizes
+
+
+def in_process(case: dict[str, Any]) -> dict[str, Any]:
+    """Run a case in a fresh process with equal threads."""
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(case["threads"]))}
+    command = [sys.executable, __file__, "--case", json.dumps(case)]
+    try:
+        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=4 * case["time_limit"] + 120)
+    except subprocess.TimeoutExpired:
+        return {"status": "killed: far over the time limit"}
+    if done.returncode:
+        return {"status": f"failed: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}"}
+    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+
+
+def table(rows: list[dict[str, Any]], reference: str = "svc") -> str:
+    """Markdown: one row a case, time beside the reference's."""
+    key = ("data", "kernel", "n", "C")
+    base = {tuple(r[k] for k in key): r["seconds"] for r in rows if r["peer"] == reference and "seconds" in r}
+    head = ["data", "kernel", "n", "C", "solver", "tol", "seconds", "cpu", f"/ {reference}", "true gap"]
+    head += ["iterations", "columns", "support", "MB", "note"]
+    lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
+    for r in rows:
+        seconds, reference_seconds = r.get("seconds"), base.get(tuple(r[k] for k in key))
+        ratio = f"{seconds / reference_seconds:.2f}" if seconds and reference_seconds else ""
+        gap = "" if r.get("gap") is None else f"{r['gap']:.1e}"
+        cells = [r["data"], r["kernel"], r["n"], f"{r['C']:g}", r["peer"], f"{r['tol']:g}"]
+        cells += ["" if r.get(k) is None else f"{r[k]:.2f}" for k in ("seconds", "cpu")]
+        cells += [ratio, gap, *("" if r.get(k) is None else r[k] for k in ("iterations", "columns", "support"))]
+        cells += ["" if r.get("peak_mb") is None else f"{r['peak_mb']:.0f}"]
+        cells += [r.get("note") or ("" if r.get("status") == "optimal" else r.get("status", ""))]
+        lines.append("| " + " | ".join(map(str, cells)) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def exponents(rows: list[dict[str, Any]]) -> str:
+    """Growth exponents: least-squares slopes of log seconds over log n."""
+    import numpy as np
+
+    lines = ["| data | kernel | C | solver | tol | sizes | exponent |", "|---|---|---|---|---|---|---|"]
+    groups = sorted({(r["data"], r["kernel"], r["C"], r["peer"], r["tol"]) for r in rows})
+    for group in groups:
+        found = [r for r in rows if (r["data"], r["kernel"], r["C"], r["peer"], r["tol"]) == group and r.get("seconds")]
+        if len({r["n"] for r in found}) > 1:
+            slope = np.polyfit(np.log([r["n"] for r in found]), np.log([r["seconds"] for r in found]), 1)[0]
+            sizes = sorted({r["n"] for r in found})
+            lines.append("| " + " | ".join(map(str, (*group, sizes, f"{slope:.2f}"))) + " |")
+    return "\n".join(lines) + "\n"
+
+
+def picture(rows: list[dict[str, Any]], path: Path) -> None:
+    """Seconds over n, one panel for each data, kernel and C."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    panels = sorted({(r["data"], r["kernel"], r["C"]) for r in rows})
+    figure, axes = plt.subplots(1, len(panels), figsize=(4.2 * len(panels), 3.6), squeeze=False)
+    for axis, panel in zip(axes[0], panels, strict=True):
+        mine = [r for r in rows if (r["data"], r["kernel"], r["C"]) == panel and r.get("seconds")]
+        for peer, tol in sorted({(r["peer"], r["tol"]) for r in mine}):
+            line = sorted((r["n"], r["seconds"]) for r in mine if (r["peer"], r["tol"]) == (peer, tol))
+            axis.loglog(*zip(*line, strict=True), marker="o", label=f"{peer} {tol:g}")
+        axis.set(title=f"{panel[0]}, {panel[1]}, C = {panel[2]:g}", xlabel="n", ylabel="seconds")
+        axis.legend(fontsize=6)
+    figure.tight_layout()
+    figure.savefig(path, dpi=120)
+
+
+def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for data, kernel, n, C in product(options.data, options.kernels, options.sizes, options.C):
+        for peer in options.peers:
+            if too_large(peer, n, options) or not available(peer):
+                continue
+            tolerances = options.tol if peer in ("auto-simplex", "smo") else options.tol[:1]
+            shared = {"threads": options.threads, "time_limit": options.time_limit, "cache_mb": options.cache_mb}
+            case = {"data": data, "kernel": kernel, "n": n, "C": C, "peer": peer, **shared}
+            found += [{**case, "tol": tol} for tol in tolerances]
+    return found
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 2000, 5000, 20000])
+    parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])
+    parser.add_argument("--data", nargs="+", default=["gauss", "clusters"], help="gauss, clusters, sparse")
+    parser.add_argument("--kernels", nargs="+", default=["rbf"], help="rbf, linear, polynomial")
+    parser.add_argument("--peers", nargs="+", default=["svc", "onedal", "one-class", *OURS, *QP])
+    parser.add_argument("--tol", type=float, nargs="+", default=[1e-6, 1e-3, 1e-9], help="the first for all, the rest for SMO")
+    parser.add_argument("--threads", type=int, default=1)
+    parser.add_argument("--time-limit", type=float, default=120.0)
+    parser.add_argument("--cache-mb", type=int, default=2000, help="cache of LIBSVM")
+    parser.add_argument("--all-sizes", action="store_true", help="also the slow peers at large sizes")
+    parser.add_argument("--out", type=Path, default=Path("out/simplex"))
+    parser.add_argument("--case", help=argparse.SUPPRESS)
+    options = parser.parse_args()
+    if options.case:
+        print(json.dumps(run_case(json.loads(options.case))))
+        return
+    options.out.mkdir(parents=True, exist_ok=True)
+    rows = []
+    for case in cases(options):
+        row = {**case, **in_process(case)}
+        rows.append(row)
+        print({k: row.get(k) for k in ("data", "kernel", "n", "C", "peer", "tol", "seconds", "cpu", "gap", "status")}, flush=True)
+        (options.out / "simplex.json").write_text(json.dumps(rows, indent=1))
+    foot = f"\n{platform.platform()}, {platform.machine()}, Python {platform.python_version()}, {options.threads} thread(s).\n"
+    (options.out / "simplex.md").write_text(table(rows) + "\n" + exponents(rows) + foot)
+    picture(rows, options.out / "simplex.png")
+
+
+if __name__ == "__main__":
+    main()
