@@ -30,6 +30,10 @@ BOX_COORDINATES = 6
 PORTFOLIO_COORDINATES = 9
 #: Restarts without a better incumbent that end the heuristic.
 VAIN = 10
+#: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
+AGAIN = 20_000
+#: Nodes of the neighbourhood searched then.
+SHORT = 300
 #: Nodes of the box engine (of the conflict engine) before the other is tried beside it: a second or two.
 BOX_HEAD, CONFLICT_HEAD = 200_000, 20_000
 
@@ -134,15 +138,28 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.engine is None or state.engine.stale:
             state.earlier_nodes += 0 if state.engine is None else state.engine.nodes
             state.engine = self._make_engine(state)
+            state.engine.pause = AGAIN
+        if state.engine.nodes >= state.engine.pause:
+            self._try_again(state)
+            state.engine.pause = state.engine.nodes * 3 // 2 + AGAIN
         return state.engine.work(max(end - time.perf_counter(), 1e-3))
 
-    def _searched(self, state: ZeroOneState, seconds: float) -> bool:
-        """Large-neighbourhood rounds; whether they are over."""
+    def _try_again(self, state: ZeroOneState) -> None:
+        """A neighbourhood and a restart between two stretches of the search: a better incumbent prunes more."""
+        self._neighbourhood(state).round(SHORT)
+        if self.restarts:
+            self._restart(state)
+
+    def _neighbourhood(self, state: ZeroOneState) -> LargeNeighbourhood:
         from .conflicts import LargeNeighbourhood
 
         if state.neighbourhood is None:
             state.neighbourhood = LargeNeighbourhood(state.shared, state.rng, _order(state))
-        hood = state.neighbourhood
+        return state.neighbourhood
+
+    def _searched(self, state: ZeroOneState, seconds: float) -> bool:
+        """Large-neighbourhood rounds; whether they are over."""
+        hood = self._neighbourhood(state)
         if hood.rounds >= self.neighbourhoods or hood.failures > self.neighbourhoods // 3:
             return True
         hood.work(max(seconds, 1e-3))

@@ -103,10 +103,10 @@ class BoxEngine(Engine):
         outcome = Outcome.RUNNING
         if self._threads > 1 and self.nodes >= ALONE:
             with ThreadPoolExecutor(self._threads) as executor:
-                while outcome is Outcome.RUNNING and time.perf_counter() < end:
+                while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
                     outcome = self._round(executor)
         else:
-            while outcome is Outcome.RUNNING and time.perf_counter() < end:
+            while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
                 outcome = self._alone(end)
                 if self._threads > 1 and self.nodes >= ALONE:
                     break
@@ -123,7 +123,7 @@ class BoxEngine(Engine):
 
     def _alone(self, end: float) -> Outcome:
         start, before = time.perf_counter(), self.nodes
-        nodes = self._allowed(max(1, min(int(self._rate * (end - start)), 100_000)))
+        nodes = self._allowed(max(1, min(int(self._rate * (end - start)), 100_000, self.pause - before)))
         if self._threads > 1:
             nodes = max(1, min(nodes, ALONE - before))
         code = self._explore(0, self._shared.cut, nodes)

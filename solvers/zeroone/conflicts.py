@@ -119,23 +119,26 @@ class LargeNeighbourhood:
         self._shared, self._rng = shared, rng
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
-        self._left = 0
         self.failures = 0
         self.rounds = 0
 
     def work(self, seconds: float) -> None:
-        """Search for about ``seconds``."""
+        """Rounds for about ``seconds``."""
         end = time.perf_counter() + seconds
-        shared = self._shared
-        while True:
-            if not self._dive.running or self._left <= 0:
-                self._plant()
-            before = self._dive.nodes
-            code = self._dive.run(shared.upper * (1 - 1e-7), min(self._left, 50))
-            self._left -= max(self._dive.nodes - before, 1)
-            if code == k.CANDIDATE and offer_kept(shared, self._dive):
+        while time.perf_counter() < end:
+            self.round(self.NODES)
+
+    def round(self, nodes: int) -> None:
+        """One neighbourhood, searched for at most ``nodes`` nodes."""
+        shared, dive = self._shared, self._dive
+        self._plant()
+        end = dive.nodes + nodes
+        while dive.running and dive.nodes < end:
+            before = dive.nodes
+            code = dive.run(shared.upper * (1 - 1e-7), end - before)
+            if code == k.CANDIDATE and offer_kept(shared, dive):
                 self.failures = 0
-            if time.perf_counter() >= end:
+            if dive.nodes == before:
                 return
 
     def _plant(self) -> None:
@@ -148,7 +151,6 @@ class LargeNeighbourhood:
         state = np.full(len(margins), k.FREE, dtype=np.int8)
         state[violated & (draw < drop)] = k.DELETED
         state[~violated & (draw < keep) & (margins > 1.0001)] = k.KEPT
-        self._left = self.NODES
         self.failures += 1
         self.rounds += 1
         self._dive.plant(state, 0.0, 0.0, shared.upper)
@@ -216,7 +218,7 @@ class ConflictEngine(Engine):
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
         with ThreadPoolExecutor(len(self._dives)) as executor:
-            while outcome is Outcome.RUNNING and time.perf_counter() < end:
+            while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
                 outcome = self._round(executor)
                 memory = len(self._heap) * (len(shared.reduced.weights) + 200)
                 if outcome is Outcome.RUNNING and limits.nodes is not None and self.nodes >= limits.nodes:

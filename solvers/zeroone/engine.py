@@ -60,6 +60,8 @@ class Engine(ABC):
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
+        #: Nodes at which ``work`` returns early, for the incumbent heuristic to have a turn.
+        self.pause = 2**62
 
     @property
     def stale(self) -> bool:

@@ -9,8 +9,8 @@ from .engine import Engine, Shared
 
 __all__ = ["Portfolio"]
 
-#: Of every four slices after the head start, the first engine gets this many.
-_SHARE = 3
+#: Slices of the first engine, after the head start, for each of the second.
+_SHARE = 7
 
 
 class Portfolio(Engine):
