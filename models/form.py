@@ -15,7 +15,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -27,6 +27,9 @@ from .delta import FormDelta
 from .gram import GramOperator
 from .limits import check_bytes
 from .svec import smat, svec, svec_indices, svec_size
+
+if TYPE_CHECKING:
+    from .inspect import FormReport, Picture
 
 __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
 
@@ -274,6 +277,25 @@ class StandardForm:
             if c.label == label:
                 return c
         raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}")
+
+    def block(self, label: str) -> Block:
+        """The block of this label."""
+        for b in self.blocks:
+            if b.label == label:
+                return b
+        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}")
+
+    def inspect(self) -> FormReport:
+        """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.inspect`)."""
+        from .inspect import inspect_form
+
+        return inspect_form(self)
+
+    def spy(self) -> Picture:
+        """A picture of the structure: where the non-zeros are, by block and constraint (`models.inspect`)."""
+        from .inspect import spy
+
+        return spy(self)
 
     def __str__(self) -> str:
         kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
