@@ -1,19 +1,23 @@
 """What is stated: the labelled standard form, cones, kernels and one file per formulation."""
 
 from .base import Bound, Model
-from .cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from .cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .conic import ConicSVM
 from .delta import FormDelta
+from .feature_map import FeatureMap
 from .form import Block, Constraint, Quadratic, StandardForm
+from .graph import neighbour_laplacian
 from .hinge import HingeSVM
+from .hinge_quadratic import BoxProgram, HingeQuadratic
 from .hulls import ConvexHullsDual
 from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .l1svm import L1SVMDual
 from .limits import materialise_limit
 from .maxmin import MaxMinProblem, MaxMinSVM
+from .nonparallel import NonparallelSVM, nearest_hyperplane
 from .simplex import L2SVMDual, MEBDual
 from .statement import Line, Statement
-from .views import ConicProblem, SimplexQP, ZeroOneProblem
+from .views import BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 from .zero_one import ZeroOneSVM
 
 __all__ = [
@@ -21,6 +25,8 @@ __all__ = [
     "RBF",
     "Block",
     "Bound",
+    "BoxProgram",
+    "BoxQP",
     "CallableKernel",
     "Cone",
     "ConicProblem",
@@ -28,8 +34,11 @@ __all__ = [
     "Constraint",
     "ConvexHullsDual",
     "Feature",
+    "FeatureMap",
     "FormDelta",
+    "HingeQuadratic",
     "HingeSVM",
+    "Indicator",
     "Kernel",
     "L1SVMDual",
     "L2SVMDual",
@@ -40,6 +49,7 @@ __all__ = [
     "MaxMinSVM",
     "Model",
     "Nonnegative",
+    "NonparallelSVM",
     "Polynomial",
     "Precomputed",
     "Quadratic",
@@ -48,8 +58,11 @@ __all__ = [
     "SimplexQP",
     "StandardForm",
     "Statement",
+    "StiefelProblem",
     "Zero",
     "ZeroOneProblem",
     "ZeroOneSVM",
     "materialise_limit",
+    "nearest_hyperplane",
+    "neighbour_laplacian",
 ]

@@ -15,7 +15,7 @@ import pkgutil
 from dataclasses import dataclass
 from importlib import metadata
 
-from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError
+from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from .base import Problem, Solver
 from .licence import Licence, LicenceState
 
@@ -116,7 +116,7 @@ def readers(problem: Problem) -> list[str]:
 def _reads(solver: Solver, problem: Problem) -> bool:
     try:
         return solver.obstacle(problem) is None
-    except TooLargeError:  # whoever needs the form cannot read a problem whose form cannot be built
+    except (TooLargeError, UnsupportedModelError):  # whoever needs the form cannot read a problem that has none
         return False
 
 
