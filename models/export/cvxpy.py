@@ -7,15 +7,16 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import MissingPackageError
+from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
 from ..bridges import RotatedBridge
-from ..cones import PSD, Nonnegative, SecondOrder, Zero
+from ..cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..form import Block, Constraint, StandardForm
 from ..svec import svec, svec_indices
 
 __all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
 
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD)
 #: Labels of the bounds, which are constraints in CVXPY: only those have dual values.
 LOWER, UPPER = "lower bounds", "upper bounds"
 
@@ -30,9 +31,14 @@ def to_cvxpy(form: StandardForm) -> Any:
 
     Raises
     ------
+    ExportError
+        The form has constraints that are not convex cones (indicators).
     MissingPackageError
         CVXPY is not installed.
     """
+    refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    if refused:
+        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}; state these with a big M")
     try:
         import cvxpy
     except ImportError as error:

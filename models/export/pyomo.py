@@ -10,12 +10,14 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray
-from ..cones import PSD, Nonnegative, Zero
+from ..cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..form import Block, Constraint, StandardForm
 from ..svec import svec_indices
 from .quadratic_cones import ConeRows, quadratic_cones
 
 __all__ = ["indices", "to_pyomo"]
+
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder)
 
 
 def to_pyomo(form: StandardForm) -> Any:
@@ -29,13 +31,14 @@ def to_pyomo(form: StandardForm) -> Any:
     Raises
     ------
     ExportError
-        The form has semidefinite cones, or a label that Pyomo reserves.
+        The form has constraints that Pyomo has no words for (semidefinite cones, indicators), or a label that Pyomo reserves.
     MissingPackageError
         Pyomo is not installed.
     """
-    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
     if refused:
-        raise ExportError(f"Pyomo has no semidefinite cones: {', '.join(refused)}; to_cvxpy and to_mosek have them")
+        what = f"Pyomo takes linear and quadratic constraints, not {', '.join(refused)}"
+        raise ExportError(f"{what}; to_cvxpy and to_mosek take semidefinite cones")
     try:
         import pyomo.environ as pyo
     except ImportError as error:
@@ -116,7 +119,7 @@ def _rows(pyo: Any, model: Any, c: Constraint, x: list[Any]) -> None:
     def rule(_: Any, i: int) -> Any:
         right = -float(c.g[i])
         if not filled[i]:
-            return pyo.Constraint.Feasible if (right == 0.0 if equal else right <= 0.0) else pyo.Constraint.Infeasible
+            return pyo.Constraint.Skip if (right == 0.0 if equal else right <= 0.0) else pyo.Constraint.Infeasible
         return products[i] == right if equal else products[i] >= right
 
     _component(model, c.label, pyo.Constraint(range(c.rows), rule=rule))

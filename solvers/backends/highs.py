@@ -49,8 +49,12 @@ _STATUS = {
 
 #: Feasibility (and integrality) tolerance: a big M multiplies a looser one.
 _TIGHT = 1e-9
-#: Shift of P in proximal steps, relative to its largest entry; how many there may be, and when they have converged.
-_SHIFT, _STEPS, _STILL = 1e-5, 100, 1e-11
+#: Iterations for each variable and row (after 10,000) from which the active-set method, which has no limit, is taken to cycle.
+_CYCLE = 50
+#: Shifts of P in proximal steps, relative to its largest entry, in the order in which they are tried; how many steps.
+_SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
+#: Residual of stationarity, relative to the largest term, that counts as none.
+_STILL = 1e-10
 
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
 
@@ -59,8 +63,8 @@ class Highs(Backend):
     """HiGHS reads l ≤ A x ≤ u and bounds; its row and column duals have our signs. It takes no mixed-integer quadratic programs.
 
     Its active-set method for quadratic programs shifts P by ``qp_regularization_value`` times the identity. Here that is 0:
-    what is solved is what was stated. Where it then calls a semidefinite P "non-convex", as it does on many a null space,
-    proximal steps with larger shifts lead to the optimum of the stated problem (`_proximal`), and the details say so.
+    what is solved is what was stated. On a semidefinite P the method then may call P "non-convex", cycle, or end beside the
+    optimum; where its answer is not stationary, proximal steps with larger shifts lead to one that is, and the details say so.
     """
 
     info = SolverInfo(
@@ -80,7 +84,7 @@ class Highs(Backend):
 
         begin = time.perf_counter()
         highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
-        self._set(highspy, highs, options)
+        self._set(highspy, highs, form, options)
         if highs.passModel(_model(highspy, form)) == highspy.HighsStatus.kError:
             raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed")
         details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
@@ -93,13 +97,12 @@ class Highs(Backend):
             if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
                 highs.setOptionValue("presolve", "off")
                 highs.run()
-            stuck = form.quadratic is not None and highs.getModelStatus() == highspy.HighsModelStatus.kNotset
-            if stuck and "qp_regularization_value" not in options.native:
-                details |= _proximal(highspy, highs, form)
+            if form.quadratic is not None and "qp_regularization_value" not in options.native:
+                details |= _mended(highspy, highs, form, options)
         solved = time.perf_counter()
         return _read(highspy, highs, form, observer, (loaded - begin, solved - loaded), details)
 
-    def _set(self, highspy: Any, highs: Any, options: Options) -> None:
+    def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
         highs.setOptionValue("output_flag", options.verbose)
         check_native("highs", options.native, [name for name in dir(highs.getOptions()) if not name.startswith("_")])
         chosen: dict[str, Any] = {
@@ -119,6 +122,8 @@ class Highs(Backend):
         if options.iteration_limit is not None:
             kinds = ("simplex", "ipm", "pdlp", "qp")
             chosen |= {f"{kind}_iteration_limit": options.iteration_limit for kind in kinds}
+        else:
+            chosen["qp_iteration_limit"] = 10_000 + _CYCLE * (form.n + form.rows)
         if options.node_limit is not None:
             chosen["mip_max_nodes"] = options.node_limit
         for name, value in {**chosen, **options.native}.items():
@@ -244,14 +249,36 @@ def _read(
     )
 
 
-def _proximal(highspy: Any, highs: Any, form: StandardForm) -> dict[str, Any]:
+def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
+    """Proximal steps where the active-set method left no stationary point; nothing where it did, or was stopped."""
+    found: dict[str, Any] = {}
+    stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
+    if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
+        stopped.add("kIterationLimit")
+    F, _ = form.rows_matrix()
+    for shift in _SHIFTS:
+        if highs.getModelStatus().name in stopped or _stationary(highs, form, F) or "ray" in found:
+            break
+        found = _proximal(highspy, highs, form, F, shift)
+    return found
+
+
+def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
+    solution = highs.getSolution()
+    if highs.getModelStatus().name != "kOptimal" or not solution.dual_valid:
+        return False
+    terms = form.gradient(np.array(solution.col_value)), F.T @ np.array(solution.row_dual), np.array(solution.col_dual)
+    scale = 1.0 + max(float(np.abs(term).max(initial=0.0)) for term in terms)
+    return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STILL * scale
+
+
+def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> dict[str, Any]:
     """x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
 
     Where f is unbounded the steps tend to a ray of it.
     """
     assert form.quadratic is not None
-    shift = _SHIFT * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
-    small = _STILL * (1.0 + float(np.abs(form.q).max(initial=0.0)))
+    shift = relative * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
     highs.setOptionValue("qp_regularization_value", shift)
     columns, x = np.arange(form.n, dtype=np.int32), np.zeros(form.n)
     found: dict[str, Any] = {"qp_regularization_value": shift}
@@ -264,7 +291,7 @@ def _proximal(highspy: Any, highs: Any, form: StandardForm) -> dict[str, Any]:
         step = np.array(highs.getSolution().col_value) - x
         x = x + step
         size = float(np.abs(step).max(initial=0.0))
-        if shift * size <= small:
+        if size == 0.0 or _stationary(highs, form, F):
             break
         if k > 1 and ray_residual(form, step / size) <= 1e-9:
             found["ray"] = step / size

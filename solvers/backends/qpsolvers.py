@@ -1,7 +1,7 @@
 """Every quadratic programming solver that qpsolvers reaches and that has no file of its own here.
 
-Nothing is listed by hand: names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny problems,
-options from each interface's signature and documentation.
+Nothing is listed by hand: names come from qpsolvers, abilities (semidefinite P, no P at all, half-open bounds) from tiny
+problems, options from each interface's signature and documentation.
 """
 
 from __future__ import annotations
