@@ -1,4 +1,4 @@
-"""The command line: ``marginopt solvers | data | inspect | solve | compare | report``.
+"""The command line: ``marginopt solvers | data | inspect | solve | compare | report | check-proof``.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -61,6 +61,7 @@ def parser() -> argparse.ArgumentParser:
     _model_options(solve)
     _solve_options(solve)
     solve.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
+    solve.add_argument("--proof", metavar="FILE", help="write the proof log of zero-one-bb to FILE (check-proof verifies it)")
     solve.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
     solve.set_defaults(run=commands.solve)
     compare = sub.add_parser("compare", help="several solvers on one model")
@@ -71,7 +72,10 @@ def parser() -> argparse.ArgumentParser:
     report = sub.add_parser("report", help="a relaxation-gap report as HTML, Markdown, CSV and JSON")
     _report_options(report)
     report.set_defaults(run=commands.report)
-    for command in (solvers, data, inspect, solve, compare, report):
+    proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
+    proof.add_argument("file", help="proof log written by solve --proof")
+    proof.set_defaults(run=commands.check_proof)
+    for command in (solvers, data, inspect, solve, compare, report, proof):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     return top
 

@@ -18,7 +18,7 @@ from .models.kernels import Kernel
 from .relaxations import default_report_instances, gap_report
 from .solvers import Result, compare as run_compare, solve as run_solve, solvers as solver_table
 
-__all__ = ["MODELS", "compare", "data", "inspect", "report", "solve", "solvers"]
+__all__ = ["MODELS", "check_proof", "compare", "data", "inspect", "report", "solve", "solvers"]
 
 SOLVED, NOT_SOLVED = 0, 1
 
@@ -88,13 +88,40 @@ def inspect(a: argparse.Namespace) -> int:
 
 def solve(a: argparse.Namespace) -> int:
     """Solve one formulation by one solver."""
+    native = {} if a.proof is None else {"proof": a.proof}
     result = run_solve(
-        _model(a), a.solver, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed, progress=not (a.quiet or a.json)
+        _model(a),
+        a.solver,
+        time_limit=a.time_limit,
+        tol=a.tol,
+        threads=a.threads,
+        seed=a.seed,
+        progress=not (a.quiet or a.json),
+        **native,
     )
     print(_json(_result(result)) if a.json else result)
     if a.save:
         result.save(a.save)
     return SOLVED if result.solved else NOT_SOLVED
+
+
+def check_proof(a: argparse.Namespace) -> int:
+    """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
+    from dataclasses import asdict
+
+    from .solvers.zeroone.check import check_proof as verify
+
+    if not Path(a.file).is_file():
+        raise InputError(
+            f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
+        )
+    found = verify(a.file)
+    if a.json:
+        print(_json(asdict(found)))
+    else:
+        verdict = "proved" if found.valid else f"NOT proved: {found.message}"
+        print(f"lower bound {found.bound:.12g} {verdict}; incumbent {found.value:.12g}; {found.nodes} nodes verified")
+    return SOLVED if found.valid else NOT_SOLVED
 
 
 def compare(a: argparse.Namespace) -> int:

@@ -32,7 +32,7 @@ def run(capsys: Any, *words: object) -> tuple[int, str, str]:
 
 
 def test_every_command_has_help(capsys: Any) -> None:
-    for command in ("solvers", "data", "inspect", "solve", "compare", "report"):
+    for command in ("solvers", "data", "inspect", "solve", "compare", "report", "check-proof"):
         with pytest.raises(SystemExit) as stop:
             parser().parse_args([command, "--help"])
         assert stop.value.code == 0
@@ -113,6 +113,22 @@ def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
     assert rows[0]["status"] == "optimal"
     assert rows[1]["status"] == "not run"
     assert "positive semidefinite" in rows[1]["reason"]
+
+
+def test_a_proof_is_written_verified_and_refused_when_damaged(capsys: Any, csv: Path, tmp_path: Path) -> None:
+    log = tmp_path / "proof.jsonl"
+    code, _, _ = run(capsys, "solve", "zero-one", csv, "--solver", "zero-one-bb", "--proof", log, "--quiet")
+    assert code == 0
+    code, out, _ = run(capsys, "check-proof", log)
+    assert code == 0
+    assert "proved" in out
+    log.write_text("".join(log.read_text(encoding="utf-8").splitlines(keepends=True)[:-2]), encoding="utf-8")
+    code, out, _ = run(capsys, "check-proof", log)
+    assert code == 1
+    assert "NOT proved" in out
+    code, _, err = run(capsys, "check-proof", tmp_path / "missing")
+    assert code == 2
+    assert "there is no file" in err
 
 
 def test_report_writes_four_files(capsys: Any, csv: Path, tmp_path: Path) -> None:
