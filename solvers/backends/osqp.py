@@ -59,37 +59,9 @@ class Osqp(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Solve with native tolerances one order (absolute ones three: they add up) below the gap asked for, then polish."""
-        begin = time.perf_counter()
-        solver, bounded = self._build(form, options)
-        return self._solve(solver, bounded, form, options, begin)
-
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
-        """Update P, q, A and the sides in place where the non-zeros stay where they are; OSQP starts where it ended."""
-        begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
-        if parts is None:
-            kept.hold(form, self._build(form, options))
-        else:
-            solver, bounded = kept.native
-            data, changed = _data(form, bounded), {}
-            if "P" in parts:
-                changed["Px"] = data["P"].data
-            if "q" in parts:
-                changed["q"] = data["q"]
-            if "F" in parts:
-                changed["Ax"] = data["A"].data
-            if parts & {"g", "bounds"}:
-                changed |= {"l": data["l"], "u": data["u"]}
-            if changed:
-                solver.update(**changed)
-            kept.hold(form, kept.native)
-        solver, bounded = kept.native
-        return self._solve(solver, bounded, form, options, begin)
-
-    def _build(self, form: StandardForm, options: Options) -> tuple[Any, IntArray]:
-        """A native solver, and the variables whose bounds are rows of it."""
         import osqp
 
+        begin = time.perf_counter()
         flat = FlatProgram.of(form)
         bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
         single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
