@@ -15,8 +15,10 @@ from .l1svm import L1SVMDual
 from .limits import materialise_limit
 from .maxmin import MaxMinProblem, MaxMinSVM
 from .nonparallel import NonparallelSVM, nearest_hyperplane
+from .pareto import ParetoQP
 from .simplex import L2SVMDual, MEBDual
 from .statement import Line, Statement
+from .stiefel import StiefelQP, polar
 from .views import BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 from .zero_one import ZeroOneSVM
 
@@ -50,6 +52,7 @@ __all__ = [
     "Model",
     "Nonnegative",
     "NonparallelSVM",
+    "ParetoQP",
     "Polynomial",
     "Precomputed",
     "Quadratic",
@@ -59,10 +62,12 @@ __all__ = [
     "StandardForm",
     "Statement",
     "StiefelProblem",
+    "StiefelQP",
     "Zero",
     "ZeroOneProblem",
     "ZeroOneSVM",
     "materialise_limit",
     "nearest_hyperplane",
     "neighbour_laplacian",
+    "polar",
 ]

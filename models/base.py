@@ -17,7 +17,7 @@ from .lagrangian import lagrangian_bound
 from .limits import check_bytes
 from .statement import Statement
 
-__all__ = ["Bound", "Model"]
+__all__ = ["Appraisal", "Bound", "Model"]
 
 V = TypeVar("V")
 
@@ -28,6 +28,22 @@ class Bound:
 
     value: float
     argument: str
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What a point is worth, recomputed by the model itself where it has no standard form, or one too large to build.
+
+    The fields are those of a certificate (`solvers.certificate.Certificate`), in the minimisation sense; ``stationarity`` is the
+    relative residual of the first-order conditions, None where it is not known.
+    """
+
+    objective: float
+    primal_residual: float
+    violations: Mapping[str, float]
+    stationarity: float | None = None
+    bound: float = float("-inf")
+    argument: str = "no bound"
 
 
 @dataclass(frozen=True, eq=False)
@@ -99,6 +115,10 @@ class Model(ABC):
 
         `complete` brings its points back. None where the model knows none simpler than the form with fixed bounds.
         """
+        return None
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """Objective, residuals and bound of a point without the form; None where the model knows no such way."""
         return None
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

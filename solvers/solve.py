@@ -72,7 +72,7 @@ def as_problem(model: object) -> Problem:
 
 def _check_start(problem: Problem, options: Options) -> None:
     """Start values must be finite, carry labels that the model has, and have their shapes."""
-    if options.start is None:
+    if options.start is None or _form_if_it_fits(problem) is None:  # without a form the algorithm checks its start itself
         return
     blocks = {block.label: block for block in problem.form.blocks}
     for label, value in options.start.items():
@@ -125,7 +125,7 @@ def judge(
 def _form_if_it_fits(problem: Problem) -> StandardForm | None:
     try:
         return problem.form
-    except TooLargeError:
+    except (TooLargeError, UnsupportedModelError):  # too large, or no conic program at all: the model appraises its points
         return None
 
 

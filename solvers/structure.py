@@ -1,7 +1,7 @@
-"""Certificates of models too large for a standard form: from the structural view, the same numbers row by row.
+"""Certificates of models too large for a standard form, or without one: from the structure, the same numbers row by row.
 
-Only what the hand-written algorithms solve at such sizes: the conic SDP. (The simplex duals need no such thing: their form
-keeps the kernel matrix as an operator.)
+Models that appraise their own points (`Model.appraise`: matrices with orthonormal columns, the Chebyshev model), and the conic
+SDP. (The simplex duals need no such thing: their form keeps the kernel matrix as an operator.)
 """
 
 from __future__ import annotations
@@ -34,6 +34,16 @@ def certify_structure(
     TooLargeError
         The model has no structure from which a certificate is known.
     """
+    own = model.appraise(values, multipliers)
+    if own is not None:
+        return Certificate(
+            objective=own.objective,
+            primal_residual=own.primal_residual,
+            violations=own.violations,
+            dual_residual=own.stationarity,
+            bound=own.bound,
+            argument=own.argument,
+        )
     problem = model.view(ConicProblem)
     if problem is None:
         raise TooLargeError(f"{model.name} is too large for its standard form, and no certificate is known without it")
