@@ -47,6 +47,7 @@ typing:
 	@mkdir -p .typing/marginopt
 	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
 	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
+	@ln -sfn ../../marginopt/estimators .typing/marginopt/estimators
 
 clean:
 	rm -rf $(VENV) .typing out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -10,10 +10,12 @@ recomputed outside the solver::
     result = mo.solve(model, "scip", time_limit=60)
 
 Everything public is here; the subpackages ``models``, ``solvers``, ``relaxations`` and ``instances`` hold the rest.
-``marginopt.solvers()`` is the table of solvers.
+``marginopt.solvers()`` is the table of solvers. The scikit-learn estimators (``marginopt.L2SVC`` and the others of
+``marginopt.estimators``) are imported when they are first asked for, since scikit-learn is slow to import.
 """
 
-from importlib import metadata
+from importlib import import_module, metadata
+from typing import TYPE_CHECKING, Any
 
 from . import errors, instances, models, relaxations, solvers
 from .errors import (
@@ -45,18 +47,38 @@ from .models import (
 )
 from .reading import read
 from .relaxations import GapReport, gap_report
-from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, read_solution, solve
+from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, path, read_solution, solve
+
+if TYPE_CHECKING:
+    from . import estimators
+    from .estimators import (
+        L2SVC,
+        NCHSVC,
+        ConicSVC,
+        ConicSVCCV,
+        HingeSVC,
+        HingeSVCCV,
+        MaxMinSVC,
+        MEBOneClass,
+        ZeroOneSVC,
+    )
 
 __version__ = metadata.version("marginopt")
 
 __all__ = [
+    "L2SVC",
+    "NCHSVC",
     "RBF",
     "Certificate",
     "Comparison",
+    "ConicSVC",
+    "ConicSVCCV",
     "ConicSVM",
     "ConvexHullsDual",
     "DataError",
     "GapReport",
+    "HingeSVC",
+    "HingeSVCCV",
     "HingeSVM",
     "InputError",
     "Instance",
@@ -65,8 +87,10 @@ __all__ = [
     "LicenceError",
     "Linear",
     "MEBDual",
+    "MEBOneClass",
     "MarginoptError",
     "MarginoptWarning",
+    "MaxMinSVC",
     "MaxMinSVM",
     "MissingPackageError",
     "Model",
@@ -78,20 +102,39 @@ __all__ = [
     "Status",
     "TooLargeError",
     "UnsupportedModelError",
+    "ZeroOneSVC",
     "ZeroOneSVM",
     "__version__",
     "catalogue",
     "certify",
     "compare",
     "errors",
+    "estimators",
     "gap_report",
     "instances",
     "load",
     "load_result",
     "models",
+    "path",
     "read",
     "read_solution",
     "relaxations",
     "solve",
     "solvers",
 ]
+
+_ESTIMATORS = frozenset(
+    {"L2SVC", "NCHSVC", "ConicSVC", "ConicSVCCV", "HingeSVC", "HingeSVCCV", "MEBOneClass", "MaxMinSVC", "ZeroOneSVC"}
+)
+
+
+def __getattr__(name: str) -> Any:
+    """The estimators, imported on first use."""
+    if name == "estimators" or name in _ESTIMATORS:
+        package = import_module(".estimators", __name__)
+        return package if name == "estimators" else getattr(package, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,20 @@
+"""scikit-learn estimators over the models: fit, predict, and the certificate of what was solved."""
+
+from .ball import MEBOneClass
+from .conic import ConicSVC, ConicSVCCV
+from .hinge import HingeSVC, HingeSVCCV
+from .hulls import NCHSVC, MaxMinSVC
+from .l2svc import L2SVC
+from .zero_one import ZeroOneSVC
+
+__all__ = [
+    "L2SVC",
+    "NCHSVC",
+    "ConicSVC",
+    "ConicSVCCV",
+    "HingeSVC",
+    "HingeSVCCV",
+    "MEBOneClass",
+    "MaxMinSVC",
+    "ZeroOneSVC",
+]

@@ -1,0 +1,139 @@
+"""`MEBOneClass`: novelty detection by the minimum enclosing ball."""
+
+from __future__ import annotations
+
+import copy
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, OutlierMixin
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, as_points
+from ..models.kernels import Precomputed
+from ..models.simplex import MEBDual
+from ..solvers.options import Options
+from .multiclass import Pair
+from .preparation import Sample, Scaling
+from .solving import solve_checked
+from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
+
+__all__ = ["MEBOneClass"]
+
+
+class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
+    """Novelty detection by the smallest ball that encloses the training points in feature space, `marginopt.MEBDual`, FW (15).
+
+    ``score_samples`` is minus the squared distance to the centre c = Σ a_i φ(x_i).
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+        With "precomputed" new points have k(x, x) = the largest entry of the training diagonal, since rows of k(x_i, x) do not
+        hold it; exact for kernels of constant diagonal.
+    gamma, degree, coef0, solver, tol, standardise, time_limit
+        As `L2SVC`.
+    contamination : float
+        Part of the training points, in [0, 0.5], that is to lie outside: the threshold is that quantile of their scores. With 0
+        it is the ball's own radius, and every training point is inside.
+
+    Attributes
+    ----------
+    offset_ : float
+        ``decision_function`` = ``score_samples`` - ``offset_``.
+    radius_ : float
+        Radius of the enclosing ball about the centre.
+    support_, dual_coef_ : ndarray
+        Points with a_i > 0, and a (1 × support vectors).
+    kernel_, problem_, result_, certificate_, n_features_in_
+        As `L2SVC`.
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        contamination: float = 0.1,
+        solver: Any = "auto",
+        tol: float | None = 1e-4,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.contamination = contamination
+        self.solver = solver
+        self.tol = tol
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def fit(self, X: Any, y: Any = None) -> Self:
+        """Fit to n points (n × p; dense or CSR); y is not used.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
+            raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}")
+        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        sample = Sample.plain(X.shape[0])
+        scaled = self.standardise and not isinstance(kernel, Precomputed)
+        scaling = Scaling.of(X, sample.weight) if scaled else Scaling()
+        space = KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+        self.problem_ = MEBDual(space.Z, space.kernel)
+        work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
+        self.result_ = solve_checked(work, self.solver, Options(tol=self.tol, time_limit=self.time_limit))
+        self.certificate_ = self.result_.certificate
+        a = self.result_.values["a"]
+        self._centre_norm = float(a @ work.gram.product(a))
+        self._diagonal = float(work.gram.diagonal.max())
+        everyone = Pair(sample.rows, np.ones(X.shape[0]), -1, 0)
+        self._predictor = space.predictor(sample, [everyone], [Solution(a, 0.0)])
+        shown = self._predictor.attributes()
+        self.support_, self.dual_coef_, self.kernel_ = shown["support_"], shown["dual_coef_"], shown["kernel_"]
+        self.radius_ = float(np.sqrt(max(work.squared_distances(self.result_.values).max(), 0.0)))
+        scores = self._scores(X)
+        inside = float(scores.min())
+        # the ball's own threshold is moved by its rounding, so that the points on its surface stay inside
+        self.offset_ = (
+            inside - 1e-9 * max(abs(inside), self._diagonal)
+            if self.contamination == 0.0
+            else float(np.quantile(scores, self.contamination))
+        )
+        return self
+
+    def _scores(self, X: Any) -> FloatArray:
+        """-(k(x, x) - 2 Σ a_i k(x_i, x) + ||c||²)."""
+        if isinstance(self.kernel_, Precomputed):
+            own: FloatArray | float = self._diagonal
+        else:
+            own = self.kernel_.diagonal(self._predictor.scaling.transform(X))
+        return np.asarray(2.0 * self._predictor.scores(X)[:, 0] - own - self._centre_norm)
+
+    def score_samples(self, X: Any) -> FloatArray:
+        """Minus the squared distance to the centre (n,)."""
+        check_is_fitted(self)
+        return self._scores(as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False)))
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """``score_samples`` - ``offset_``: ≥ 0 inside."""
+        return self.score_samples(X) - self.offset_
+
+    def predict(self, X: Any) -> np.ndarray:
+        """1 inside, -1 outside."""
+        return np.where(self.decision_function(X) >= 0.0, 1, -1)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags

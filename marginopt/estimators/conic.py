@@ -1,0 +1,213 @@
+"""`ConicSVC` and `ConicSVCCV`: the conic relaxation of the 0-1 loss, at one λ or κ, or with κ chosen by validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_positive
+from ..models.base import Model
+from ..models.conic import ConicSVM
+from ..models.kernels import Kernel, Linear, Precomputed
+from ..models.views import ConicProblem
+from ..solvers.conic.path import conic_path
+from ..solvers.result import Result
+from .margin import Stage
+from .multiclass import Pair
+from .paths import CrossValidated, PathClassifier, as_values
+from .preparation import Sample, Scaling
+from .spaces import KernelSpace, LinearSpace, Solution, Space, is_precomputed, make_kernel
+
+__all__ = ["ConicSVC", "ConicSVCCV"]
+
+#: Solvers in whose place the path is followed.
+_STRUCTURED = ("auto", "conic-ipm")
+
+
+class ConicClassifier(PathClassifier):
+    """What both have in common: linear in the features, or with a kernel (intercept by k + 1)."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
+        if isinstance(kernel, Linear):
+            return LinearSpace.of(X[sample.rows], scaling)
+        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+
+    def _pairwise(self) -> bool:
+        return is_precomputed(self.kernel)
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        assert isinstance(problem, ConicSVM)
+        return _classifier(problem, result.values["w"])
+
+
+class ConicSVC(ConicClassifier):
+    """Classifier of the conic relaxation of the 0-1 loss, `marginopt.ConicSVM`, Conic (21).
+
+    Parameters
+    ----------
+    lam, kappa : float, optional
+        One of them: λ > 0, or κ in [0, 1], the part of points that may be violated (κ = 0: hard margin, separable classes only).
+        λ = 1 where neither is given.
+    kernel : {"linear", "rbf", "polynomial", "precomputed"}, Kernel or callable
+        "linear" is the primal form; any other the kernel form, which costs O(n³) a step.
+    gamma, degree, coef0, solver, tol, multi_class, n_jobs, standardise, time_limit
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (problems, p), (problems,)
+        With the linear kernel, for rows as they come.
+    support_, dual_coef_, intercept_, kernel_
+        With any other kernel, as `L2SVC`.
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        See `MarginClassifier`.
+    """
+
+    def __init__(
+        self,
+        lam: float | None = None,
+        kappa: float | None = None,
+        *,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.kappa = kappa
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _value(self) -> float:
+        if self.kappa is not None:
+            return as_positive(self.kappa, "kappa", zero=True)
+        return 1.0 if self.lam is None else as_positive(self.lam, "lam")
+
+    def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
+        if self.lam is not None and self.kappa is not None:
+            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}")
+        if self.kappa is None:
+            return ConicSVM(X, y, lam=value, kernel=_kernel_of(space))
+        return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))
+
+
+class ConicSVCCV(CrossValidated, ConicClassifier):
+    """`ConicSVC` with κ chosen by validation, as in the conic paper: values of κ uniform in (0, 0.5].
+
+    Every fold follows the whole path of κ with one preparation of the data and starts from the neighbour's central point.
+
+    Parameters
+    ----------
+    kappas : int or array_like
+        How many values, 0.5k/kappas for k = 1 .. kappas; or the values themselves, in (0, 1].
+    cv : int, float, splitter or iterable
+        As `HingeSVCCV`.
+    n_jobs : int, optional
+        Folds at a time (joblib).
+    solver : str
+        With "auto" or "conic-ipm" the path is followed; with any other every problem is solved by itself.
+    kernel, gamma, degree, coef0, tol, multi_class, standardise, time_limit
+        As `ConicSVC`; the time limit is that of the last fit.
+
+    Attributes
+    ----------
+    kappa_ : float
+        The chosen κ.
+    values_, cv_scores_, best_index_, best_score_
+        See `CrossValidated`.
+    coef_, support_, dual_coef_, intercept_, kernel_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        As `ConicSVC`.
+    """
+
+    def __init__(
+        self,
+        kappas: Any = 100,
+        *,
+        cv: Any = 5,
+        kernel: Any = "linear",
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.kappas = kappas
+        self.cv = cv
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _values(self) -> FloatArray:
+        if isinstance(self.kappas, (int, np.integer)) and not isinstance(self.kappas, bool):
+            if self.kappas < 1:
+                raise InputError(f"kappas must be a number of values ≥ 1 or the values; it is {self.kappas!r}")
+            return np.asarray(0.5 * np.arange(1, self.kappas + 1) / self.kappas)
+        values = as_values(self.kappas, "kappas")
+        if values[-1] > 1.0:
+            raise InputError(f"kappas must lie in (0, 1], parts of the points; the largest is {values[-1]:g}")
+        return values
+
+    def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
+        return ConicSVM(X, y, kappa=value, kernel=_kernel_of(space))
+
+    def _solve_path(self, stage: Stage, pair: Pair, values: FloatArray) -> list[Solution | None]:
+        if self.solver not in _STRUCTURED:
+            return super()._solve_path(stage, pair, values)
+        problem = self._stated_at(stage, pair, float(values[0]))
+        assert isinstance(problem, ConicSVM)
+        view = problem.view(ConicProblem)
+        assert view is not None  # κ > 0
+        path = conic_path(view, kappas=values.tolist(), tolerance=1e-8 if self.tol is None else self.tol)
+        return [None if at.point is None else _classifier(problem, at.point.values["w"]) for at in path]
+
+    @property
+    def kappa_(self) -> float:
+        """The chosen κ."""
+        return self._value()
+
+
+def _kernel_of(space: Space) -> Kernel | None:
+    return space.kernel if isinstance(space, KernelSpace) else None
+
+
+def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
+    """w itself; in the kernel form Σ w_i y_i (k(x_i, x) + 1)."""
+    if problem.kernel is None:
+        return Solution(w[1:], float(w[0]))
+    coefficients = w * problem.y
+    return Solution(coefficients, float(coefficients.sum()))

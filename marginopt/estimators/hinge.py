@@ -1,0 +1,131 @@
+"""`HingeSVC` and `HingeSVCCV`: the conic paper's rival, with λ given or chosen by validation."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_positive
+from ..models.base import Model
+from ..models.hinge import HingeSVM
+from .margin import LinearClassifier, WeightedClassifier
+from .paths import CrossValidated, PathClassifier, as_values
+from .spaces import Space
+
+__all__ = ["HingeSVC", "HingeSVCCV"]
+
+
+class HingeClassifier(PathClassifier, LinearClassifier):
+    """What both have in common."""
+
+    def _problem_at(self, X: Points, y: FloatArray, cost: FloatArray, space: Space, value: float) -> Model:
+        return HingeSVM(X, y, lam=value * cost)
+
+
+class HingeSVC(WeightedClassifier, HingeClassifier):
+    """Linear hinge-loss classifier, `marginopt.HingeSVM`, Conic (2): min ||w||² + λ Σ s_i (1 - y_i f(x_i))_+.
+
+    The intercept is part of ||w||². The usual C is λ/2.
+
+    Parameters
+    ----------
+    lam : float
+        λ > 0; s_i = sample weight × class weight multiplies it.
+    solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (problems, p), (problems,)
+        For rows as they come.
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        See `MarginClassifier`.
+    """
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.lam = lam
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _value(self) -> float:
+        return as_positive(self.lam, "lam")
+
+
+class HingeSVCCV(CrossValidated, HingeClassifier):
+    """`HingeSVC` with λ chosen by validation, as in the conic paper: λ = β/(1 - β), β uniform in (0, 1).
+
+    Parameters
+    ----------
+    lams : int or array_like
+        How many values of β, k/(lams + 1) for k = 1 .. lams; or the values of λ themselves.
+    cv : int, float, splitter or iterable
+        Number of stratified folds (never more than the smallest class has points); a part in (0, 1), the size of one stratified
+        validation set; or whatever scikit-learn takes (`PredefinedSplit` for a validation set of your own).
+    n_jobs : int, optional
+        Folds at a time (joblib).
+    solver, tol, multi_class, class_weight, standardise, time_limit
+        As `HingeSVC`.
+
+    Attributes
+    ----------
+    lam_ : float
+        The chosen λ.
+    values_, cv_scores_, best_index_, best_score_
+        See `CrossValidated`.
+    coef_, intercept_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        As `HingeSVC`.
+    """
+
+    def __init__(
+        self,
+        lams: Any = 100,
+        *,
+        cv: Any = 5,
+        solver: Any = "auto",
+        tol: float | None = 1e-6,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.lams = lams
+        self.cv = cv
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _values(self) -> FloatArray:
+        if isinstance(self.lams, (int, np.integer)) and not isinstance(self.lams, bool):
+            if self.lams < 1:
+                raise InputError(f"lams must be a number of values ≥ 1 or the values; it is {self.lams!r}")
+            beta = np.arange(1, self.lams + 1) / (self.lams + 1.0)
+            return np.asarray(beta / (1.0 - beta))
+        return as_values(self.lams, "lams")
+
+    @property
+    def lam_(self) -> float:
+        """The chosen λ."""
+        return self._value()

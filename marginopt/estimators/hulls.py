@@ -1,0 +1,206 @@
+"""`NCHSVC` and `MaxMinSVC`: the two-hulls classifier, with a given kernel and with a Gaussian one that it chooses itself."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from scipy.optimize import minimize
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points
+from ..models.base import Model
+from ..models.hulls import ConvexHullsDual
+from ..models.kernels import RBF
+from ..models.maxmin import MaxMinSVM
+from ..solvers.options import Options
+from ..solvers.result import Result
+from .margin import KernelClassifier, MarginClassifier, Stage, WeightedClassifier
+from .preparation import Sample
+from .solving import Outcome, one_or_all, solve_checked, solved
+from .spaces import KernelSpace, Solution, Space
+
+__all__ = ["NCHSVC", "MaxMinSVC"]
+
+
+class NCHSVC(WeightedClassifier, KernelClassifier):
+    """Support vector classifier between two normal convex hulls (L2-SVC-NCH), `marginopt.ConvexHullsDual`, MaxMin (1).
+
+    The decision function is divided by half the distance of the hulls' edges, (p* - q*)/2, so it is that of
+    min ½||w||² + (C/2) Σ s_i ξ_i², y_i f(x_i) ≥ 1 - ξ_i, with a free intercept.
+
+    Parameters
+    ----------
+    C, kernel, gamma, degree, coef0, solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    support_, dual_coef_, intercept_, kernel_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        As `L2SVC`.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-4,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        assert isinstance(space, KernelSpace)
+        weight = None if (cost == 1.0).all() else cost
+        return ConvexHullsDual(X, y, C=self.C, kernel=space.kernel, sample_weight=weight)
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        assert isinstance(problem, ConvexHullsDual)
+        return _between_edges(problem, result.values["a"])
+
+
+class MaxMinSVC(MarginClassifier):
+    """The two-hulls classifier that chooses γ of its Gaussian kernel with itself, `marginopt.MaxMinSVM`, MaxMin (10).
+
+    γ is a stationary point of the max-min problem, called local; certificates are those of the inner problem at γ.
+
+    Parameters
+    ----------
+    C : float
+        > 0.
+    gamma0, lower, upper : float
+        Start and range of γ.
+    parameter : {"gamma", "log-gamma", "per-feature"}
+        What the outer problem moves.
+    shared : bool
+        With several binary problems: one γ for all, a stationary point (in log γ) of the *sum* of their optimal values, instead
+        of one for each. Not with "per-feature".
+    solver : str
+        "maxmin", the one that moves γ.
+    tol : float
+        |f'(γ)| at which γ is stationary (ε2 of the paper).
+    multi_class, n_jobs, standardise, time_limit
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    gamma_ : float, ndarray, or list
+        γ of the problem, or of each.
+    support_, dual_coef_, intercept_, problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        As `L2SVC`.
+    """
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        *,
+        gamma0: float = 0.004,
+        lower: float = 2.0**-15,
+        upper: float = 2.0**3,
+        parameter: str = "gamma",
+        shared: bool = False,
+        solver: Any = "maxmin",
+        tol: float | None = 1e-3,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        standardise: bool = True,
+        time_limit: float | None = None,
+    ) -> None:
+        self.C = C
+        self.gamma0 = gamma0
+        self.lower = lower
+        self.upper = upper
+        self.parameter = parameter
+        self.shared = shared
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.standardise = standardise
+        self.time_limit = time_limit
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        return KernelSpace.of(X, sample.rows, self._scaling(X, sample), RBF(1.0), sample.weight)
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        parameter: Any = self.parameter
+        return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=parameter)
+
+    def _options(self, start: Any = None) -> Options:
+        native = {} if self.tol is None else {"stationarity": self.tol}
+        return Options(time_limit=self.time_limit, native=native)
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        assert isinstance(problem, MaxMinSVM)
+        gamma = np.asarray(result.details["gamma"])
+        return _between_edges(problem.at(gamma), result.values["a"], np.sqrt(gamma))
+
+    def _solve_all(self, stage: Stage) -> list[Outcome]:
+        if not self.shared or len(stage.pairs) == 1:
+            return super()._solve_all(stage)
+        if self.parameter == "per-feature":
+            raise InputError(
+                "shared=True has one γ for all problems: parameter must be 'gamma' or 'log-gamma', not 'per-feature'"
+            )
+        return _shared_gamma([self._stated(stage, pair) for pair in stage.pairs], self.tol or 1e-3, self.time_limit)
+
+    def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
+        super()._keep(stage, outcomes)
+        squares = [np.asarray(o.solution.metric) ** 2 for o in outcomes]
+        self.gamma_ = one_or_all([float(g) if g.ndim == 0 else g for g in squares])
+
+
+def _between_edges(problem: ConvexHullsDual, a: FloatArray, metric: FloatArray | None = None) -> Solution:
+    """Σ y_i a_i k(x_i, x) - (p* + q*)/2, MaxMin (4), divided by (p* - q*)/2 = ½a'Qa > 0."""
+    p, q = problem.edges(a)
+    half = 0.5 * (p - q)
+    return Solution(a * problem.y / half, -0.5 * (p + q) / half, metric)
+
+
+def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | None) -> list[Outcome]:
+    """Ascent in log γ on the sum of the problems' optimal values (envelope theorem, as MaxMin (51)), then the solutions there."""
+    models = [p for p in problems if isinstance(p, MaxMinSVM)]
+    starts: list[FloatArray | None] = [None] * len(models)
+    options = Options(tol=1e-6, time_limit=time_limit)
+
+    def negative(t: FloatArray) -> tuple[float, FloatArray]:
+        value, slope, gamma = 0.0, 0.0, np.exp(t)
+        for k, model in enumerate(models):
+            begin = starts[k]
+            given = options if begin is None else Options(tol=1e-6, time_limit=time_limit, start={"a": begin})
+            result = solve_checked(model.problem.inner(gamma), "smo", given)
+            starts[k] = result.values["a"]
+            value += result.objective
+            slope += float(model.problem.derivative(result.values["a"], gamma)[0] * gamma[0])
+        return -value, np.array([-slope])
+
+    first = models[0]
+    bounds = [(np.log(first.lower), np.log(first.upper))]
+    found = minimize(negative, np.log([first.gamma0]), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
+    gamma = float(np.clip(np.exp(found.x[0]), first.lower, first.upper))
+    outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
+    metric = np.asarray(np.sqrt(gamma))
+    return [Outcome(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]

@@ -1,0 +1,125 @@
+"""`L2SVC`: the L2-SVM of the Frank-Wolfe paper."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+
+from ..models.arrays import FloatArray, Points
+from ..models.base import Model
+from ..models.simplex import L2SVMDual
+from ..solvers.result import Result
+from .margin import KernelClassifier, Stage, WeightedClassifier
+from .multiclass import Pair
+from .spaces import KernelSpace, Solution, Space
+
+__all__ = ["L2SVC"]
+
+
+class L2SVC(WeightedClassifier, KernelClassifier):
+    """Support vector classifier with squared slacks and penalised intercept, `marginopt.L2SVMDual`, FW (12).
+
+    The decision function is divided by the margin ρ, so it is that of min ½(||w||² + b²) + (C/2) Σ s_i ξ_i²,
+    y_i f(x_i) ≥ 1 - ξ_i, s_i = sample weight × class weight.
+
+    Parameters
+    ----------
+    C : float
+        > 0.
+    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+    gamma : float or str, optional
+        γ of "rbf" and "polynomial", or the name of a rule (`marginopt.models.kernels.gamma_by_rule`); each kernel's default
+        rule where it is not given.
+    degree, coef0
+        Of "polynomial".
+    solver : str
+        A name of ``marginopt.solvers()``, or "auto".
+    tol : float
+        Relative duality gap.
+    multi_class : {"ovo", "ovr"}
+        One against one, or one against the rest.
+    n_jobs : int, optional
+        Binary problems at a time (joblib).
+    class_weight : dict or "balanced", optional
+    standardise : bool
+        Bring every feature to (weighted) mean 0 and deviation 1 first; sparse features to deviation 1 only.
+    warm_start : bool
+        Start from the last fit's multipliers: along C, or when rows have been added below those of the last fit.
+    time_limit : float, optional
+        Seconds for each binary problem.
+
+    Attributes
+    ----------
+    support_, dual_coef_, intercept_, kernel_
+        See `KernelPredictor.attributes`; f = Σ dual_coef_ k(x_i, x) + intercept_.
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        See `MarginClassifier`.
+    """
+
+    _last: Mapping[Any, FloatArray] = {}
+
+    def __init__(
+        self,
+        C: float = 1.0,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = None,
+        degree: int = 2,
+        coef0: float = 0.0,
+        solver: Any = "auto",
+        tol: float | None = 1e-4,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+        warm_start: bool = False,
+        time_limit: float | None = None,
+    ) -> None:
+        self.C = C
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.solver = solver
+        self.tol = tol
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+        self.warm_start = warm_start
+        self.time_limit = time_limit
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        assert isinstance(space, KernelSpace)
+        weight = None if (cost == 1.0).all() else cost
+        return L2SVMDual(X, y, C=self.C, kernel=space.kernel, sample_weight=weight)
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        """a ↦ (a∘y)/ρ with ρ = a'K̃a, which at the optimum is min (K̃a)_i; b is the sum of these."""
+        assert isinstance(problem, L2SVMDual)
+        a = result.values["a"]
+        beta = a * problem.y / (2.0 * problem.simplex.objective(a))
+        return Solution(beta, float(beta.sum()))
+
+    def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
+        fitted = super()._fit(X, y, given_weight)
+        self._last = {pair: np.abs(row) for pair, row in zip(self.pairs_, self.dual_coef_, strict=True)}
+        return fitted
+
+    def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
+        """The last |coefficients| of the same two classes, by row of the training set."""
+        if not self.warm_start or not self._last:
+            return None
+        names = stage.classes.tolist()
+        last = self._last.get((None if pair.negative < 0 else names[pair.negative], names[pair.positive]))
+        sample = stage.sample
+        rows = int(sample.points.max()) + 1
+        if last is None:
+            return None
+        by_row = np.zeros(max(rows, int(self.support_.max()) + 1))
+        by_row[self.support_] = last
+        merged = np.bincount(sample.member, weights=by_row[sample.points], minlength=sample.rows.size)[pair.index]
+        return {"a": merged / merged.sum()} if merged.any() else None

@@ -1,0 +1,76 @@
+"""Solving one binary problem for an estimator: what is an error, what a warning, and what is kept."""
+
+from __future__ import annotations
+
+import copy
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from sklearn.exceptions import ConvergenceWarning
+
+from ..errors import NotSeparableError, SolverError
+from ..models.base import Model
+from ..solvers.options import Options
+from ..solvers.result import Result
+from ..solvers.solve import solve_problem
+from ..solvers.status import Status
+from .spaces import Solution
+
+__all__ = ["Outcome", "one_or_all", "solve_checked", "solved"]
+
+
+@dataclass(frozen=True, eq=False)
+class Outcome:
+    """One binary problem, solved."""
+
+    problem: Model
+    result: Result
+    solution: Solution
+
+
+def solve_checked(problem: Model, solver: Any, options: Options, expected: frozenset[Status] = frozenset()) -> Result:
+    """Solve a model; an answer short of what was asked and ``expected`` is a ConvergenceWarning, none at all an error.
+
+    Raises
+    ------
+    NotSeparableError
+        A hard-margin problem on classes that no hyperplane separates.
+    SolverError
+        The solver gave no point.
+    """
+    result = solve_problem(problem, solver, options)
+    if result.values:
+        if not result.solved and result.status not in expected:
+            gap = f"{result.gap:.1e}" if np.isfinite(result.gap) else "unknown"
+            warnings.warn(
+                f"{result.solver} on {result.model}: {result.status.message} (relative gap {gap}); "
+                "result_ and certificate_ say more, tol= and time_limit= ask for less or more",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return result
+    if result.status is Status.INFEASIBLE and "farkas" in result.details:
+        farkas = tuple(np.asarray(result.details["farkas"]["margin"], dtype=float).tolist())
+        raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
+    raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
+
+
+def solved(
+    solution: Callable[[Model, Result], Solution],
+    problem: Model,
+    solver: Any,
+    options: Options,
+    expected: frozenset[Status] = frozenset(),
+) -> Outcome:
+    """Solve a copy, so that the model that is kept carries no kernel columns and no compiled form."""
+    work = copy.copy(problem)
+    result = solve_checked(work, solver, options, expected)
+    return Outcome(problem, result, solution(work, result))
+
+
+def one_or_all(items: list[Any]) -> Any:
+    """The only item, or all of them."""
+    return items[0] if len(items) == 1 else items

@@ -1,0 +1,86 @@
+"""`ZeroOneSVC`: the 0-1 loss, exactly, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from ..models.arrays import FloatArray, Points, as_positive
+from ..models.base import Model
+from ..models.zero_one import ZeroOneSVM
+from ..solvers.options import Options
+from ..solvers.status import Status
+from .margin import LinearClassifier, WeightedClassifier
+from .spaces import Space
+
+__all__ = ["ZeroOneSVC"]
+
+
+class ZeroOneSVC(WeightedClassifier, LinearClassifier):
+    """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
+
+    Solved by exact branch and bound within a budget: ``result_.gap`` (of each problem) says how far the classifier can be from
+    the optimum, and the bound is proved. A search that the budget ends gives its best classifier, without a warning.
+
+    Parameters
+    ----------
+    lam : float
+        λ > 0; s_i = sample weight × class weight multiplies it.
+    intercept : {"penalised", "free"}
+        Whether the intercept is part of ||w||² (Conic) or not (Brooks).
+    solver : str
+        "auto" is "zero-one-bb"; any solver of mixed-integer quadratic problems will do.
+    tol : float
+        Relative gap at which to stop.
+    node_limit : int, optional
+        Budget of nodes for each binary problem (the same on every machine); None: no limit, an exact answer.
+    time_limit : float, optional
+        Budget of seconds for each binary problem.
+    random_state : int
+        Seed of the incumbent heuristic.
+    multi_class, n_jobs, class_weight, standardise
+        As `L2SVC`.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (problems, p), (problems,)
+        For rows as they come.
+    problem_, result_, certificate_, pairs_, classes_, n_features_in_
+        See `MarginClassifier`.
+    """
+
+    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
+
+    def __init__(
+        self,
+        lam: float = 1.0,
+        *,
+        intercept: str = "penalised",
+        solver: Any = "auto",
+        tol: float | None = 1e-4,
+        node_limit: int | None = 10_000,
+        time_limit: float | None = None,
+        random_state: int = 0,
+        multi_class: str = "ovo",
+        n_jobs: int | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+    ) -> None:
+        self.lam = lam
+        self.intercept = intercept
+        self.solver = solver
+        self.tol = tol
+        self.node_limit = node_limit
+        self.time_limit = time_limit
+        self.random_state = random_state
+        self.multi_class = multi_class
+        self.n_jobs = n_jobs
+        self.class_weight = class_weight
+        self.standardise = standardise
+
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        intercept: Any = self.intercept
+        return ZeroOneSVM(X, y, lam=as_positive(self.lam, "lam") * cost, intercept=intercept)
+
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        return Options(tol=self.tol, time_limit=self.time_limit, node_limit=self.node_limit, seed=self.random_state, start=start)
