@@ -11,6 +11,7 @@ from .certificate import Certificate, certify
 from .compare import Comparison
 from .licence import Licence, LicenceState
 from .options import Options
+from .path import SolutionPath, path
 from .read_solution import read_solution
 from .registry import SolverTable, all_solvers, get_solver, solvers
 from .result import Claim, Result
@@ -37,6 +38,7 @@ __all__ = [
     "RawSolution",
     "Result",
     "Separability",
+    "SolutionPath",
     "Solver",
     "SolverInfo",
     "SolverTable",
@@ -48,6 +50,7 @@ __all__ = [
     "compare",
     "get_solver",
     "load_result",
+    "path",
     "read_solution",
     "relative_gap",
     "save_result",

@@ -18,6 +18,7 @@ from ..models.form import StandardForm
 from ..models.limits import materialise_limit
 from .base import Problem, RawSolution, Solver, SolverInfo
 from .options import Options
+from .persistent import Kept
 from .rays import farkas_residual, ray_residual
 from .status import Status
 from .trace import Trace
@@ -82,8 +83,17 @@ class Backend(Solver):
         """Version of the installed package."""
         return metadata.version(self.info.package)
 
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""
+        kept.note = "rebuilt: the solver, or our use of it, has no updates" if kept.note else "built"
+        return self.solve_form(form, options)
+
     def run(self, problem: Problem, options: Options) -> RawSolution:
         """Bridge the form, solve it, and bring point and multipliers back."""
+        return self.run_kept(problem, options, None)
+
+    def run_kept(self, problem: Problem, options: Options, kept: Kept | None) -> RawSolution:
+        """As `run`, with the solver's model kept between the calls of one path (`solvers.persistent`)."""
         begin = time.perf_counter()
         form = problem.form
         bridges = plan_bridges(form, self.info)
@@ -92,7 +102,7 @@ class Backend(Solver):
         if options.start is not None and bridges:
             start = _extended(options, form, bridges)
         built = time.perf_counter() - begin
-        native = self.solve_form(target, start)
+        native = self.solve_form(target, start) if kept is None else self.solve_kept(target, start, kept)
         x, dual = native.x, None
         if native.multipliers is not None:
             reduced = np.zeros(target.n) if native.reduced is None else native.reduced
@@ -101,6 +111,8 @@ class Backend(Solver):
             x = None if x is None else bridge.recover(x)
             dual = None if dual is None else bridge.lift_dual(dual)
         details = {**native.details, **_rays(native.details, form, bridges)}
+        if kept is not None:
+            details["update"] = kept.note
         if bridges:
             details["bridges"] = [type(b).__name__ for b in bridges]
         return RawSolution(

@@ -12,10 +12,12 @@ from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.form import StandardForm
 from .auto import choose
+from .backend import Backend
 from .base import Problem, RawSolution, Solver
 from .certificate import Certificate, certify
 from .licence import Licence
 from .options import Options
+from .persistent import Kept
 from .polish import polish
 from .registry import get_solver, readers, require
 from .result import Claim, Result
@@ -29,8 +31,10 @@ __all__ = ["judge", "solve_problem"]
 _INTEGRALITY = 1e-4
 
 
-def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Options) -> Result:
+def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Options, kept: Kept | None = None) -> Result:
     """Solve a model (or a bare form) by the named solver and judge the answer.
+
+    ``kept`` holds a backend's own model between the calls of one path.
 
     Raises
     ------
@@ -57,7 +61,12 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
         raise LicenceError(f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}")
     _check_start(problem, options)
     impossible = _inseparable(problem, chosen)
-    raw = impossible if impossible is not None else chosen.run(problem, options)
+    if impossible is not None:
+        raw = impossible
+    elif kept is not None and isinstance(chosen, Backend):
+        raw = chosen.run_kept(problem, options, kept)
+    else:
+        raw = chosen.run(problem, options)
     return judge(problem, chosen, raw, options, licence, picked)
 
 

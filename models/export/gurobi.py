@@ -13,7 +13,7 @@ from ..form import StandardForm
 from .indicators import IndicatorRows, indicator_rows
 from .quadratic_cones import ConeRows, quadratic_cones
 
-__all__ = ["silent_environment", "to_gurobi"]
+__all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
 
 
 def silent_environment(*, verbose: bool = False) -> Any:
@@ -80,6 +80,46 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     return model
 
 
+def change_gurobi(model: Any, form: StandardForm, parts: frozenset[str]) -> None:
+    """Change these parts (of P, q, r, F, g, bounds) of a model that holds a form of the same structure.
+
+    F, g and bounds are those of linear constraints: the model must hold no cones where they are named.
+    """
+    import gurobipy
+
+    variables, rows = model.getVars(), model.getConstrs()
+    x = variables[: form.n]
+    if "P" in parts:
+        everything = gurobipy.MVar.fromlist(variables)
+        model.setMObjective(
+            *_objective(form, len(variables) - form.n), float(form.r), xQ_L=everything, xQ_R=everything, xc=everything
+        )
+    if "q" in parts:
+        model.setAttr("Obj", x, form.q.tolist())
+    if "r" in parts:
+        model.ObjCon = float(form.r)
+    if parts & {"F", "g"}:
+        F, g = form.rows_matrix()
+        if "g" in parts:
+            model.setAttr("RHS", rows, (-g).tolist())
+        if "F" in parts:
+            entries = sp.coo_array(F)
+            for i, j, v in zip(entries.row, entries.col, entries.data, strict=True):
+                model.chgCoeff(rows[i], x[j], float(v))
+    if "bounds" in parts:
+        model.setAttr("LB", x, form.lower.tolist())
+        model.setAttr("UB", x, form.upper.tolist())
+    model.update()
+
+
+def _objective(form: StandardForm, auxiliary: int) -> tuple[Any, Any]:
+    """½P (None where there is none) and q, widened by the auxiliary variables."""
+    Q = None
+    if form.quadratic is not None and form.quadratic.csc.nnz:
+        Q = sp.block_diag([0.5 * form.quadratic.csc, sp.csc_array((auxiliary, auxiliary))], format="csc")
+    return Q, np.concatenate([form.q, np.zeros(auxiliary)])
+
+
 def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> Any:
     auxiliary = sum(rows.linked.size for rows in cones)
     lower = np.concatenate([form.lower, *(np.where(rows.head[rows.linked], 0.0, -np.inf) for rows in cones)])
@@ -91,11 +131,7 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
         labels = rows.constraint.names()
         names += [labels[row] for row in rows.linked]
     x = model.addMVar(lower.size, lb=lower, ub=upper, vtype=kinds, name=names)
-    padded = np.concatenate([form.q, np.zeros(auxiliary)])
-    Q = None
-    if form.quadratic is not None and form.quadratic.csc.nnz:
-        Q = sp.block_diag([0.5 * form.quadratic.csc, sp.csc_array((auxiliary, auxiliary))], format="csc")
-    model.setMObjective(Q, padded, float(form.r), sense=1)
+    model.setMObjective(*_objective(form, auxiliary), float(form.r), sense=1)
     return x
 
 

@@ -17,6 +17,7 @@ from ..driver import interrupt_flag
 from ..native import check_native
 from ..observer import Observer
 from ..options import Options
+from ..persistent import Kept
 from ..status import Status
 from ..translation import by_label, not_taken, set_natives
 
@@ -50,20 +51,48 @@ class Clarabel(Backend):
         module="clarabel",
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Goulart, Chen: Clarabel, 2024",
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Solve with the native tolerances two orders below the gap asked for."""
+        begin = time.perf_counter()
+        return self._solve(self._build(form, options), form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Update P, q, A and b in place where their non-zeros stay where they are; equilibration is the first form's."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g"}))
+        if parts is None:
+            kept.hold(form, self._build(form, options, updates=True))
+        else:
+            solver, changed = kept.native, {}
+            if "P" in parts:
+                changed["P"] = _objective(form)
+            if "q" in parts:
+                changed["q"] = np.array(form.q)
+            if "F" in parts:
+                changed["A"] = sp.csc_matrix(-form.rows_matrix()[0])
+            if "g" in parts:
+                changed["b"] = np.concatenate([c.g for c in form.constraints])
+            if changed:
+                solver.update(**changed)
+            kept.hold(form, solver)
+        return self._solve(kept.native, form, options, begin)
+
+    def _build(self, form: StandardForm, options: Options, *, updates: bool = False) -> Any:
+        """A native solver; ``updates`` leaves out presolve and chordal decomposition, which would forbid them."""
         import clarabel
 
-        begin = time.perf_counter()
         settings = self._settings(clarabel, options)
+        if updates:
+            settings.presolve_enable = settings.chordal_decomposition_enable = False
         F, g = form.rows_matrix()
-        P = sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
-        solver = clarabel.DefaultSolver(P, np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
+        return clarabel.DefaultSolver(_objective(form), np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
+
+    def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
         observer = Observer("clarabel", options)
         loaded = time.perf_counter()
         observer.start()
@@ -125,6 +154,11 @@ def _solve(solver: Any, observer: Observer, constant: float) -> Any:
 
         solver.set_termination_callback(watch)
         return solver.solve()
+
+
+def _objective(form: StandardForm) -> sp.csc_matrix:
+    """The upper triangle of P."""
+    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
 
 
 def _cones(clarabel: Any, c: Constraint) -> list[Any]:

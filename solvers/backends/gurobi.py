@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.cones import Feature, Nonnegative, Zero
-from ...models.export.gurobi import silent_environment, to_gurobi
+from ...models.export.gurobi import change_gurobi, silent_environment, to_gurobi
 from ...models.export.quadratic_cones import native_size, quadratic_cones
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
@@ -23,6 +23,7 @@ from ..native import check_native
 from ..newton_polish import newton_polish
 from ..observer import Observer
 from ..options import Options
+from ..persistent import Kept
 from ..status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
@@ -60,7 +61,7 @@ class Gurobi(Backend):
         package="gurobipy",
         module="gurobipy",
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
         reference="Gurobi Optimization: Gurobi Optimizer Reference Manual",
     )
@@ -71,20 +72,37 @@ class Gurobi(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
-        import gurobipy
-
         begin = time.perf_counter()
         with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
-            self._set_parameters(gurobipy, model, form, options)
-            details = _start(model, form, options)
-            loaded = time.perf_counter()
-            observer = Observer("gurobi", options)
+            return self._solve(model, form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Change objective, sides, coefficients and bounds in place; anything but the objective of cones is built anew."""
+        begin = time.perf_counter()
+        linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
+        parts = kept.updates(form, frozenset({"P", "q", "r"} | ({"F", "g", "bounds"} if linear else set())))
+        if parts is None:
+            environment = silent_environment(verbose=options.verbose)
+            model = to_gurobi(form, environment)
+            kept.hold(form, model, functools.partial(_dispose, model, environment))
+        else:
+            change_gurobi(kept.native, form, parts)
+            kept.hold(form, kept.native)
+        return self._solve(kept.native, form, options, begin)
+
+    def _solve(self, model: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+        import gurobipy
+
+        self._set_parameters(gurobipy, model, form, options)
+        details = _start(model, form, options)
+        loaded = time.perf_counter()
+        observer = Observer("gurobi", options)
+        self._optimize(gurobipy, model, observer)
+        if model.Status == gurobipy.GRB.INF_OR_UNBD:
+            model.Params.DualReductions = 0
             self._optimize(gurobipy, model, observer)
-            if model.Status == gurobipy.GRB.INF_OR_UNBD:
-                model.Params.DualReductions = 0
-                self._optimize(gurobipy, model, observer)
-            solved = time.perf_counter()
-            solution = _read(gurobipy, model, form, observer)
+        solved = time.perf_counter()
+        solution = _read(gurobipy, model, form, observer)
         return replace(
             solution,
             build_seconds=loaded - begin,
@@ -133,6 +151,11 @@ class Gurobi(Backend):
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
                 raise LicenceError(f"gurobi: {error} (the model has {size})") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
+
+
+def _dispose(model: Any, environment: Any) -> None:
+    model.dispose()
+    environment.dispose()
 
 
 @functools.cache

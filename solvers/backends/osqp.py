@@ -9,13 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
-from ...models.cones import Feature
-from ...models.export.layout import FlatProgram
+from ...models.arrays import IntArray
+from ...models.cones import Feature, Zero
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
 from ..native import check_native
 from ..options import Options
+from ..persistent import Kept
 from ..status import Status
 from ..translation import by_label, not_taken, start_point
 
@@ -51,7 +52,7 @@ class Osqp(Backend):
         package="osqp",
         module="osqp",
         reads=frozenset({Feature.QUADRATIC}),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
         reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
@@ -59,28 +60,58 @@ class Osqp(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Solve with native tolerances one order (absolute ones three: they add up) below the gap asked for, then polish."""
+        begin = time.perf_counter()
+        solver, bounded = self._build(form, options)
+        return self._answer(solver, bounded, form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Update P, q, A and the sides in place where the non-zeros stay where they are; OSQP starts where it ended."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
+        if parts is None:
+            kept.hold(form, self._build(form, options))
+        else:
+            solver, bounded = kept.native
+            changed: dict[str, Any] = {}
+            if "P" in parts:
+                changed["Px"] = _objective(form).data
+            if "q" in parts:
+                changed["q"] = np.array(form.q)
+            if "F" in parts:
+                changed["Ax"] = _rows(form, bounded).data
+            if parts & {"g", "bounds"}:
+                changed |= _sides(form, bounded)
+            if changed:
+                solver.update(**changed)
+            kept.hold(form, kept.native)
+        solver, bounded = kept.native
+        return self._answer(solver, bounded, form, options, begin)
+
+    def _build(self, form: StandardForm, options: Options) -> tuple[Any, IntArray]:
+        """A native solver, and the variables whose bounds are rows of it."""
         import osqp
 
-        begin = time.perf_counter()
-        flat = FlatProgram.of(form)
         bounded = np.flatnonzero(np.isfinite(form.lower) | np.isfinite(form.upper))
-        single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
-        rows = flat.b.size
         solver = osqp.OSQP(algebra=options.native.get("algebra", osqp.default_algebra()))
         settings = self._settings(solver, options)
         try:
             solver.setup(
-                P=sp.csc_matrix((form.n, form.n)) if flat.P is None else sp.csc_matrix(sp.triu(flat.P)),
+                P=_objective(form),
                 q=np.array(form.q),
-                A=sp.csc_matrix(sp.vstack([flat.A, single])),
-                l=np.concatenate([flat.b, form.lower[bounded]]),
-                u=np.concatenate([np.where(flat.equal, flat.b, np.inf), form.upper[bounded]]),
+                A=_rows(form, bounded),
+                **_sides(form, bounded),
                 **settings,
             )
         except (TypeError, ValueError, AssertionError) as error:
             raise InputError(f"osqp does not take the options {dict(options.native)!r}: {error}") from error
         except osqp.OSQPException as error:
             raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
+        return solver, bounded
+
+    def _answer(self, solver: Any, bounded: IntArray, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+        import osqp
+
+        rows = form.rows
         start, details = start_point(form, options)
         if start is not None:
             solver.warm_start(x=start)
@@ -129,8 +160,27 @@ class Osqp(Backend):
         return settings | {name: value for name, value in options.native.items() if name not in ("algebra", "polishing")}
 
 
+def _objective(form: StandardForm) -> sp.csc_matrix:
+    """The upper triangle of P."""
+    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
+
+
+def _rows(form: StandardForm, bounded: IntArray) -> sp.csc_matrix:
+    """A of l ≤ A x ≤ u: the form's rows, then one for each bounded variable."""
+    single = sp.csr_array((np.ones(bounded.size), (np.arange(bounded.size), bounded)), shape=(bounded.size, form.n))
+    return sp.csc_matrix(sp.vstack([form.rows_matrix()[0], single]))
+
+
+def _sides(form: StandardForm, bounded: IntArray) -> dict[str, Any]:
+    """l and u of l ≤ A x ≤ u."""
+    low = [-c.g for c in form.constraints]
+    high = [-c.g if isinstance(c.cone, Zero) else np.full(c.rows, np.inf) for c in form.constraints]
+    return {"l": np.concatenate([*low, form.lower[bounded]]), "u": np.concatenate([*high, form.upper[bounded]])}
+
+
 def _solve(solver: Any, *, polish: bool) -> Any:
     """Solve, then polish where a row is active (OSQP would print on the terminal that none is, and do nothing)."""
+    solver.update_settings(polishing=False)  # a solver that is kept has polished before
     answer = solver.solve(raise_error=False)
     iterations = answer.info.iter
     if polish and answer.info.status == "solved" and np.any(answer.y):

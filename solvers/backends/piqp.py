@@ -16,6 +16,7 @@ from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
 from ..native import check_native
 from ..options import Options
+from ..persistent import Kept
 from ..rays import farkas_residual, ray_residual
 from ..status import Status
 from ..translation import LinearRows, not_taken, set_natives
@@ -55,15 +56,33 @@ class Piqp(Backend):
         package="piqp",
         module="piqp",
         reads=frozenset({Feature.QUADRATIC}),
-        gives=frozenset({Gives.DUALS, Gives.BOUND}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.UPDATES}),
         reference="Schwan, Jiang, Kuhn, Jones: PIQP: a proximal interior-point quadratic programming solver, 2023",
     )
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Solve by the dense or the sparse code, with native tolerances at least two orders below the gap asked for."""
+        begin = time.perf_counter()
+        return self._solve(self._build(form, options), form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Update in place where the non-zeros stay where they are."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
+        if parts is None:
+            kept.hold(form, self._build(form, options))
+        else:
+            solver, dense = kept.native
+            changed = _data(form, dense, parts)
+            if changed:
+                solver.update(**changed)
+            kept.hold(form, kept.native)
+        return self._solve(kept.native, form, options, begin)
+
+    def _build(self, form: StandardForm, options: Options) -> tuple[Any, bool]:
+        """A native solver, and whether it is the dense one."""
         import piqp
 
-        begin = time.perf_counter()
         rows = LinearRows.of(form)
         P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
         filled = P.nnz + rows.E.nnz + rows.G.nnz
@@ -71,15 +90,12 @@ class Piqp(Backend):
         solver = piqp.DenseSolver() if dense else piqp.SparseSolver()
         self._set(solver.settings, options)
 
-        def native(matrix: Any) -> Any:
-            return np.asfortranarray(matrix.toarray()) if dense else sp.csc_matrix(matrix)
+        solver.setup(**_data(form, dense, _PARTS))
+        return solver, dense
 
-        data: dict[str, Any] = {"x_l": np.array(form.lower), "x_u": np.array(form.upper)}
-        if rows.e.size:
-            data |= {"A": native(rows.E), "b": -rows.e}
-        if rows.h.size:
-            data |= {"G": native(rows.G), "h_l": -rows.h}
-        solver.setup(native(P), np.array(form.q), **data)
+    def _solve(self, native: tuple[Any, bool], form: StandardForm, options: Options, begin: float) -> NativeSolution:
+        solver, dense = native
+        rows = LinearRows.of(form)
         loaded = time.perf_counter()
         word = solver.solve().name
         solved = time.perf_counter()
@@ -127,6 +143,32 @@ class Piqp(Backend):
 
 def _size(*parts: FloatArray) -> float:
     return max((float(np.abs(part).max(initial=0.0)) for part in parts), default=0.0) or 1.0
+
+
+_PARTS = frozenset({"P", "q", "F", "g", "bounds"})
+
+
+def _data(form: StandardForm, dense: bool, parts: frozenset[str]) -> dict[str, Any]:
+    """The arguments of PIQP's setup, or those of them that belong to these parts of a form."""
+
+    def native(matrix: Any) -> Any:
+        return np.asfortranarray(matrix.toarray()) if dense else sp.csc_matrix(matrix)
+
+    data: dict[str, Any] = {}
+    if "P" in parts:
+        data["P"] = native(sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc)
+    if "q" in parts:
+        data["c"] = np.array(form.q)
+    if "bounds" in parts:
+        data |= {"x_l": np.array(form.lower), "x_u": np.array(form.upper)}
+    if not parts & {"F", "g"}:
+        return data
+    rows = LinearRows.of(form)
+    if rows.e.size:
+        data |= {"A": native(rows.E), "b": -rows.e}
+    if rows.h.size:
+        data |= {"G": native(rows.G), "h_l": -rows.h}
+    return data
 
 
 SOLVERS = (Piqp(),)

@@ -1,0 +1,172 @@
+"""``path``: one model along a list of values of one parameter, each solve an update of the last where the solver can."""
+
+from __future__ import annotations
+
+import dataclasses
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, overload
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.arrays import FloatArray
+from ..models.base import Model
+from .base import Gives
+from .options import Options
+from .persistent import Kept
+from .registry import get_solver
+from .result import Result
+from .solve import solve_problem
+from .status import Status
+
+__all__ = ["SolutionPath", "path"]
+
+
+#: Outcomes of an update after which the form is built anew.
+_POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
+
+
+@dataclass(frozen=True, eq=False)
+class SolutionPath:
+    """The results along a path; printable as a table.
+
+    Parameters
+    ----------
+    parameter : str
+    values : tuple
+        Of the parameter, in the order of solving.
+    results : tuple of Result
+        ``details["update"]`` of each says what its solver did: built, updated in place, or rebuilt and why.
+    seconds : float
+        Everything: stating the models, updating, solving, certificates.
+    """
+
+    parameter: str
+    values: tuple[Any, ...]
+    results: tuple[Result, ...]
+    seconds: float
+
+    def __len__(self) -> int:
+        return len(self.results)
+
+    def __iter__(self) -> Iterator[Result]:
+        return iter(self.results)
+
+    @overload
+    def __getitem__(self, k: int) -> Result: ...
+
+    @overload
+    def __getitem__(self, k: slice) -> tuple[Result, ...]: ...
+
+    def __getitem__(self, k: int | slice) -> Result | tuple[Result, ...]:
+        return self.results[k]
+
+    @property
+    def objectives(self) -> FloatArray:
+        """The recomputed objectives."""
+        return np.array([r.objective for r in self.results])
+
+    @property
+    def updated(self) -> int:
+        """How many solves were in-place updates of the one before."""
+        return sum(str(r.details.get("update", "")).startswith("updated") for r in self.results)
+
+    def __str__(self) -> str:
+        first = self.results[0]
+        lines = [f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update"]
+        lines.append(f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update")
+        for value, r in zip(self.values, self.results, strict=True):
+            gap = f"{r.gap:.1e}" if np.isfinite(r.gap) else "none"
+            lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.details.get('update', '')}")
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def path(
+    model: Model,
+    parameter: str,
+    values: Sequence[Any],
+    *,
+    solver: str = "auto",
+    update: bool = True,
+    time_limit: float | None = None,
+    tol: float | None = None,
+    threads: int | None = None,
+    seed: int = 0,
+    **native: Any,
+) -> SolutionPath:
+    """Solve a model for each value of one of its parameters, in the order given.
+
+    Clarabel, OSQP, PIQP and Gurobi change their own model in place, by the difference of the two forms (`FormDelta`), as long as
+    the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other solvers build each
+    form and start from the last solution where they take a start.
+
+    Parameters
+    ----------
+    model : Model
+    parameter : str
+        A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...
+    values : sequence
+        At least one.
+    solver : str
+        ``"auto"`` chooses at the first value and stays.
+    update : bool
+        False builds every form anew and starts nowhere.
+    time_limit, tol, threads, seed, **native
+        As in `marginopt.solve`, for each solve.
+
+    Raises
+    ------
+    InputError
+        The model has no such parameter, a value is refused by the model, or there are no values; and as `marginopt.solve`.
+    """
+    _check(model, parameter, values)
+    begin = time.perf_counter()
+    kept = Kept()
+    results: list[Result] = []
+    chosen = solver
+    try:
+        for value in values:
+            # the parameter is changed and nothing else: fields that the model completed for itself stay
+            stated = dataclasses.replace(model, **{parameter: value})
+            start = _start(chosen, results, stated) if update else None
+            options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=native)
+            result = solve_problem(stated, chosen, options, kept if update else None)
+            details = {**result.details, parameter: value}
+            if result.status in _POOR and str(details.get("update", "")).startswith("updated"):
+                # an update keeps the scaling that fitted the first form
+                kept.close()
+                result = solve_problem(stated, chosen, options, kept)
+                details = {**result.details, parameter: value, "update": "rebuilt: the update's answer was not accurate"}
+            details.setdefault("update", "built" if not results or not update else "rebuilt: not a solver that keeps a model")
+            results.append(dataclasses.replace(result, details=details))
+            chosen = result.solver if solver.lower() == "auto" else chosen
+    finally:
+        kept.close()
+    return SolutionPath(parameter, tuple(values), tuple(results), time.perf_counter() - begin)
+
+
+def _check(model: Model, parameter: str, values: Sequence[Any]) -> None:
+    if not isinstance(model, Model):
+        raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
+    names = [f.name for f in dataclasses.fields(model) if f.name not in ("X", "y")]
+    if parameter not in names:
+        raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}")
+    if len(values) == 0:
+        raise InputError("values must hold at least one value of the parameter; it is empty")
+
+
+def _start(solver: str, results: list[Result], stated: Model) -> dict[str, FloatArray] | None:
+    """The last point, for solvers that take one and keep none."""
+    if not results or solver.lower() == "auto" or not results[-1].values:
+        return None
+    gives = get_solver(solver).info.gives
+    if Gives.WARM_START not in gives or Gives.UPDATES in gives:
+        return None
+    last = results[-1].values
+    shapes = {b.label: b.shape for b in stated.form.blocks}
+    fits = shapes.keys() == last.keys() and all(np.shape(last[label]) == shape for label, shape in shapes.items())
+    return dict(last) if fits else None

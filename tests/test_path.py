@@ -1,0 +1,170 @@
+"""Paths: updates give what rebuilding gives, for every solver that keeps a model, and say what they did."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import marginopt as mo
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
+from marginopt.solvers.persistent import Kept, kept_parts
+
+_RNG = np.random.default_rng(0)
+_X = np.column_stack([np.ones(30), _RNG.normal(size=(30, 2))])
+_Y = np.where(_X[:, 1] + _RNG.normal(size=30) > 0, 1.0, -1.0)
+_TOL = {"clarabel": 1e-6, "osqp": 1e-4, "piqp": 1e-6, "gurobi": 1e-6}
+
+
+def _need(solver: str) -> None:
+    if solver == "gurobi":
+        pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+
+
+@pytest.mark.parametrize("solver", list(_TOL))
+@pytest.mark.parametrize(
+    ("model", "parameter", "values", "part"),
+    [
+        (mo.HingeSVM(_X, _Y), "lam", np.geomspace(0.05, 10, 7), "q"),
+        (mo.L2SVMDual(_X, _Y, 1.0, mo.RBF(0.5)), "C", np.geomspace(0.1, 10, 7), "P"),
+        (mo.ConvexHullsDual(_X, _Y, C=1.0, kernel=mo.RBF(0.5)), "kernel", [mo.RBF(g) for g in (0.2, 0.5, 1.0)], "P"),
+    ],
+    ids=["lam", "C", "kernel"],
+)
+def test_updates_give_what_rebuilding_gives(solver: str, model: mo.Model, parameter: str, values: list, part: str) -> None:
+    _need(solver)
+    kept = mo.path(model, parameter, values, solver=solver)
+    anew = mo.path(model, parameter, values, solver=solver, update=False)
+    # scaled for the first form, an update may be too inaccurate: then the form is built anew
+    poor = "rebuilt: the update's answer was not accurate"
+    assert {r.details["update"] for r in kept[1:]} <= {f"updated in place: {part}", poor}
+    assert kept.updated >= len(values) - 3
+    assert anew.updated == 0
+    assert kept[0].details["update"] == "built"
+    assert kept[1].details["update"] == f"updated in place: {part}"
+    np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=_TOL[solver])
+    assert [r.status for r in kept] == [r.status for r in anew]
+    assert all(r.bound_kind == "proved" for r in kept)
+
+
+def test_the_kappa_path_of_the_conic_svm() -> None:
+    values = np.linspace(0.05, 0.6, 6)
+    kept = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="clarabel")
+    anew = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="clarabel", update=False)
+    assert [r.details["update"] for r in kept][1:] == ["updated in place: g"] * 5
+    np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=2e-6)
+    assert (np.diff(kept.objectives) <= 1e-6).all()  # a larger budget costs nothing
+    assert [r.details["kappa"] for r in kept] == list(values)
+
+
+def test_integer_models_are_updated_by_gurobi() -> None:
+    _need("gurobi")
+    X, y = _X[:15], _Y[:15]
+    values = [0.2, 0.5, 2.0]
+    model = mo.ZeroOneSVM(X, y, M=20.0)
+    kept = mo.path(model, "lam", values, solver="gurobi")
+    anew = mo.path(model, "lam", values, solver="scip")
+    assert kept.updated == 2
+    assert anew.updated == 0
+    np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=1e-5)
+    moved = mo.path(mo.ZeroOneSVM(X, y), "lam", values, solver="gurobi")  # M moves with λ: coefficients too
+    assert moved[1].details["update"] == "updated in place: F, q"
+    np.testing.assert_allclose(moved.objectives, kept.objectives, rtol=1e-5)
+
+
+def test_a_new_structure_is_rebuilt_and_says_why() -> None:
+    path = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", [0.5, 0.3], solver="clarabel")
+    assert path[1].details["update"] == "updated in place: g"
+    # the linear kernel's matrix k + 1 has zeros, the other's has none
+    data, y = np.array([[1.0], [-1.0], [1.0], [-1.0]]), np.array([1.0, -1, -1, 1])
+    mixed = mo.path(mo.L2SVMDual(data, y, 1.0), "kernel", [mo.RBF(1.0), mo.Linear()], solver="clarabel")
+    assert mixed[1].details["update"] == "rebuilt: non-zeros of P in other places"
+
+
+def test_solvers_that_keep_nothing_start_from_the_last_point() -> None:
+    path = mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 0.6], solver="highs")
+    assert path.updated == 0
+    assert path[1].details["update"].startswith("rebuilt")
+    auto = mo.path(mo.L2SVMDual(_X, _Y, 1.0, mo.RBF(0.5)), "C", [1.0, 1.1])
+    assert len({r.solver for r in auto}) == 1
+    np.testing.assert_allclose(
+        auto.objectives, mo.path(mo.L2SVMDual(_X, _Y, 1.0, mo.RBF(0.5)), "C", [1.0, 1.1], solver="clarabel").objectives, rtol=1e-6
+    )
+
+
+def test_the_table() -> None:
+    path = mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 1.0], solver="clarabel")
+    lines = str(path).splitlines()
+    assert lines[0] == "HingeSVM by clarabel, 2 values of lam, 1 of them by update"
+    assert "updated in place: q" in lines[-1]
+    assert len(path) == len(list(path)) == 2
+
+
+def test_wrong_use_is_named() -> None:
+    model = mo.HingeSVM(_X, _Y)
+    with pytest.raises(mo.InputError, match="no parameter 'kapa'; it has lam"):
+        mo.path(model, "kapa", [1.0])
+    with pytest.raises(mo.InputError, match="at least one value"):
+        mo.path(model, "lam", [])
+    with pytest.raises(mo.InputError, match="needs a formulation"):
+        mo.path(model.form, "lam", [1.0])
+    with pytest.raises(mo.InputError, match="lam must be > 0"):
+        mo.path(model, "lam", [1.0, -1.0], solver="clarabel")
+
+
+def _form(**changes: object) -> StandardForm:
+    rows = Constraint("rows", sp.csr_array(np.array([[1.0, 2.0], [0.0, 1.0]])), np.array([-1.0, -1.0]), Nonnegative(2))
+    form = StandardForm(
+        name="small",
+        blocks=(Block("x", (2,)),),
+        q=np.array([1.0, 1.0]),
+        constraints=(rows,),
+        lower=np.array([0.0, -np.inf]),
+        upper=np.array([5.0, 5.0]),
+        integer=np.zeros(2, dtype=bool),
+        quadratic=Quadratic(matrix=sp.csc_array(np.array([[2.0, 0.5], [0.5, 1.0]]))),
+    )
+    return form.replace(**changes)
+
+
+_CHANGES: dict[str, dict[str, object]] = {
+    "q": {"q": np.array([2.0, -1.0])},
+    "r": {"r": 3.0},
+    "P": {"quadratic": Quadratic(matrix=sp.csc_array(np.array([[3.0, 0.1], [0.1, 1.0]])))},
+    "g": {"constraints": (Constraint("rows", _form().constraints[0].F, np.array([-2.0, 0.5]), Nonnegative(2)),)},
+    "F": {"constraints": (Constraint("rows", sp.csr_array(np.array([[2.0, 1.0], [0.0, 3.0]])), -np.ones(2), Nonnegative(2)),)},
+    "bounds": {"lower": np.array([0.3, -np.inf]), "upper": np.array([4.0, 3.0])},
+}
+
+
+@pytest.mark.parametrize("solver", list(_TOL))
+@pytest.mark.parametrize("part", list(_CHANGES))
+def test_every_part_is_updated_alone(solver: str, part: str) -> None:
+    """From the same first form to one in which a single part differs, and back."""
+    _need(solver)
+    from marginopt.solvers import Options, get_solver
+    from marginopt.solvers.solve import solve_problem
+
+    first, second = _form(), _form(**_CHANGES[part])
+    kept = Kept()
+    found = [solve_problem(form, solver, Options(tol=1e-6), kept) for form in (first, second, first)]
+    kept.close()
+    anew = [mo.solve(form, solver, tol=1e-6) for form in (first, second, first)]
+    for k, (a, b) in enumerate(zip(found, anew, strict=True)):
+        assert a.objective == pytest.approx(b.objective, rel=1e-5, abs=1e-7), k
+        assert a.status is b.status is mo.Status.OPTIMAL
+    assert get_solver(solver).info.name == solver
+    # a solver without bounds has them as rows
+    name = "g" if part == "bounds" and not get_solver(solver).info.bounds else part
+    assert [r.details["update"] for r in found] == ["built", f"updated in place: {name}", f"updated in place: {name}"]
+
+
+def test_parts_and_reasons() -> None:
+    first = _form()
+    for part, change in _CHANGES.items():
+        assert kept_parts(first, _form(**change)) == (frozenset({part}), "")
+    sparser = Constraint("rows", sp.csr_array(np.array([[1.0, 0.0], [0.0, 1.0]])), -np.ones(2), Nonnegative(2))
+    assert kept_parts(first, _form(constraints=(sparser,)))[1] == "non-zeros of rows in other places"
+    assert kept_parts(first, _form(quadratic=None))[1] == "non-zeros of P in other places"
+    assert kept_parts(first, _form(lower=np.zeros(2)))[1] == "bounds on other variables"
+    assert "constraints" in kept_parts(first, _form(constraints=()))[1]
