@@ -48,6 +48,7 @@ typing:
 	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
 	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
 	@ln -sfn ../../marginopt/estimators .typing/marginopt/estimators
+	@ln -sfn ../../marginopt/selection .typing/marginopt/selection
 
 clean:
 	rm -rf $(VENV) .typing out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

@@ -17,7 +17,7 @@ Everything public is here; the subpackages ``models``, ``solvers``, ``relaxation
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
-from . import errors, instances, models, relaxations, solvers
+from . import errors, instances, models, relaxations, selection, solvers
 from .errors import (
     DataError,
     InputError,
@@ -47,6 +47,7 @@ from .models import (
 )
 from .reading import read
 from .relaxations import GapReport, gap_report
+from .selection import Selection, select
 from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, path, read_solution, solve
 
 if TYPE_CHECKING:
@@ -98,6 +99,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Result",
+    "Selection",
     "StandardForm",
     "Status",
     "TooLargeError",
@@ -119,6 +121,8 @@ __all__ = [
     "read",
     "read_solution",
     "relaxations",
+    "select",
+    "selection",
     "solve",
     "solvers",
 ]

@@ -16,12 +16,29 @@ from .hulls import ConvexHullsDual
 from .kernels import RBF, Precomputed
 from .statement import Line, Statement
 
-__all__ = ["MaxMinProblem", "MaxMinSVM", "Parameter"]
+__all__ = ["MaxMinProblem", "MaxMinSVM", "Parameter", "fisher_ratio"]
 
 V = TypeVar("V")
 #: What the outer problem moves: γ as printed, its logarithm, or one γ for each feature.
 Parameter: TypeAlias = Literal["gamma", "log-gamma", "per-feature"]
 _PARAMETERS = ("gamma", "log-gamma", "per-feature")
+
+
+def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
+    """D_inter/D_inner of MaxMin (54)/(55) for k = exp(-γ D), D the m × m matrix of squared distances.
+
+    D_inter = ||m+ - m-||², the squared distance of the classes' means in feature space; D_inner is the sum over the classes of
+    the mean ||φ_i - m||² = 1 - mean k. Computed from 1 - k, which does not cancel where γ is small. Infinite where each class
+    is one repeated point and the classes differ, zero where all points are equal.
+    """
+    apart = -np.expm1(-gamma * distances)
+    plus = y > 0
+    within_plus, within_minus = float(apart[np.ix_(plus, plus)].mean()), float(apart[np.ix_(~plus, ~plus)].mean())
+    inter = 2.0 * float(apart[np.ix_(plus, ~plus)].mean()) - within_plus - within_minus
+    inner = within_plus + within_minus
+    if inner > 0:
+        return max(inter, 0.0) / inner
+    return float("inf") if inter > 0 else 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -41,12 +58,16 @@ class MaxMinProblem:
     upper: float
     parameter: Parameter
 
-    def kernel(self, gamma: FloatArray) -> FloatArray:
-        """exp(-Σ_k γ_k (x_ik - x_jk)²), m × m; one γ serves all features."""
+    def scaled_distances(self, gamma: FloatArray) -> FloatArray:
+        """Σ_k γ_k (x_ik - x_jk)², m × m; one γ serves all features."""
         scaled = self.X * np.sqrt(gamma)
         squares = np.einsum("ij,ij->i", scaled, scaled)
         distances = squares[:, None] + squares[None, :] - 2.0 * (scaled @ scaled.T)
-        return np.asarray(np.exp(-np.maximum(distances, 0.0)))
+        return np.asarray(np.maximum(distances, 0.0))
+
+    def kernel(self, gamma: FloatArray) -> FloatArray:
+        """exp(-Σ_k γ_k (x_ik - x_jk)²), m × m; one γ serves all features."""
+        return np.asarray(np.exp(-self.scaled_distances(gamma)))
 
     def inner(self, gamma: FloatArray) -> ConvexHullsDual:
         """The two-hulls dual at γ, on the precomputed kernel matrix."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.maxmin import MaxMinProblem
+from ...models.maxmin import MaxMinProblem, fisher_ratio
 from ...models.views import SimplexQP
 from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, Solver, SolverInfo
@@ -26,7 +26,7 @@ Rate: TypeAlias = Literal["secant", "printed"]
 
 @dataclass(frozen=True)
 class Step:
-    """One outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distances (54)/(55) at γ."""
+    """One outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
 
     gamma: tuple[float, ...]
     value: float
@@ -131,9 +131,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         state.a, state.models = a, state.models + 1
         state.value = 0.5 * float(a @ model.simplex.gram.product(a))
         state.derivative = state.problem.derivative(a, state.gamma)
-        state.steps.append(
-            Step(tuple(state.gamma), state.value, tuple(state.derivative), _class_ratio(state.problem, state.gamma))
-        )
+        state.steps.append(Step(tuple(state.gamma), state.value, tuple(state.derivative), _ratio(state)))
 
     def _slope(self, state: MaxMinState) -> FloatArray:
         """Derivative in the parameter that is moved, zero where it points out of the range."""
@@ -187,8 +185,6 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         )
 
 
-def _class_ratio(problem: MaxMinProblem, gamma: FloatArray) -> float:
-    """Inter-class over intra-class mean squared distance in feature space, MaxMin (54)/(55): 2(1 - mean kernel) of each."""
-    K, same = problem.kernel(gamma), np.equal.outer(problem.y, problem.y)
-    within, between = float((1.0 - K[same]).mean()), float((1.0 - K[~same]).mean())
-    return between / within if within > 0 else float("inf")
+def _ratio(state: MaxMinState) -> float:
+    """MaxMin (54)/(55) at the state's γ, which is inside the scaled distances."""
+    return fisher_ratio(state.problem.scaled_distances(state.gamma), state.problem.y, 1.0)

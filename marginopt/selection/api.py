@@ -1,0 +1,148 @@
+"""``select``: one call for every selector."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+import numpy as np
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
+from .bat import Bat
+from .cross_validation import CrossValidation
+from .fisher import Fisher
+from .likelihood_density import LikelihoodDensity
+from .max_min import MaxMinSelector
+
+__all__ = ["SELECTORS", "select"]
+
+_ALL: tuple[Selector, ...] = (CrossValidation(), Fisher(), LikelihoodDensity(), Bat(), MaxMinSelector())
+#: The selectors by name, with the paper's parameters.
+SELECTORS: dict[str, Selector] = {selector.name: selector for selector in _ALL}
+
+
+def select(
+    X: object,
+    y: object,
+    selector: str | Selector = "cv",
+    *,
+    C: float | Sequence[float] | None = None,
+    gammas: Sequence[float] | None = None,
+    rng: int = 0,
+    tol: float = 1e-6,
+) -> Selection:
+    """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`.
+
+    Every selector trains the same model by the same solver (SMO, to the same tolerance) on X and y alone, so counts and times
+    compare. Data are taken literally: standardise them first, on the training part.
+
+    Parameters
+    ----------
+    X : array_like or CSR (n, p)
+    y : array_like (n,)
+        Labels -1, +1.
+    selector : {"cv", "fisher", "likelihood-density", "bat", "maxmin"} or Selector
+        A name, or an object with parameters of its own, such as ``CrossValidation(folds=10)``.
+    C : float or sequence of float, optional
+        Candidates of C, > 0. By default MaxMin's grid 2^-5, 2^-3, .., 2^15, and 1 for "maxmin", which takes one number.
+    gammas : sequence of float, optional
+        Candidates of γ, > 0; "bat" and "maxmin" search between the smallest and the largest. Default 2^-15, 2^-13, .., 2^3.
+    rng : int
+        Seed of the splits and of the bats.
+    tol : float
+        Relative gap of every model trained.
+
+    Returns
+    -------
+    Selection
+
+    Raises
+    ------
+    InputError
+        An unknown selector, labels other than -1 and +1, candidates that are not positive, all rows equal, a class too small
+        to be split, several C for "maxmin".
+    MissingPackageError
+        "bat" without NiaPy.
+    """
+    chosen = _selector(selector)
+    begin = time.perf_counter()
+    sample = _sample(chosen, X, y, C, gammas, rng, tol)
+    choice = chosen.choose(sample)
+    seconds = time.perf_counter() - begin
+    notes = _notes(sample, choice)
+    return Selection(chosen.name, choice.gamma, choice.C, choice.models_trained, seconds, choice.details, notes)
+
+
+def _selector(selector: str | Selector) -> Selector:
+    if isinstance(selector, Selector):
+        return selector
+    if selector not in SELECTORS:
+        raise InputError(f"selector must be one of {', '.join(SELECTORS)}, or a Selector; it is {selector!r}")
+    return SELECTORS[selector]
+
+
+def _sample(
+    selector: Selector,
+    X: object,
+    y: object,
+    C: float | Sequence[float] | None,
+    gammas: Sequence[float] | None,
+    rng: int,
+    tol: float,
+) -> Sample:
+    points = as_points(X)
+    labels = as_labels(y, points.shape[0])
+    if not isinstance(rng, (int, np.integer)) or rng < 0:
+        raise InputError(f"rng must be a seed, an integer ≥ 0; it is {rng!r}")
+    if not (_spread(points) > 0).any():
+        raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
+    costs = _candidates(selector.default_C if C is None else C, "C")
+    candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")
+    return Sample(points, labels, candidates, costs, int(rng), as_positive(tol, "tol"))
+
+
+def _candidates(values: float | Sequence[float], name: str) -> FloatArray:
+    array = np.atleast_1d(np.asarray(values, dtype=np.float64))
+    if array.ndim != 1 or not array.size or not np.isfinite(array).all() or not (array > 0).all():
+        raise InputError(f"{name} must be a number or a sequence of finite numbers > 0; it is {values!r}")
+    return np.unique(array)
+
+
+def _spread(X: Points) -> FloatArray:
+    """Largest minus smallest value of every feature."""
+    if isinstance(X, np.ndarray):
+        return np.asarray(np.ptp(X, axis=0))
+    return to_dense(X.max(axis=0) - X.min(axis=0)).ravel()
+
+
+def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
+    """What is peculiar about the data or the choice, in sentences."""
+    notes = []
+    constant = int((_spread(sample.X) == 0).sum())
+    if constant:
+        notes.append(f"{constant} of {sample.X.shape[1]} features are constant: a Gaussian kernel does not see them")
+    both = _with_both_labels(sample)
+    if both:
+        notes.append(
+            f"{both} points coincide with a point of the other class: the classes' hulls touch for every gamma, "
+            "and their distance comes from 1/C alone"
+        )
+    ends = {float(sample.gammas[0]): "lower", float(sample.gammas[-1]): "upper"}
+    if sample.gammas.size > 1 and choice.gamma in ends:
+        notes.append(f"gamma = {choice.gamma:g} is the {ends[choice.gamma]} end of its range: a wider range may do better")
+    if choice.details.get("unsolved"):
+        notes.append(
+            f"{choice.details['unsolved']} of {choice.models_trained} models stopped short of the tolerance {sample.tol:g}"
+        )
+    return tuple(notes)
+
+
+def _with_both_labels(sample: Sample) -> int:
+    """Points equal to one of the other class."""
+    positive = to_dense(sample.X)[sample.y > 0]
+    negative = to_dense(sample.X)[sample.y < 0]
+    first = {row.tobytes() for row in positive + 0.0}
+    second = {row.tobytes() for row in negative + 0.0}
+    return sum(row.tobytes() in second for row in positive + 0.0) + sum(row.tobytes() in first for row in negative + 0.0)

@@ -1,0 +1,103 @@
+"""γ and C by the bat algorithm of NiaPy, every bat's position judged by one trained model."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError, MissingPackageError
+from ..models.arrays import FloatArray
+from .base import Choice, Sample, Selector
+from .trainer import Judge, Split, Trainer, check_judge, split_for
+
+__all__ = ["Bat"]
+
+
+@dataclass(frozen=True)
+class Bat(Selector):
+    """Random search by Yang's bat algorithm over (log2 γ, log2 C) between the ends of the candidates.
+
+    The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin
+    Table 4. What the fitness is judged on the paper does not say. Needs NiaPy (``pip install marginopt[selection]``).
+
+    Parameters
+    ----------
+    bats, iterations : int
+        ≥ 2 and ≥ 1; the first generation is the random start.
+    loudness, pulse_rate : float
+        Yang's A and r, in (0, 1].
+    judge, share
+        As `Fisher`.
+    """
+
+    bats: int = 20
+    iterations: int = 20
+    loudness: float = 0.5
+    pulse_rate: float = 0.5
+    judge: Judge = "holdout"
+    share: float = 0.2
+
+    name = "bat"
+
+    def __post_init__(self) -> None:
+        check_judge(self.judge, self.share)
+        for name, least in (("bats", 2), ("iterations", 1)):
+            value = getattr(self, name)
+            if not isinstance(value, int) or value < least:
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+        for name in ("loudness", "pulse_rate"):
+            if not 0 < getattr(self, name) <= 1:
+                raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}")
+
+    def choose(self, sample: Sample) -> Choice:
+        """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
+        trainer = Trainer(sample)
+        flight = _Flight(trainer, split_for(sample, self.judge, self.share))
+        lower = np.log2([sample.gammas[0], sample.costs[0]])
+        upper = np.log2([sample.gammas[-1], sample.costs[-1]])
+        if not (lower < upper).all():
+            raise InputError("the bat algorithm searches ranges: give at least two different candidates of gamma and of C")
+        self._search(flight, lower, upper, sample.seed)
+        positions, accuracy = np.array(flight.positions), np.array(flight.accuracies)
+        gamma, C = 2.0 ** positions[int(np.argmax(accuracy))]
+        details = {"positions": 2.0**positions, "accuracy": accuracy, "unsolved": trainer.unsolved}
+        return Choice(float(gamma), float(C), trainer.count, details)
+
+    def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> None:
+        try:
+            from niapy.algorithms.basic import BatAlgorithm
+            from niapy.problems import Problem
+            from niapy.task import Task
+        except ImportError as error:
+            raise MissingPackageError(
+                "selector 'bat' needs the package niapy, which is not installed: pip install 'marginopt[selection]'"
+            ) from error
+
+        class Error(Problem):  # type: ignore[misc]
+            def _evaluate(self, x: Any) -> float:
+                return 1.0 - flight.judge(np.asarray(x, dtype=np.float64))
+
+        problem = Error(dimension=2, lower=lower, upper=upper)
+        task = Task(problem=problem, max_evals=self.bats * self.iterations)
+        algorithm = BatAlgorithm(population_size=self.bats, loudness=self.loudness, pulse_rate=self.pulse_rate, seed=seed)
+        algorithm.run(task)
+
+
+class _Flight:
+    """The positions that were judged."""
+
+    def __init__(self, trainer: Trainer, split: Split) -> None:
+        self.trainer = trainer
+        self.split = split
+        self.positions: list[FloatArray] = []
+        self.accuracies: list[float] = []
+
+    def judge(self, position: FloatArray) -> float:
+        """Train one model at (log2 γ, log2 C) and return its accuracy."""
+        gamma, C = 2.0**position
+        accuracy = self.trainer.accuracy(self.trainer.kernel(float(gamma)), float(C), self.split)
+        self.positions.append(position.copy())
+        self.accuracies.append(accuracy)
+        return accuracy
