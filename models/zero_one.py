@@ -77,8 +77,8 @@ class ZeroOneSVM(Model):
     with b = ±1 gives UB = the smaller class's Σλ; for a fixed w some optimal b has a point exactly at its margin,
     so |b| ≤ 1 + max||x_i|| √UB, which is added to M_i.
 
-    Form: blocks ``w`` (p), ``z`` (n) binary; constraint ``margin``: u_i + M_i z_i - 1 ≥ 0, or the indicators (z_i, u_i - 1). The
-    strengthened one has more (`strengthened_form`).
+    Form: blocks ``w`` (p), ``z`` (n) binary; constraint ``margin``: u_i + M_i z_i - 1 ≥ 0, or the indicators (z_i, u_i - 1) with
+    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened one has more (`strengthened_form`).
 
     Raises
     ------
@@ -119,7 +119,7 @@ class ZeroOneSVM(Model):
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}")
-        if self.intercept == "free" and not _first_column_is_one(X):
+        if self.intercept == "free" and not first_column_is_one(X):
             raise InputError(
                 "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
             )
@@ -219,7 +219,7 @@ class ZeroOneSVM(Model):
                 integer=True,
             )
         form = self._big_m_form()
-        return form if self.encoding == "bigm" else indicator_form(form, self.X, self.y)
+        return form if self.encoding == "bigm" else indicator_form(form, self.X, self.y, float(np.sqrt(self.incumbent_value)))
 
     def _big_m_form(self) -> StandardForm:
         n, p = self.X.shape
@@ -318,7 +318,8 @@ class ZeroOneSVM(Model):
         lines: tuple[Line, ...] = (row, binary)
         notes: tuple[str, ...] = (argument,)
         if self.encoding == "indicator":
-            title, source, lines, notes = "indicators", "(5a)-(5b)", (switch, binary), ()
+            title, source, lines = "indicators", "(5a)-(5b)", (switch, binary)
+            notes = (f"|w_j| <= sqrt(UB), UB = {self.incumbent_value:.6g}: any w beyond it is worse than a known point",)
         elif self.gamma is not None:
             title, kind, source = "strengthened", "mixed-integer second-order cone program", "(13) at a fixed gamma, z binary"
             objective, lines = strengthened_lines(int((self.gamma > 0).sum()), self.rows)
@@ -340,7 +341,7 @@ class ZeroOneSVM(Model):
         )
 
 
-def _first_column_is_one(X: Points) -> bool:
+def first_column_is_one(X: Points) -> bool:
     return bool((to_dense(X[:, [0]]) == 1.0).all())
 
 

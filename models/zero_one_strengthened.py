@@ -144,8 +144,8 @@ def split_values(A: FloatArray, gamma: FloatArray, rows: str, w: FloatArray, z: 
     return values | ({"r_plus": plus, "r_minus": minus, "s": plus**2, "t": minus**2} if chosen.size else {})
 
 
-def indicator_form(base: StandardForm, X: Points, y: FloatArray) -> StandardForm:
-    """The big-M form with z_i = 0 ⇒ u_i ≥ 1, Conic (5b), in place of its rows ``margin``."""
+def indicator_form(base: StandardForm, X: Points, y: FloatArray, reach: float) -> StandardForm:
+    """The big-M form with z_i = 0 ⇒ u_i ≥ 1, Conic (5b), in place of its rows ``margin``, and |w_j| ≤ reach where w_j is free."""
     n, p = X.shape
     switch = sp.hstack([sp.csr_array((n, p)), sp.eye_array(n)], format="csr")
     margin = sp.hstack([signed_rows(X, y), sp.csr_array((n, n))], format="csr")
@@ -153,7 +153,11 @@ def indicator_form(base: StandardForm, X: Points, y: FloatArray) -> StandardForm
     F = sp.csr_array(sp.vstack([switch, margin], format="csr")[order])
     g = np.tile([0.0, -1.0], n)
     cone: Cone = Indicator(2, n)
-    return base.replace(constraints=(Constraint("margin", F, g, cone),))
+    lower, upper = base.lower.copy(), base.upper.copy()
+    lower[:p], upper[:p] = np.maximum(lower[:p], -reach), np.minimum(upper[:p], reach)
+    if np.isfinite(base.lower[0]):  # a free intercept has its own bound
+        lower[0], upper[0] = base.lower[0], base.upper[0]
+    return base.replace(constraints=(Constraint("margin", F, g, cone),), lower=lower, upper=upper)
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:

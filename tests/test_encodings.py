@@ -82,7 +82,7 @@ def test_points_of_any_classifier_are_feasible_with_its_true_objective(encoding:
     rng = np.random.default_rng(0)
     model = encoded(ZeroOneSVM(X, y, 0.7), encoding, gamma_of(X, y, 0, zeros=3))
     for scale in (0.1, 0.5, 1.0):
-        w = scale * rng.normal(size=3)
+        w = scale * rng.uniform(-1.0, 1.0, size=3)  # within sqrt(UB)
         certificate = certify(model.form, model.point(w))
         assert certificate.objective == pytest.approx(model.objective(w), rel=1e-12)
         assert certificate.feasible(1e-12)

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, SolverError
 from ...models.cones import Feature
 from ...models.export.scip import extend_point, to_scip
 from ...models.form import StandardForm
@@ -22,6 +22,8 @@ __all__ = ["SOLVERS", "Scip"]
 
 #: Feasibility (and integrality) tolerance: a big M multiplies a looser one. SCIP's own comparisons end at 1e-9.
 _TIGHT = 1e-9
+#: The same where indicators take the place of a big M: SCIP's linear programs fail now and then at 1e-9.
+_WITH_INDICATORS = 1e-8
 #: SCIP's infinity.
 _INFINITY = 1e20
 
@@ -62,17 +64,17 @@ class Scip(Backend):
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
         model = to_scip(form)
-        self._set_parameters(model, options)
+        self._set_parameters(model, form, options)
         details = _start(model, form, options)
         observer = Observer("scip", options)
         _watch(model, observer)
         loaded = time.perf_counter()
         observer.start()
-        model.optimizeNogil()
+        _optimize(model)
         if model.getStatus() == "inforunbd":
             model.freeTransform()
             model.setParams({"misc/allowstrongdualreds": False, "misc/allowweakdualreds": False})
-            model.optimizeNogil()
+            _optimize(model)
         solved = time.perf_counter()
         word = str(model.getStatus())
         status = _STATUS.get(word, Status.FAILED)
@@ -102,13 +104,13 @@ class Scip(Backend):
             details=details,
         )
 
-    def _set_parameters(self, model: Any, options: Options) -> None:
+    def _set_parameters(self, model: Any, form: StandardForm, options: Options) -> None:
         check_native("scip", options.native, model.getParams())
         if options.verbose:
             model.hideOutput(False)
         tol = options.tolerance(self.info.tolerance)
         chosen: dict[str, Any] = {
-            "numerics/feastol": _TIGHT,
+            "numerics/feastol": _WITH_INDICATORS if Feature.INDICATOR in form.features else _TIGHT,
             "numerics/dualfeastol": _TIGHT,
             "limits/gap": tol,
             "randomization/randomseedshift": options.seed % 2_147_483_647,
@@ -124,6 +126,13 @@ class Scip(Backend):
                 model.setParam(name, value)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"scip does not take {name} = {value!r}: {error}") from error
+
+
+def _optimize(model: Any) -> None:
+    try:
+        model.optimizeNogil()
+    except Exception as error:  # PySCIPOpt raises no class of its own
+        raise SolverError(f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help") from error
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
