@@ -8,7 +8,7 @@ from typing import Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, UnsupportedModelError
 from .arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
 from .base import Model
 from .form import StandardForm
@@ -114,7 +114,8 @@ class MaxMinSVM(Model):
 
     Notes
     -----
-    ``form`` is that of the inner problem at γ0; a result's certificate is that of the inner problem at the final γ.
+    There is no ``form`` (``at(gamma).form`` is the inner problem's); a result's certificate is that of the inner problem at the
+    final γ.
 
     Raises
     ------
@@ -168,8 +169,17 @@ class MaxMinSVM(Model):
         return 64 * self.X.shape[0]
 
     def compile(self) -> StandardForm:
-        """The inner problem at γ0."""
-        return self.at(self.problem.gamma0).form
+        """A max-min problem that is not concave in γ is no program in standard form; ``at(gamma).form`` is that of the inner one.
+
+        Raises
+        ------
+        UnsupportedModelError
+            Always.
+        """
+        raise UnsupportedModelError(
+            "MaxMinSVM is a max-min problem and has no standard form; the solver maxmin reads it, and model.at(gamma) is the "
+            "two-hulls dual at one gamma, which every QP solver reads"
+        )
 
     @property
     def statement(self) -> Statement:

@@ -79,6 +79,10 @@ class Algorithm(Solver, Generic[V, S]):
 
     info: ClassVar[SolverInfo]
 
+    def load(self) -> None:
+        """Import and compile what the run needs, once a process: it counts as building, not against the time limit."""
+        return
+
     @abstractmethod
     def init(self, view: V, options: Options, rng: np.random.Generator) -> S:
         """The state before the first step. ``options.start`` holds values to start from, where the user gave some."""

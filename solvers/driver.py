@@ -44,14 +44,15 @@ _STATUS = {
 def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> RawSolution:
     """Run an algorithm on a problem until its rule, a limit, the callback or Ctrl-C ends it.
 
-    The time limit counts from the start of ``init``. The returned point is whatever ``answer`` gives after the last
-    completed ``advance``: a valid, usable point in every case.
+    The time limit counts from the start of ``init``, after compiled code was loaded. The returned point is whatever ``answer``
+    gives after the last completed ``advance``: a valid, usable point in every case.
     """
     algorithm = algorithm.accept(options.native)
     build_start = time.perf_counter()
     view = algorithm.view_of(problem)
     if view is None:
         raise UnsupportedModelError(f"{algorithm.info.name} cannot read {problem.name}: {algorithm.obstacle(problem)}")
+    algorithm.load()
     start = time.perf_counter()
     recorder = _Recorder(algorithm.info.name, options, start)
     with interrupt_flag() as interrupted:

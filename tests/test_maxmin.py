@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 import marginopt.solvers as solvers
-from marginopt.errors import InputError
+from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import MaxMinSVM
 from marginopt.solvers import Status
 
@@ -107,3 +107,11 @@ def test_bad_parameters_are_named(change: dict[str, object], said: str) -> None:
         MaxMinSVM(X, y, **change)  # type: ignore[arg-type]
     with pytest.raises(InputError, match="rate"):
         solvers.solve(MaxMinSVM(X, y), "maxmin", rate="fast")
+
+
+def test_only_its_own_algorithm_solves_it() -> None:
+    X, y = _data()
+    with pytest.raises(UnsupportedModelError, match="maxmin"):
+        solvers.solve(MaxMinSVM(X, y), "clarabel")
+    result = solvers.solve(MaxMinSVM(X, y))
+    assert result.solver == "maxmin"

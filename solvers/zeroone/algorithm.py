@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, ClassVar, Literal
@@ -97,6 +98,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError("a proof log is written by the box engine: leave engine at 'auto' or 'boxes', or proof at None")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+
+    def load(self) -> None:
+        """Compile both engines on four points, or load them from Numba's cache on disk."""
+        _load_engines()
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
@@ -259,3 +264,19 @@ def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
 def reduced_of(state: ZeroOneState) -> Reduced:
     """The reduced problem of a run (for tests and tools)."""
     return state.shared.reduced
+
+
+@functools.cache
+def _load_engines() -> None:
+    """Solve the smallest problem that is not trivial by each engine, so that every compiled loop is there."""
+    rows = np.array([[1.0, 0.5, 0.1], [1.0, -0.4, 0.2], [-1.0, 0.3, 0.7], [-1.0, -0.2, -0.3]])
+    view = ZeroOneProblem(rows, np.full(4, 0.3), np.array([True, True, True]))
+    options = Options(threads=1)
+    engines: tuple[Literal["boxes", "conflicts"], ...] = ("boxes", "conflicts")
+    for engine in engines:
+        algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
+        state = algorithm.init(view, options, np.random.default_rng(0))
+        for _ in range(100):
+            if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
+                break
+        algorithm.answer(state)
