@@ -7,15 +7,19 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
 
 import numpy as np
 
+from ..errors import UnsupportedModelError
 from .arrays import FloatArray
 from .form import StandardForm
 from .lagrangian import lagrangian_bound
 from .limits import check_bytes
 from .statement import Statement
+
+if TYPE_CHECKING:
+    from .explain import Explanation, Solution
 
 __all__ = ["Appraisal", "Bound", "Model"]
 
@@ -120,6 +124,25 @@ class Model(ABC):
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Objective, residuals and bound of a point without the form; None where the model knows no such way."""
         return None
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Scores f(x) of new rows, whose sign is the class.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The formulation has no classifier.
+        """
+        raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
+
+    def explain(self, result: Solution) -> Explanation:
+        """What a result says: the meaning of its multipliers, active constraints, support vectors, misclassified points.
+
+        Printable; ``.picture()`` draws it where the data have two features (`models.explain`).
+        """
+        from .explain import explain
+
+        return explain(self, result)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""

@@ -14,7 +14,7 @@ from .arrays import FloatArray
 from .cones import Cone, Nonnegative, Zero
 from .form import Constraint, StandardForm
 
-__all__ = ["Condition", "Convexity", "FormReport", "Picture", "Range", "inspect_form", "spy"]
+__all__ = ["Condition", "Convexity", "FormReport", "Picture", "Range", "figure_svg", "inspect_form", "spy"]
 
 #: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
 _DENSE = 1200
@@ -291,7 +291,7 @@ def spy(form: StandardForm) -> Picture:
         middle = 0.5 * (s.start + s.stop) - 0.5
         axes[-1].text(middle, -0.02, f"{b.label}{mark}", ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
     axes[0].set_title(f"{form.name}: {form.n} variables, {form.rows} rows", fontsize=10)
-    return Picture(_svg(figure))
+    return Picture(figure_svg(figure))
 
 
 def _below(ax: Any) -> Any:
@@ -314,7 +314,7 @@ def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardF
     ax.set_ylabel(name, fontsize=8, rotation=0, ha="right", va="center")
 
 
-def _svg(figure: Any) -> str:
+def figure_svg(figure: Any) -> str:
     """The figure as SVG text, the same for the same figure."""
     import matplotlib as mpl
 
