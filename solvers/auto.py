@@ -15,7 +15,8 @@ __all__ = ["choose"]
 
 #: Hand-written algorithms that read a structural view, best first; a name that does not exist is skipped.
 STRUCTURED = (
-    "zero-one-bb", "conic-ipm", "auto-simplex", "smo", "mfw", "smo-box", "maxmin", "boxqp", "npsvc-mm", "stiefel-bb", "kernel-npsvcpp",
+    "zero-one-bb", "conic-ipm", "auto-simplex", "smo", "mfw", "smo-box", "maxmin", "boxqp", "npsvc-mm", "stiefel-bb",
+    "kernel-npsvcpp",
 )  # fmt: skip
 #: Backends by class of problem, best first.
 MIXED_INTEGER = ("gurobi", "scip", "highs", "mosek")
