@@ -49,7 +49,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     cache = int(min(memory, max(need, 32 * n)))
     ahead = 8 if need <= cache else 1
     start = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
-    algorithm = SMO(start=start, cache_bytes=cache, precision="double" if double else "single", prefetch=ahead)  # type: ignore[arg-type]
+    algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single", prefetch=ahead)  # type: ignore[arg-type]
     fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "

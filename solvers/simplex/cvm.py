@@ -63,7 +63,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         As `FrankWolfe`; the core starts as the support of the start.
     """
 
-    start: StartRule = "random20"
+    initial: StartRule = "random20"
     stop: Literal["gap", "ball"] = "gap"
     epsilon: float | None = None
     sampling: int | None = None
@@ -94,7 +94,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
                 raise InputError(f"{name} must be an integer ≥ 1 or None; it is {value!r}")
         tol = options.tolerance(self.info.tolerance)
         rule = StopRule.of(view, self.stop, self.epsilon, tol)
-        a = starting_point(view, self.start, options, rng)
+        a = starting_point(view, self.initial, options, rng)
         core = np.flatnonzero(a)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
         limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit

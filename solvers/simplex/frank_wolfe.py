@@ -96,7 +96,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     method: ClassVar[str]
     # fields of every concrete class
-    start: StartRule
+    initial: StartRule
     stop: Literal["gap", "ball"]
     epsilon: float | None
     sampling: int | None
@@ -123,7 +123,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
         if self.sampling is not None and self.sampling < 1:
             raise InputError(f"sampling must be an integer ≥ 1, or None for a full scan; it is {self.sampling!r}")
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
-        a = starting_point(view, self.start, options, rng)
+        a = starting_point(view, self.initial, options, rng)
         single = self.precision == "single"
         sampled = None
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=single)
@@ -282,7 +282,7 @@ class FrankWolfe(_FrankWolfeBase):
 
     Parameters
     ----------
-    start : {"random20", "farthest", "vertex", "uniform"}
+    initial : {"random20", "farthest", "vertex", "uniform"}
         See `start.StartRule`. ``options.start`` goes before it.
     stop : {"gap", "ball"}
         ``"gap"``: relative duality gap ≤ ``tol``. ``"ball"``: δ+ ≤ (1 + ε)² - 1, FW (35): the ball of radius (1 + ε)r holds
@@ -304,7 +304,7 @@ class FrankWolfe(_FrankWolfeBase):
         At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
     """
 
-    start: StartRule = "random20"
+    initial: StartRule = "random20"
     stop: Literal["gap", "ball"] = "gap"
     epsilon: float | None = None
     sampling: int | None = None

@@ -6,8 +6,9 @@ takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex, z = x/ν
 for the rescaled problem min ½z'K̃z - 1'z, z ≥ 0, whose primal has S = {i : u_i < 1}.
 
 Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later
-guesses that differ from its own in a few points. The run only ever moves to feasible points that lower the objective
-(exact line search towards the clipped x), so a cycle of guesses costs time and nothing else.
+guesses that differ from its own in a twentieth of the points, through a bordered system. The run only ever moves to
+feasible points that lower the objective (exact line search towards the clipped x), so a cycle of guesses costs time and
+nothing else.
 """
 
 from __future__ import annotations
@@ -26,12 +27,12 @@ __all__ = ["Finish", "finish", "finisher_bytes"]
 
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
-#: Points in which a guess may differ from the factor's own for the factor to be used again.
-_REUSE = 30
+#: Share of its points in which a guess may differ from the factor's own for the factor to be used again.
+_REUSE = 0.05
+#: Accuracy of the first guess's solution.
+_ROUGH = 1e-6
 _PANEL = 1024
-_CG_STEPS = 400
-#: A factor of other points did not do: take the guess's own.
-_INACCURATE = "inaccurate"
+_CG_STEPS, _PATIENCE = 400, 12
 Steps: TypeAlias = Generator[None, None, Any]
 
 
@@ -59,34 +60,34 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
     factor: _Factor | None = None
     best = Finish(a, gradient, 0)
     tried: set[bytes] = set()
+    # the first guess is rarely right: a rough solution of it shows as well what to change
+    accuracy = max(_ROUGH, 1e-3 * tol)
     for count in range(1, _GUESSES + 1):
         tried.add(guess.tobytes())
         Q = yield from _submatrix(view, guess)
-        if factor is None or factor.distance(guess) > _REUSE:
+        reused = factor is not None and factor.distance(guess) <= _REUSE * guess.size
+        if not reused:
+            factor = yield from _Factor.build(Q, guess)
+        if factor is None:
+            return best
+        solved = yield from _solve(view, guess, Q, factor, accuracy)
+        if reused and solved is not None and not solved[2]:
             factor = yield from _Factor.build(Q, guess)
             if factor is None:
                 return best
-        solved = yield from _solve(view, guess, Q, factor, 1e-3 * tol)
-        if solved is _INACCURATE:
-            factor = yield from _Factor.build(Q, guess)
-            if factor is None:
-                return best
-            solved = yield from _solve(view, guess, Q, factor, 1e-3 * tol)
+            solved = yield from _solve(view, guess, Q, factor, accuracy)
         del Q
         if solved is None:
             return best
-        values, nu = solved
+        values, nu, _ = solved
         x = np.zeros(view.n)
         x[guess] = values
         slope = view.gram.product(x) + view.c
         yield
-        inside = np.zeros(view.n, dtype=bool)
-        inside[guess] = values > 0
-        outside = np.ones(view.n, dtype=bool)
-        outside[guess] = False
-        following = np.flatnonzero(inside | (outside & (slope < nu[view.groups] * (1.0 - np.sign(nu[view.groups]) * 1e-15))))
-        settled = np.array_equal(following, guess) or following.tobytes() in tried
-        if settled or count == _GUESSES or values.min() >= 0.0:
+        following = _next_guess(view, guess, values, slope, nu)
+        settled = following.tobytes() in tried
+        rough, accuracy = accuracy > 1e-3 * tol, 1e-3 * tol
+        if count == _GUESSES or (not rough and (settled or values.min() >= 0.0)):
             best = _improved(view, best, x, slope, count)
             yield
             f = 0.5 * float(best.a @ (best.gradient + view.c))
@@ -94,6 +95,14 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
                 return best
         guess = following
     return best
+
+
+def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: FloatArray, nu: FloatArray) -> IntArray:
+    """The x_i > 0 of the guess, and the i outside with ∇_i < ν (beyond rounding)."""
+    level = nu[view.groups]
+    chosen = slope < level - 1e-15 * np.abs(level)
+    chosen[guess] = values > 0
+    return np.flatnonzero(chosen)
 
 
 def _first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
@@ -117,7 +126,6 @@ class _Factor:
 
     own: IntArray
     lower: np.ndarray
-    diagonal: FloatArray
 
     @staticmethod
     def build(Q: FloatArray, own: IntArray) -> Steps:
@@ -125,22 +133,59 @@ class _Factor:
         for shift in (0.0, 3e-6, 1e-4):
             L = yield from _cholesky(Q, shift)
             if L is not None:
-                return _Factor(own, L, np.diagonal(Q).copy())
+                return _Factor(own, L)
         return None
 
     def distance(self, guess: IntArray) -> int:
         """Points in which a guess differs."""
         return int(np.setxor1d(self.own, guess, assume_unique=True).size)
 
-    def apply(self, guess: IntArray, diagonal: FloatArray, r: FloatArray) -> FloatArray:
-        """Approximately Q_SS⁻¹ r; added points by their diagonal alone (symmetric and positive definite)."""
-        _, mine, theirs = np.intersect1d(guess, self.own, assume_unique=True, return_indices=True)
-        full = np.zeros(self.own.size, dtype=np.float32)
-        scale = float(np.abs(r).max()) or 1.0
-        full[theirs] = r[mine] / scale
-        full = scipy.linalg.cho_solve((self.lower, True), full, overwrite_b=True, check_finite=False)
-        out: FloatArray = r / diagonal
-        out[mine] = scale * full[theirs]
+    def solve(self, right: np.ndarray) -> FloatArray:
+        """Q_SS⁻¹ right in float32, for one or several columns."""
+        scale = float(np.abs(right).max()) or 1.0
+        short = (right / scale).astype(np.float32)
+        return np.asarray(
+            scipy.linalg.cho_solve((self.lower, True), short, overwrite_b=True, check_finite=False) * scale, np.float64
+        )
+
+
+class _Adapted:
+    """The factor's inverse carried over to another guess: points added (A) and removed (D) by a bordered system.
+
+    With B = [Q_SA, E_D] the solution on S ∪ A with x_D = 0 is x_S = Q_SS⁻¹(r_S - Bv) with
+    (diag(Q_AA, 0) - B'Q_SS⁻¹B) v = [r_A, 0] - B'Q_SS⁻¹ r_S.
+    """
+
+    def __init__(self, view: SimplexQP, factor: _Factor, guess: IntArray) -> None:
+        self._factor, self._size = factor, guess.size
+        _, self._mine, self._theirs = np.intersect1d(guess, factor.own, assume_unique=True, return_indices=True)
+        self._added = np.setdiff1d(np.arange(guess.size), self._mine, assume_unique=True)
+        removed = np.setdiff1d(np.arange(factor.own.size), self._theirs, assume_unique=True)
+        k = self._added.size + removed.size
+        if k == 0:
+            return
+        extra = guess[self._added]
+        self._B = np.zeros((factor.own.size, k))
+        self._B[:, : extra.size] = view.gram.block(factor.own, extra)
+        self._B[removed, extra.size + np.arange(removed.size)] = 1.0
+        self._solved = factor.solve(self._B)
+        schur = -self._B.T @ self._solved
+        schur[: extra.size, : extra.size] += view.gram.block(extra, extra)
+        self._schur = scipy.linalg.lu_factor(0.5 * (schur + schur.T), check_finite=False)
+
+    def __call__(self, r: FloatArray) -> FloatArray:
+        """Approximately Q⁻¹ r on the guess."""
+        full = np.zeros(self._factor.own.size)
+        full[self._theirs] = r[self._mine]
+        x = self._factor.solve(full)
+        out = np.zeros(self._size)
+        if self._added.size + self._factor.own.size > self._mine.size:
+            right = -self._B.T @ x
+            right[: self._added.size] += r[self._added]
+            v = scipy.linalg.lu_solve(self._schur, right, check_finite=False)
+            x = x - self._solved @ v
+            out[self._added] = v[: self._added.size]
+        out[self._mine] = x[self._theirs]
         return out
 
 
@@ -166,7 +211,10 @@ def _cholesky(Q: FloatArray, shift: float) -> Steps:
 
 
 def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol: float) -> Steps:
-    """x and ν on the guess; None where the reduced system is singular (a simplex without points); or `_INACCURATE`."""
+    """(x, ν) on the guess; None where the reduced system is singular (a simplex without points).
+
+    The third item says whether the linear systems were solved to their tolerance.
+    """
     groups, count = view.groups[guess], view.simplices
     E = (groups[:, None] == np.arange(count)[None, :]).astype(np.float64)
     if (E.sum(axis=0) == 0).any():
@@ -174,36 +222,35 @@ def _solve(view: SimplexQP, guess: IntArray, Q: FloatArray, factor: _Factor, tol
     columns = [E[:, s] for s in range(count)]
     if view.c.any():
         columns.append(view.c[guess])
-    W = np.zeros((guess.size, count + 1))
+    inverse = _Adapted(view, factor, guess)
+    yield
+    W, accurate = np.zeros((guess.size, count + 1)), True
     for k, right in enumerate(columns):
-        W[:, k], accurate = yield from _conjugate_gradients(Q, right, guess, factor, tol)
-        if not accurate and factor.distance(guess) > 0:
-            return _INACCURATE
+        W[:, k], good = yield from _conjugate_gradients(Q, right, inverse, tol)
+        accurate = accurate and good
     WE, Wc = W[:, :count], W[:, count]
     try:
         nu = np.linalg.solve(E.T @ WE, 1.0 + E.T @ Wc)
     except np.linalg.LinAlgError:
         return None
-    return WE @ nu - Wc, nu
+    return WE @ nu - Wc, nu, accurate
 
 
-def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, factor: _Factor, tol: float) -> Steps:
+def _conjugate_gradients(Q: FloatArray, right: FloatArray, inverse: _Adapted, tol: float) -> Steps:
     """x with Q_SS x = right, and whether it is accurate.
 
     Stops at a relative residual of ``tol``, at the rounding of one product (eps·max Q·Σ|x|), or where it no longer falls.
     """
-    diagonal = np.diagonal(Q).copy()
-    size, largest = float(np.abs(right).max()) or 1.0, float(diagonal.max())
-    x = factor.apply(guess, diagonal, right)
+    size, largest = float(np.abs(right).max()) or 1.0, float(np.diagonal(Q).max())
+    x = inverse(right)
     r = right - Q @ x
-    h = factor.apply(guess, diagonal, r)
+    h = inverse(r)
     p, rho = h, float(r @ h)
     best_x, best = x, float(np.abs(r).max())
     target = max(tol * size, 2e-16 * largest * float(np.abs(x).sum()))
-    # a factor of other points is a low-rank change away: its residuals fall in steps, not steadily
-    since, patience = 0, 8 + factor.distance(guess)
+    since = 0
     for _ in range(_CG_STEPS):
-        if best <= target or rho <= 0.0 or since > patience:
+        if best <= target or rho <= 0.0 or since > _PATIENCE:
             break
         Qp = Q @ p
         curvature = float(p @ Qp)
@@ -216,7 +263,7 @@ def _conjugate_gradients(Q: FloatArray, right: FloatArray, guess: IntArray, fact
         since += 1
         if now < best:
             best_x, best, since = x, now, 0
-        h = factor.apply(guess, diagonal, r)
+        h = inverse(r)
         following = float(r @ h)
         p = h + following / rho * p
         rho = following

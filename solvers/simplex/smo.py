@@ -57,7 +57,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     Parameters
     ----------
-    start : {"vertex", "random20", "farthest", "uniform"}
+    initial : {"vertex", "random20", "farthest", "uniform"}
         See `start.StartRule`; ``options.start`` goes before it.
     cache_bytes : int
         Limit of the cache of kernel columns.
@@ -76,7 +76,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         A parameter out of range; a cache that does not hold two columns.
     """
 
-    start: StartRule = "vertex"
+    initial: StartRule = "vertex"
     cache_bytes: int = CACHE_BYTES
     precision: Literal["single", "double"] = "single"
     prefetch: int = 8
@@ -101,7 +101,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             raise InputError(f"prefetch must be an integer ≥ 1; it is {self.prefetch!r}")
         if self.stride is not None and self.stride < 1:
             raise InputError(f"stride must be an integer ≥ 1; it is {self.stride!r}")
-        a = starting_point(view, self.start, options, rng)
+        a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
         work = make_work(view, cache, a, view.gram.product(a) + view.c)
         loops.vertices(work)
@@ -147,7 +147,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
         Far below the last float64 refresh those numbers mean nothing, since the columns are float32.
         """
-        last = state.marks[-1][0] if state.marks else 1.0
+        last = state.marks[-1][0] if state.marks else 10.0 * _FINISH_FROM
         final = state.tol if self.precision == "double" else max(0.5 * state.tol, 1e-4 * min(state.last_gap, 1e-3))
         return max(final, min(0.1 * last, _FINISH_FROM)) if self.newton else final
 
@@ -252,13 +252,17 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
 
 def newton_seconds(n: int, size: int) -> float:
-    """Rough cost of the finisher: four guesses, each a factor of Q_SS and a product with all columns of S."""
-    return 4.0 * (size**3 / 3.0 / 5e10 + 5e-9 * n * size)
+    """Rough cost of the finisher: a factor of Q_SS (seldom a second one), and four products with all columns of S."""
+    return 1.5 * size**3 / 3.0 / 5e10 + 4.0 * 5e-9 * n * size
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Rough cost of the pairs still expected: as many for each decade of the gap as the last decade took."""
-    marks = [(1.0, 0), *state.marks]
+    """Rough cost of the pairs still expected: as many for each decade of the gap as the last decade took.
+
+    Pairs that only bring a point in, one for each point of the support, are not counted to the first decade.
+    """
+    entries = int(state.work.size.sum()) if len(state.marks) == 1 else 0
+    marks = [(1.0, min(entries, state.marks[0][1])), *state.marks]
     (before, begin), (after, now) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
     left = max(np.log10(gap / state.tol), 0.0)

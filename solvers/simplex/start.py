@@ -38,7 +38,7 @@ def starting_point(view: SimplexQP, rule: StartRule, options: Options, rng: np.r
     if options.start is not None and view.label in options.start:
         return _into_simplices(view, np.asarray(options.start[view.label], dtype=np.float64))
     if rule not in _RULES:
-        raise InputError(f"start must be one of {', '.join(_RULES)}; it is {rule!r}")
+        raise InputError(f"initial must be one of {', '.join(_RULES)}; it is {rule!r}")
     a = np.zeros(view.n)
     for group in range(view.simplices):
         members = np.flatnonzero(view.groups == group)
