@@ -47,7 +47,7 @@ def test_the_radius_of_every_algorithm_is_the_same():
 def test_the_core_only_grows_and_the_objective_falls():
     X, _ = data()
     model = MEBDual(X, Linear())
-    algorithm = CoreVectorMachine(stride=1, start="farthest")
+    algorithm = CoreVectorMachine(stride=1, initial="farthest")
     state = algorithm.init(model.simplex, Options(tol=1e-9), np.random.default_rng(0))
     sizes, values = [state.size], [state.objective]
     for _ in range(5):

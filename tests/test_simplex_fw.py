@@ -57,7 +57,7 @@ def test_iterates_follow_the_formulas(cls):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         view = random_view(rng)
-        algorithm = cls(stride=1, start="uniform")
+        algorithm = cls(stride=1, initial="uniform")
         state = algorithm.init(view, Options(tol=1e-14), np.random.default_rng(0))
         a = np.full(view.n, 1.0 / view.n)
         for _ in range(40):
@@ -132,7 +132,7 @@ def test_mfw_needs_fewer_steps_than_fw_and_drops_points():
     fw = solve_problem(model, FrankWolfe(), Options(tol=1e-4, iteration_limit=200 * mfw.iterations))
     assert mfw.status is Status.OPTIMAL
     assert fw.iterations > 5 * mfw.iterations
-    ball = solve_problem(MEBDual(X, Linear()), ModifiedFrankWolfe(start="random20"), Options())
+    ball = solve_problem(MEBDual(X, Linear()), ModifiedFrankWolfe(initial="random20"), Options())
     assert ball.details["steps"]["drop"] > 0
 
 
@@ -140,14 +140,14 @@ def test_mfw_needs_fewer_steps_than_fw_and_drops_points():
 def test_starts_agree(start):
     X, _ = data()
     model = MEBDual(X, Linear())
-    result = solve_problem(model, ModifiedFrankWolfe(start=start), Options(tol=1e-8))
+    result = solve_problem(model, ModifiedFrankWolfe(initial=start), Options(tol=1e-8))
     other = solve_problem(model, PairwiseFW(), Options(tol=1e-8))
     assert result.certificate.objective == pytest.approx(other.certificate.objective, rel=1e-7)
 
 
 def test_the_farthest_start_is_a_pair_with_halves():
     X, _ = data()
-    state = FrankWolfe(start="farthest").init(MEBDual(X, Linear()).simplex, Options(), np.random.default_rng(0))
+    state = FrankWolfe(initial="farthest").init(MEBDual(X, Linear()).simplex, Options(), np.random.default_rng(0))
     i, j = np.flatnonzero(state.work.a)
     assert state.work.a[[i, j]].tolist() == [0.5, 0.5]
     distances = [((X - X[k]) ** 2).sum(axis=1) for k in (i, j)]
