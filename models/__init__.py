@@ -1,6 +1,7 @@
 """What is stated: the labelled standard form, cones, kernels and one file per formulation."""
 
 from .base import Bound, Model
+from .chebyshev import ChebyshevNPSVC
 from .cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .conic import ConicSVM
 from .delta import FormDelta
@@ -30,6 +31,7 @@ __all__ = [
     "BoxProgram",
     "BoxQP",
     "CallableKernel",
+    "ChebyshevNPSVC",
     "Cone",
     "ConicProblem",
     "ConicSVM",

@@ -19,7 +19,7 @@ from .form import Block, Constraint, Quadratic, StandardForm
 from .statement import Line, Statement
 from .views import BoxPoint, BoxQP
 
-__all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic"]
+__all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic", "LoweredFactor"]
 
 V = TypeVar("V")
 
@@ -51,6 +51,45 @@ class HingeFactor:
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b))
 
 
+@dataclass(frozen=True, eq=False)
+class LoweredFactor:
+    """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
+
+    (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
+    """
+
+    base: HingeFactor
+    P: FloatArray
+    kappa: float
+
+    @property
+    def G(self) -> FloatArray:
+        """Rows of the losses."""
+        return self.base.G
+
+    @cached_property
+    def H(self) -> FloatArray:
+        """H - κPP'."""
+        return np.asarray(self.base.H - self.kappa * (self.P @ self.P.T))
+
+    @cached_property
+    def _spread(self) -> FloatArray:
+        """H⁻¹P R^{-1} with M = R'R."""
+        columns = self.base.solve(self.P)
+        M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
+        upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)
+        return np.asarray(scipy.linalg.solve_triangular(upper, columns.T, trans="T").T)
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """(m, p + d)."""
+        return np.ascontiguousarray(np.hstack([self.base.Z, self.base.G @ self._spread]))
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """(H - κPP')⁻¹ b."""
+        return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
+
+
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeQuadratic(Model):
     """min ½u'Hu + b'u + constant + Σ_j w_j max(h_j - g_j'u, -τ_j(h_j - g_j'u)).
@@ -63,7 +102,7 @@ class HingeQuadratic(Model):
 
     Parameters
     ----------
-    factor : HingeFactor
+    factor : HingeFactor or LoweredFactor
         H (p, p) symmetric positive definite and G (m, p); m may be 0.
     b : array_like (p,)
     constant : float
@@ -81,7 +120,7 @@ class HingeQuadratic(Model):
         Shapes that do not fit; a negative weight or τ.
     """
 
-    factor: HingeFactor
+    factor: HingeFactor | LoweredFactor
     b: FloatArray
     h: FloatArray
     weights: FloatArray

@@ -1,0 +1,68 @@
+"""The second-order cone program of the Chebyshev problem for a fixed projection P."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from .arrays import FloatArray
+from .cones import Nonnegative, RotatedSecondOrder
+from .form import Block, Constraint, StandardForm
+
+if TYPE_CHECKING:
+    from .chebyshev import ChebyshevNPSVC
+
+__all__ = ["chebyshev_form"]
+
+
+def chebyshev_form(model: ChebyshevNPSVC, P: FloatArray) -> StandardForm:
+    """min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
+
+    For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
+    (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
+    """
+    psi, K = model.features.rows, model.K
+    p, d = P.shape
+    sizes = [int((~model.near(k)).sum()) for k in range(K)]
+    starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
+    n = int(starts[-1])
+    constraints: list[Constraint] = []
+    for k in range(K):
+        near = model.near(k)
+        u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
+        m = sizes[k]
+        margin = _place([(psi[~near], u), (sp.eye_array(m), xi)], m, n)
+        constraints.append(Constraint(f"margin_{k}", margin, -np.ones(m), Nonnegative(m)))
+        weight = float(np.asarray(model.weights)[k])
+        head = _place([(np.array([[1.0 / weight]]), 0), (np.full((1, m), -model.c), xi)], 1, n)
+        rows = [head, sp.csr_array((1, n)), _place([(psi[near], u)], int(near.sum()), n)]
+        rows.append(_place([(np.sqrt(model.r1) * sp.eye_array(p), u), (-np.sqrt(model.r1) * P, v)], p, n))
+        rows.append(_place([(np.sqrt(model.r2) * sp.eye_array(d), v)], d, n))
+        F = sp.csr_array(sp.vstack(rows, format="csr"))
+        g = np.zeros(F.shape[0])
+        g[0], g[1] = -model.smoothness(P), 1.0
+        constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
+    q = np.zeros(n)
+    q[0] = 1.0
+    lower = np.full(n, -np.inf)
+    lower[starts[0] :] = 0.0
+    return StandardForm(
+        name=model.name,
+        blocks=(Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (n - int(starts[0]),))),
+        q=q,
+        constraints=tuple(constraints),
+        lower=lower,
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=bool),
+    )
+
+
+def _place(pieces: list[tuple[FloatArray | sp.sparray, int]], rows: int, columns: int) -> sp.csr_array:
+    """A rows × columns matrix that holds the pieces from their first columns on."""
+    total = sp.csr_array((rows, columns))
+    for piece, start in pieces:
+        block = sp.coo_array(piece)
+        total = total + sp.csr_array((block.data, (block.row, block.col + start)), shape=(rows, columns))
+    return sp.csr_array(total)
