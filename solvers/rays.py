@@ -10,13 +10,18 @@ so a negative right side leaves no x.
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
 
 from ..models.arrays import FloatArray
 from ..models.form import StandardForm
+from .status import Status
 
-__all__ = ["farkas_residual", "ray_residual"]
+__all__ = ["evidence", "farkas_residual", "ray_residual"]
+
+#: Largest residual of a ray that supports the claim: a Farkas proof then excludes every point with ||x||_1 < 1e5.
+_SUPPORTED = 1e-5
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
@@ -46,3 +51,20 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
     outside = max(outside, float(np.maximum(-d, 0.0)[np.isfinite(form.lower)].max(initial=0.0)))
     outside = max(outside, float(np.maximum(d, 0.0)[np.isfinite(form.upper)].max(initial=0.0)))
     return outside / -slope if slope < 0.0 else float("inf")
+
+
+def evidence(status: Status, details: Mapping[str, Any]) -> tuple[str, bool]:
+    """What stands behind a claim of infeasibility or unboundedness, in words, and whether a ray that was given contradicts it.
+
+    Reads ``farkas_residual`` or ``ray_residual`` from a result's details.
+    """
+    infeasible = status is Status.INFEASIBLE
+    residual = details.get("farkas_residual" if infeasible else "ray_residual")
+    if residual is None:
+        return "claimed by the solver, without a ray that could be checked", False
+    if not residual <= _SUPPORTED:
+        return f"the ray that the solver gave does not support the claim: residual {residual:.1e}, {_SUPPORTED:g} is needed", True
+    if infeasible:
+        reach = "excludes every point" if residual == 0 else f"excludes every point with ||x||_1 < {1 / residual:.1e}"
+        return f"Farkas multipliers checked, residual {residual:.1e}: {reach}", False
+    return f"ray of descent checked, residual {residual:.1e}: unbounded if any point is feasible", False

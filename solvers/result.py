@@ -155,6 +155,8 @@ class Result:
             lines.append(f"  objective {self.objective:.10g}   bound {bound}   relative gap {gap}")
             lines.append(f"  certificate: {self.certificate}")
         lines.append(f"  solver says: {self.claim.native_status}" + _claimed(self.claim, self.sign))
+        if "evidence" in self.details:
+            lines.append(f"  evidence: {self.details['evidence']}")
         counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
         counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
         counts.append(f"{self.build_seconds:.3g} s building, {self.solve_seconds:.3g} s solving")

@@ -19,6 +19,7 @@ from .licence import Licence
 from .options import Options
 from .persistent import Kept
 from .polish import polish
+from .rays import evidence
 from .registry import get_solver, readers, require
 from .result import Claim, Result
 from .separability import separability
@@ -107,6 +108,9 @@ def judge(
         details["picked"] = picked
     values, certificate = _judged_point(form, model, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        details["evidence"], contradicted = evidence(status, details)
+        status = Status.INACCURATE if contradicted else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=problem.name,

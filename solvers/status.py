@@ -11,7 +11,7 @@ class Status(enum.Enum):
     """How a solve ended, as judged after the certificate was recomputed."""
 
     OPTIMAL = "optimal to the tolerance asked; the certificate agrees"
-    INACCURATE = "the solver claims an optimum that the certificate does not support to the tolerance asked"
+    INACCURATE = "the solver claims what the certificate does not support to the tolerance asked"
     STATIONARY = "stationary point of a nonconvex problem; no global claim"
     INFEASIBLE = "no feasible point exists"
     UNBOUNDED = "the objective is unbounded"
