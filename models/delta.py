@@ -106,14 +106,19 @@ def _changed(a: np.ndarray[Any, Any], b: np.ndarray[Any, Any]) -> IntArray:
 def _same_matrix(a: Any, b: Any) -> bool:
     if a is b:
         return True
-    if sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc"):
-        # the common case, forms of one model: the same places, so that the numbers can be compared as they lie
-        if a.shape == b.shape and np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices):
-            return bool(np.array_equal(a.data, b.data))
+    if _same_places(a, b):
+        return bool(np.array_equal(a.data, b.data))
     if sp.issparse(a) or sp.issparse(b):
         difference = sp.csr_array(a) - sp.csr_array(b)
         return difference.nnz == 0 or not difference.data.any()
     return bool(np.array_equal(a, b))
+
+
+def _same_places(a: Any, b: Any) -> bool:
+    """Two CSR or two CSC matrices with the same pattern (the common case, forms of one model): numbers compare as they lie."""
+    if not (sp.issparse(a) and sp.issparse(b) and a.format == b.format and a.format in ("csr", "csc") and a.shape == b.shape):
+        return False
+    return np.array_equal(a.indptr, b.indptr) and np.array_equal(a.indices, b.indices)
 
 
 def _same_quadratic(a: Quadratic | None, b: Quadratic | None) -> bool:
