@@ -9,11 +9,11 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 
 from ..errors import InputError, UnsupportedModelError
-from .arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from .arrays import FloatArray, IntArray, Points, as_labels, as_points, as_positive, to_dense
 from .base import Model
 from .form import StandardForm
 from .hulls import ConvexHullsDual
-from .kernels import RBF, Precomputed
+from .kernels import RBF, Precomputed, squared_distances
 from .statement import Line, Statement
 
 __all__ = ["MaxMinProblem", "MaxMinSVM", "Parameter", "fisher_ratio"]
@@ -32,10 +32,11 @@ def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
     is one repeated point and the classes differ, zero where all points are equal.
     """
     apart = -np.expm1(-gamma * distances)
-    plus = y > 0
-    within_plus, within_minus = float(apart[np.ix_(plus, plus)].mean()), float(apart[np.ix_(~plus, ~plus)].mean())
-    inter = 2.0 * float(apart[np.ix_(plus, ~plus)].mean()) - within_plus - within_minus
-    inner = within_plus + within_minus
+    plus, minus = (y > 0).astype(np.float64), (y < 0).astype(np.float64)
+    plus, minus = plus / plus.sum(), minus / minus.sum()
+    to_plus, to_minus = apart @ plus, apart @ minus
+    inner = float(plus @ to_plus) + float(minus @ to_minus)
+    inter = 2.0 * float(plus @ to_minus) - inner
     if inner > 0:
         return max(inter, 0.0) / inner
     return float("inf") if inter > 0 else 0.0
@@ -58,15 +59,17 @@ class MaxMinProblem:
     upper: float
     parameter: Parameter
 
+    @cached_property
+    def distances(self) -> FloatArray:
+        """||x_i - x_j||², m × m: with one γ for all features every kernel matrix comes from it."""
+        return _distances(self.X)
+
     def scaled_distances(self, gamma: FloatArray) -> FloatArray:
         """Σ_k γ_k (x_ik - x_jk)², m × m; one γ serves all features."""
-        scaled = self.X * np.sqrt(gamma)
-        squares = np.einsum("ij,ij->i", scaled, scaled)
-        distances = squares[:, None] + squares[None, :] - 2.0 * (scaled @ scaled.T)
-        return np.asarray(np.maximum(distances, 0.0))
+        return gamma[0] * self.distances if gamma.size == 1 else _distances(self.X * np.sqrt(gamma))
 
     def kernel(self, gamma: FloatArray) -> FloatArray:
-        """exp(-Σ_k γ_k (x_ik - x_jk)²), m × m; one γ serves all features."""
+        """exp(-Σ_k γ_k (x_ik - x_jk)²), m × m."""
         return np.asarray(np.exp(-self.scaled_distances(gamma)))
 
     def inner(self, gamma: FloatArray) -> ConvexHullsDual:
@@ -77,18 +80,31 @@ class MaxMinProblem:
         """½a'Q(γ)a at fixed a."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
-        small = MaxMinProblem(self.X[support], self.y[support], self.C, gamma, self.lower, self.upper, self.parameter)
-        return 0.5 * float(b @ small.kernel(gamma) @ b + a @ a / self.C)
+        return 0.5 * float(b @ self._block(support, gamma) @ b + a @ a / self.C)
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """∂/∂γ of ½a'Q(γ)a at fixed a: one number, or one for each feature."""
         support = np.flatnonzero(a)
-        X, b = self.X[support], (a * self.y)[support]
-        small = MaxMinProblem(X, self.y[support], self.C, gamma, self.lower, self.upper, self.parameter)
-        weights = np.outer(b, b) * small.kernel(gamma)
+        b = (a * self.y)[support]
+        if gamma.size == 1:
+            D = self.distances[np.ix_(support, support)]
+            return np.array([-0.5 * float(b @ (D * np.exp(-gamma[0] * D)) @ b)])
+        X, weights = self.X[support], np.outer(b, b) * self._block(support, gamma)
         # Σ_ij w_ij (x_ik - x_jk)² = 2 (Σ_i s_i x_ik² - x_k'W x_k), s the row sums of W
-        per_feature = 2.0 * (weights.sum(axis=1) @ X**2 - np.einsum("ik,ij,jk->k", X, weights, X, optimize=True))
-        return -0.5 * (per_feature if gamma.size > 1 else np.array([per_feature.sum()]))
+        return np.asarray(-(weights.sum(axis=1) @ X**2 - np.einsum("ik,ij,jk->k", X, weights, X, optimize=True)))
+
+    def _block(self, support: IntArray, gamma: FloatArray) -> FloatArray:
+        """The kernel matrix of some points."""
+        if gamma.size == 1:
+            return np.asarray(np.exp(-gamma[0] * self.distances[np.ix_(support, support)]))
+        return np.asarray(np.exp(-_distances(self.X[support] * np.sqrt(gamma))))
+
+
+def _distances(X: FloatArray) -> FloatArray:
+    """||x_i - x_j||²; zero on the diagonal."""
+    distances = squared_distances(X, X)
+    np.fill_diagonal(distances, 0.0)
+    return distances
 
 
 @dataclass(frozen=True, eq=False, repr=False)

@@ -115,3 +115,44 @@ def test_only_its_own_algorithm_solves_it() -> None:
         solvers.solve(MaxMinSVM(X, y), "clarabel")
     result = solvers.solve(MaxMinSVM(X, y))
     assert result.solver == "maxmin"
+
+
+def _many_features() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(5)
+    y = np.where(np.arange(80) % 2 == 0, 1.0, -1.0)
+    X = rng.normal(size=(80, 50))
+    X[:, :10] += 0.6 * y[:, None]
+    return X, y
+
+
+@pytest.mark.parametrize("parameter", ["gamma", "log-gamma"])
+def test_the_ascent_ends_at_the_largest_value_of_a_scan(parameter: str) -> None:
+    X, y = _many_features()
+    model = MaxMinSVM(X, y, parameter=parameter)
+    result = solvers.solve(model, "maxmin")
+    scan = {g: solvers.solve(model.at(g), "smo").objective for g in 2.0 ** np.arange(-15, 3.5, 0.5)}
+    best = max(scan, key=lambda g: scan[g])
+    assert result.status is Status.STATIONARY
+    assert result.objective >= scan[best] * (1 - 1e-6)
+    assert best / 1.5 < result.details["gamma"] < best * 1.5
+    assert result.details["models_trained"] <= 12
+
+
+def test_the_printed_rate_leaps_to_where_the_kernel_matrix_is_the_identity() -> None:
+    """η = 1 is far too long for 50 standardised features, and |f'| < ε2 holds out there: that rule has a scale."""
+    X, y = _many_features()
+    result = solvers.solve(MaxMinSVM(X, y), "maxmin", rate="printed")
+    assert result.status is Status.STATIONARY
+    off_diagonal = MaxMinSVM(X, y).problem.kernel(np.array([result.details["gamma"]])) - np.eye(80)
+    assert np.abs(off_diagonal).max() < 1e-6
+    assert result.objective < 0.9 * solvers.solve(MaxMinSVM(X, y), "maxmin").objective
+
+
+def test_one_gamma_a_feature_goes_back_where_the_value_fell() -> None:
+    """The best value that was seen is the answer's, and at least as good as one γ for all features."""
+    X, y = _data(6)
+    result = solvers.solve(MaxMinSVM(X, y, parameter="per-feature"), "maxmin", stationarity=5e-3)
+    values = [step["value"] for step in result.details["steps"]]
+    assert result.status is Status.STATIONARY
+    assert result.objective >= max(values) * (1 - 1e-4)
+    assert result.objective >= solvers.solve(MaxMinSVM(X, y), "maxmin").objective

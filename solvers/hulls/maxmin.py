@@ -24,6 +24,10 @@ Inner: TypeAlias = Literal["smo", "pga"]
 Rate: TypeAlias = Literal["secant", "printed"]
 
 
+#: By how much the secant rate may change γ at once.
+_FACTOR = 4.0
+
+
 @dataclass(frozen=True)
 class Step:
     """One outer iteration: γ, f(γ), f'(γ), and the ratio of inter- to intra-class distance (54)/(55) at γ."""
@@ -48,6 +52,9 @@ class MaxMinState:
     eta: float = 1.0
     moved: float = 0.0
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
+    low: float = 0.0  #: one γ: f rises here,
+    high: float = float("inf")  #: and falls here
+    best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to go back to
     models: int = 0
     steps: list[Step] = field(default_factory=list)
 
@@ -56,13 +63,19 @@ class MaxMinState:
 class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     """Alternate: solve the two-hulls dual at γ, then move γ uphill by η f'(γ), MaxMin (52).
 
-    η starts at 1 and is halved until f rises. Which f is not said in print; as in the authors' code it is ½a'Q(γ)a at *fixed* a,
-    which trains no further model. γ is kept in its range, where f' counts only if it points inside. The answer is a stationary
-    point, called local.
+    η starts at 1 and is halved until ½a'Q(γ)a rises at *fixed* a, which trains no further model. Which f must rise is not said in
+    print; the authors' code takes this one. It bounds the optimal value at the new γ from above, so its rise is necessary and not
+    sufficient. The answer is a stationary point, called local. γ is kept in its range, where f' counts only if it points inside.
 
-    The printed rule for the next η, the size of the last move, MaxMin (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves
-    shrink faster than any geometric sequence, and the run ends (`Status.STALLED`) short of a stationary point. It is kept as
-    ``rate="printed"``. The default takes η = |Δγ|/|Δf'|, the secant of f' (Barzilai and Borwein's step for several γ).
+    ``rate="printed"`` is the paper's rule, with two defects. The first move has η = 1 whatever the scale of γ: on standardised
+    data of many features it ends where the kernel matrix is the identity, f is flat, and |f'| < ε2 says "stationary". And η, the
+    size of the last move, MaxMin (53), makes |Δγ_k+1| = |Δγ_k||f'|: once |f'| < 1 the moves shrink faster than any geometric
+    sequence, and the run ends (`Status.STALLED`) short of a stationary point.
+
+    ``rate="secant"``, the default, takes η = |Δγ|/|Δf'|, the secant of f' (Barzilai and Borwein's step for several γ), changes
+    no γ by more than a factor of 4 at once (the first move by that much), and stops where the elasticity |d log f/d log γ| ≤ ε2,
+    which has no scale. One γ stays between the last places where f rose and where it fell (else their geometric mean is taken);
+    several go back to the best and halve η where the optimal value fell.
 
     Parameters
     ----------
@@ -73,7 +86,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     inner_tol : float
         ε1, its relative gap.
     stationarity : float
-        ε2: |f'(γ)| at which to stop (for log γ: of the derivative in log γ).
+        ε2: the largest |d log f/d log γ_k| at which to stop; with the printed rate |f'(γ)| (for log γ: |df/d log γ|).
     warm : bool
         Whether the inner solve starts from the last minimiser; printed: cold, False.
     """
@@ -110,15 +123,34 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         """One outer iteration: an inner solve, then a move of γ."""
         self._solve_inner(state)
         slope = self._slope(state)
-        if np.abs(slope).max() <= self.stationarity:
+        if self._stationarity(state) <= self.stationarity:
             return Outcome.STATIONARY
         if len(state.steps) >= state.limit:
             return Outcome.ITERATION_LIMIT
-        if self.rate == "secant" and state.last_slope.size:
+        if self.rate == "secant":
+            slope = self._secant(state, slope)
+        return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
+
+    def _secant(self, state: MaxMinState, slope: FloatArray) -> FloatArray:
+        """Set η by the secant and the bracket by the sign of f'; where f fell for several γ, go back. Returns the slope there."""
+        assert state.a is not None
+        if state.gamma.size == 1:
+            rises = float(slope[0]) > 0
+            state.low, state.high = (state.gamma[0], state.high) if rises else (state.low, state.gamma[0])
+        elif state.best is not None and state.value < state.best[0] * (1.0 - 2.0 * self.inner_tol):
+            state.value, state.gamma, state.a, state.derivative = state.best
+            state.eta *= 0.5
+            return self._slope(state)
+        else:
+            state.best = (state.value, state.gamma, state.a, state.derivative)
+        if state.last_slope.size:
             turned = float(np.linalg.norm(slope - state.last_slope))
             state.eta = state.moved / turned if turned > 0 else 2.0 * state.eta
+        else:
+            reach = np.log(_FACTOR) if state.problem.parameter == "log-gamma" else (_FACTOR - 1.0) * float(state.gamma.max())
+            state.eta = reach / float(np.abs(slope).max())
         state.last_slope = slope
-        return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
+        return slope
 
     def _solve_inner(self, state: MaxMinState) -> None:
         model = state.problem.inner(state.gamma)
@@ -131,13 +163,32 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         state.a, state.models = a, state.models + 1
         state.value = 0.5 * float(a @ model.simplex.gram.product(a))
         state.derivative = state.problem.derivative(a, state.gamma)
-        state.steps.append(Step(tuple(state.gamma), state.value, tuple(state.derivative), _ratio(state)))
+        state.steps.append(Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), _ratio(state)))
 
     def _slope(self, state: MaxMinState) -> FloatArray:
         """Derivative in the parameter that is moved, zero where it points out of the range."""
         slope = state.derivative * (state.gamma if state.problem.parameter == "log-gamma" else 1.0)
         leaves = ((state.gamma <= state.problem.lower) & (slope < 0)) | ((state.gamma >= state.problem.upper) & (slope > 0))
         return np.where(leaves, 0.0, slope)
+
+    def _stationarity(self, state: MaxMinState) -> float:
+        """The largest |d log f/d log γ_k| that counts; with the printed rate the largest |f'|."""
+        slope = self._slope(state)
+        if self.rate == "printed":
+            return float(np.abs(slope).max())
+        factor = 1.0 if state.problem.parameter == "log-gamma" else state.gamma
+        return float(np.abs(slope * factor).max()) / state.value
+
+    def _clipped(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
+        """Inside the range, within a factor of the last γ and inside the bracket."""
+        problem = state.problem
+        if self.rate == "printed":
+            return np.clip(moved, problem.lower, problem.upper)
+        moved = np.clip(moved, state.gamma / _FACTOR, state.gamma * _FACTOR)
+        if moved.size == 1 and not state.low < moved[0] < state.high:
+            low, high = max(state.low, problem.lower), min(state.high, problem.upper)
+            moved = np.sqrt(np.array([low]) * high)
+        return np.clip(moved, problem.lower, problem.upper)
 
     def _move(self, state: MaxMinState, slope: FloatArray) -> bool:
         """γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; False where it does not in floating point."""
@@ -146,7 +197,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         logarithmic = problem.parameter == "log-gamma"
         while state.eta > 1e-15:
             moved = state.gamma * np.exp(state.eta * slope) if logarithmic else state.gamma + state.eta * slope
-            moved = np.clip(moved, problem.lower, problem.upper)
+            moved = self._clipped(state, moved)
             if problem.value(state.a, moved) > here:
                 change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
                 state.gamma, state.moved = moved, float(np.linalg.norm(change))
@@ -178,7 +229,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             model=model,
             details={
                 "gamma": float(gamma[0]) if gamma.size == 1 else gamma.tolist(),
-                "stationarity": float(np.abs(self._slope(state)).max()),
+                "stationarity": self._stationarity(state),
                 "models_trained": state.models,
                 "steps": [vars(step) for step in state.steps],
             },
