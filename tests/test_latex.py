@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
+from marginopt.models.ramp import RampSVM
 from marginopt.models.statement import Line, Statement
 
 _RNG = np.random.default_rng(5)
@@ -30,6 +31,11 @@ MODELS: list[mo.Model] = [
     mo.MEBDual.labelled(_X, _Y, 2.0, mo.RBF(0.5)),
     mo.ConvexHullsDual(_X, _Y, C=2.0, kernel=mo.RBF(0.5)),
     mo.MaxMinSVM(_X, _Y),
+    mo.L1SVMDual(_X, _Y, C=2.0, kernel=mo.RBF(0.5)),
+    RampSVM(_X, _Y),
+    mo.models.NonparallelSVM(_X, _Y, 1.0),
+    mo.models.ParetoQP(_X, np.ones(16)),
+    mo.models.ChebyshevNPSVC(_X, _Y),
 ]
 
 
