@@ -4,15 +4,20 @@ from .bigm import BigM
 from .cells import ExactCell, InstanceCell, RelaxationCell
 from .combined import Combined, CombinedRelaxation
 from .conic import Conic
+from .fixing import Fixed, Fixing, fix_variables
 from .gaps import Interval
 from .hinge import Hinge
 from .incumbent import heuristic, tighten
+from .kernel_conic import KernelConic
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from .perspective import Perspective, PerspectiveRelaxation
 from .reduction import Direction, LiftedDual, Reduction, best_multiple
 from .relax import Relaxed, relax
 from .report import GapReport, ReportRow
 from .run import default_relaxations, gap_report
 from .samples import default_report_instances, strongest_features
+from .single_point import SinglePoint, SinglePointRelaxation
+from .strengthen import strengthen
 
 __all__ = [
     "BigM",
@@ -21,19 +26,27 @@ __all__ = [
     "Conic",
     "Direction",
     "ExactCell",
+    "Fixed",
+    "Fixing",
     "GapReport",
     "Hinge",
     "InstanceCell",
     "Interval",
+    "KernelConic",
     "LiftedDual",
+    "Perspective",
+    "PerspectiveRelaxation",
     "Reduction",
     "RelaxationCell",
     "Relaxed",
     "ReportRow",
+    "SinglePoint",
+    "SinglePointRelaxation",
     "best_multiple",
     "conic_loss",
     "default_relaxations",
     "default_report_instances",
+    "fix_variables",
     "gap_report",
     "heuristic",
     "hinge_loss",
@@ -41,6 +54,7 @@ __all__ = [
     "psi_loss",
     "ramp_loss",
     "relax",
+    "strengthen",
     "strongest_features",
     "tighten",
     "zero_one_loss",

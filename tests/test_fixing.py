@@ -1,0 +1,117 @@
+"""Fixing and tightening from an incumbent: nothing better than UB is lost, optima stay, what is proved is proved."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import ZeroOneSVM
+from marginopt.relaxations import BigM, Combined, Conic, Direction, Fixing, fix_variables, relax, tighten
+from marginopt.solvers import Options, solve
+
+
+def points(seed: int, n: int = 16, shift: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
+    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + shift * y[:, None]]), y
+
+
+def models(seed: int, slack: float = 1.0) -> tuple[ZeroOneSVM, float]:
+    """A model with its optimum, or a worse classifier, as incumbent."""
+    X, y = points(seed)
+    model = ZeroOneSVM(X, y, (0.3, 1.0, 5.0)[seed % 3])
+    exact = solve(model, "zero-one-bb", tol=1e-9)
+    return tighten(model, slack * exact.values["w"]), exact.objective
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_classifier_that_is_as_good_satisfies_the_fixings_and_rows(seed: int) -> None:
+    model, optimum = models(seed, slack=(1.0, 1.02)[seed % 2])
+    fixing = fix_variables(model, (Combined(), Conic(), BigM("incumbent"))[seed % 3])
+    found = fixing.fixed(model)
+    assert (model.big_m >= found.M).all()
+    assert (model.big_m > found.M).any()
+    assert found.value <= optimum
+    A = model.y[:, None] * model.X
+    rng = np.random.default_rng(seed)
+    best = solve(model, "zero-one-bb", tol=1e-9).values["w"]
+    trials = [best] + [best * (1 + s * rng.normal(size=3)) for s in (1e-6, 1e-3, 0.01, 0.05, 0.2) for _ in range(200)]
+    good = [w for w in trials if model.objective(w) <= fixing.upper_bound]
+    assert good
+    for w in good:
+        violated = A @ w < 1.0 - 1e-9  # as `objective` counts
+        assert not (violated & found.zero).any()
+        assert violated[found.one].all()
+        assert (A @ w >= 1.0 - found.M * violated - 1e-9).all()
+
+
+@pytest.mark.parametrize("encoding", ["bigm", "indicator", "strengthened"])
+def test_the_optimum_stays_in_every_encoding(encoding: str) -> None:
+    for seed in range(3):
+        model, optimum = models(seed)
+        fixing = fix_variables(model)
+        gamma = 0.99 * fixing.gamma if encoding == "strengthened" else None
+        encoded = ZeroOneSVM(model.X, model.y, model.lam, upper_bound=model.upper_bound, encoding=encoding, gamma=gamma)
+        result = solve(fixing.apply(encoded), "scip", tol=1e-8)
+        assert result.objective == pytest.approx(optimum, rel=1e-6)  # cones at their apex: SCIP's own accuracy
+        back = fixing.recover(encoded, result.values)
+        assert encoded.objective(back["w"]) == pytest.approx(optimum, rel=1e-9)
+    assert fixing.direction is Direction.EQUIVALENT
+
+
+def test_bounds_of_fixed_branches_hold() -> None:
+    """D_i⁰ and D_i¹ against the optimum with z_i fixed, found by SCIP."""
+    model, _ = models(1)
+    found = fix_variables(model).fixed(model)
+    form = ZeroOneSVM(model.X, model.y, model.lam).form
+    z = form.slices["z"]
+    for i in range(0, 16, 5):
+        for side, bound in ((0.0, found.bound_zero[i]), (1.0, found.bound_one[i])):
+            lower, upper = form.lower.copy(), form.upper.copy()
+            lower[z.start + i] = upper[z.start + i] = side
+            branch = solve(form.with_bounds(lower, upper), "scip", tol=1e-8).objective
+            # rows with tightened M hold for what is at most UB, so a branch above it is only proved to be above it
+            assert min(bound, model.incumbent_value) <= branch * (1 + 1e-7)
+
+
+def test_well_separated_points_are_fixed_and_the_bound_rises() -> None:
+    X, y = points(0, n=24, shift=2.2)
+    X[0, 1:] = -6.0 * y[0] * np.ones(2)
+    model = ZeroOneSVM(X, y, 1.0)
+    model = tighten(model, solve(model, "zero-one-bb").values["w"])
+    fixing = fix_variables(model)
+    found = fixing.fixed(model)
+    assert found.zero.sum() >= 5
+    assert found.one[0]
+    before = relax(model, BigM("incumbent"), "clarabel", Options(tol=1e-9))
+    after = solve(fixing.apply(model).relax_integrality(), "clarabel", tol=1e-9)
+    lifted = fixing.lift_dual(model, after.multipliers)
+    assert before.bound < lifted.value <= model.incumbent_value
+    assert lifted.value == pytest.approx(min(after.objective, model.incumbent_value), rel=1e-5)
+    assert fixing.caveat(model) == ""
+    assert "valid" in fixing.m_source(model)
+
+
+def test_rough_gamma_is_safe() -> None:
+    model, optimum = models(2)
+    rng = np.random.default_rng(0)
+    for gamma in (np.zeros(16), 100.0 * rng.random(16), rng.normal(size=16)):
+        fixing = Fixing(gamma, model.incumbent_value)
+        assert fixing.fixed(model).value <= optimum
+        assert solve(fixing.apply(model), "scip", tol=1e-8).objective == pytest.approx(optimum, rel=1e-7)
+
+
+def test_refusals() -> None:
+    X, y = points(0)
+    with pytest.raises(InputError, match="incumbent"):
+        fix_variables(ZeroOneSVM(X, y))
+    free = ZeroOneSVM(X, y, intercept="free", upper_bound=3.0)
+    with pytest.raises(UnsupportedModelError, match="penalised"):
+        fix_variables(free)
+    with pytest.raises(InputError, match="16"):
+        Fixing(np.zeros(3), 1.0).fixed(ZeroOneSVM(X, y))
+    with pytest.raises(InputError, match="rounds"):
+        Fixing(np.zeros(3), 1.0, rounds=0)
+    with pytest.raises(InputError, match="upper_bound"):
+        Fixing(np.zeros(3), -1.0)
