@@ -12,6 +12,7 @@ from ...models.views import SimplexQP
 from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, SolverInfo
 from ..options import Options
+from .load import load_loops
 from .smo import SMO, SmoState
 
 __all__ = ["AutoSimplex", "AutoState", "choose"]
@@ -77,6 +78,10 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         reference="docs/simplex.md",
     )
+
+    def load(self) -> None:
+        """Load the compiled loops before the clock starts."""
+        load_loops(type(self))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
         """Pick and start."""

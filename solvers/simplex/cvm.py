@@ -17,6 +17,7 @@ from ..options import Options
 from .columns import CACHE_BYTES, ColumnCache, cache_bytes
 from .finish import relative, simplex_answer
 from .frank_wolfe import StopRule
+from .load import load_loops
 from .start import StartRule, one_simplex, starting_point
 
 __all__ = ["CoreState", "CoreVectorMachine"]
@@ -85,6 +86,10 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         found = super().obstacle(problem)
         view = None if found else self.view_of(problem)
         return found if view is None else one_simplex(view)
+
+    def load(self) -> None:
+        """Load the compiled loops before the clock starts."""
+        load_loops(type(self))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
         """The start's support as the core, its QP solved."""

@@ -20,6 +20,7 @@ from ..base import Gives, Problem, SolverInfo
 from ..options import Options
 from .columns import CACHE_BYTES, ColumnCache, cache_bytes
 from .finish import relative, simplex_answer
+from .load import load_loops
 from .sampled import Sampled
 from .start import StartRule, one_simplex, starting_point
 
@@ -111,6 +112,10 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
         found = super().obstacle(problem)
         view = None if found else self.view_of(problem)
         return found if view is None else one_simplex(view)
+
+    def load(self) -> None:
+        """Load the compiled loops before the clock starts."""
+        load_loops(type(self))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
         """Start point, its product with Q in float64, an empty cache."""

@@ -17,6 +17,7 @@ from ..base import Gives, SolverInfo
 from ..options import Options
 from .columns import CACHE_BYTES, ColumnCache, cache_bytes
 from .finish import relative, simplex_answer
+from .load import load_loops
 from .newton import Finish, finish, finisher_bytes
 from .start import StartRule, starting_point
 
@@ -90,6 +91,10 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
     )
+
+    def load(self) -> None:
+        """Load the compiled loops before the clock starts."""
+        load_loops(type(self))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""
