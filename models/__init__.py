@@ -17,10 +17,11 @@ from .limits import materialise_limit
 from .maxmin import MaxMinProblem, MaxMinSVM
 from .nonparallel import NonparallelSVM, nearest_hyperplane
 from .pareto import ParetoQP
+from .ramp import RampSVM
 from .simplex import L2SVMDual, MEBDual
 from .statement import Line, Statement
 from .stiefel import StiefelQP, polar
-from .views import BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
+from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 from .zero_one import ZeroOneSVM
 
 __all__ = [
@@ -28,6 +29,7 @@ __all__ = [
     "RBF",
     "Block",
     "Bound",
+    "BoxEqualityQP",
     "BoxProgram",
     "BoxQP",
     "CallableKernel",
@@ -58,6 +60,7 @@ __all__ = [
     "Polynomial",
     "Precomputed",
     "Quadratic",
+    "RampSVM",
     "RotatedSecondOrder",
     "SecondOrder",
     "SimplexQP",
