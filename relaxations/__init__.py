@@ -17,10 +17,12 @@ from .report import GapReport, ReportRow
 from .run import default_relaxations, gap_report
 from .samples import default_report_instances, strongest_features
 from .single_point import SinglePoint, SinglePointRelaxation
+from .store import CellStore
 from .strengthen import strengthen
 
 __all__ = [
     "BigM",
+    "CellStore",
     "Combined",
     "CombinedRelaxation",
     "Conic",

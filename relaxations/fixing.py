@@ -65,7 +65,7 @@ class Fixed:
     M : ndarray (n,)
         Valid M_i for those solutions: at most the model's.
     bound_zero, bound_one : ndarray (n,)
-        Largest D_i⁰ and D_i¹; with the M of an earlier round they bound what is at most UB, so only min(D_i, UB) is a bound of all.
+        Largest D_i⁰ and D_i¹; with the M of an earlier round they bound what is at most UB: min(D_i, UB) is a bound of all.
     value : float
         Largest D.
     """

@@ -7,15 +7,16 @@ import os
 import platform
 import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from importlib import metadata
-from typing import Any
+from pathlib import Path
+from typing import Any, TypeVar
 
 import numpy as np
 
 from ..errors import InputError, MarginoptError
-from ..models.arrays import as_positive
+from ..models.arrays import FloatArray, as_positive
 from ..models.base import Model
 from ..models.linear import has_constant_column, linear_summary
 from ..models.zero_one import ZeroOneSVM
@@ -34,8 +35,11 @@ from .incumbent import heuristic, tighten
 from .reduction import Reduction, without_warnings
 from .relax import relax
 from .report import GapReport
+from .store import CellStore
 
 __all__ = ["default_relaxations", "gap_report"]
+
+C = TypeVar("C", RelaxationCell, ExactCell)
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
 GENERIC = "scip"
@@ -64,6 +68,7 @@ def gap_report(
     progress: bool = True,
     threads: int | None = None,
     solver: str = "auto",
+    store: str | Path | None = None,
 ) -> GapReport:
     """Bounds, optima and gaps of several relaxations on several instances.
 
@@ -92,6 +97,9 @@ def gap_report(
         For each solver.
     solver : str
         Solver of the relaxations.
+    store : path-like, optional
+        A file (`relaxations.store.CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
+        several reports may use one at once, and a kill at any moment costs only the cells that are being computed.
 
     Returns
     -------
@@ -101,6 +109,8 @@ def gap_report(
     ------
     InputError
         No instances, names that repeat, labels that are not -1 and +1, an unknown solver, λ ≤ 0: before anything is solved.
+    DataError
+        The store's file is not a store.
     """
     chosen = default_relaxations() if relaxations is None else tuple(relaxations)
     lams = [as_positive(value, "lam") for value in np.atleast_1d(np.asarray(lam, dtype=np.float64))]
@@ -115,9 +125,10 @@ def gap_report(
     with without_warnings():
         models = [(data, value, ZeroOneSVM(data.X, data.y, lam=value)) for data in instances for value in lams]
     options = Options(time_limit=time_limit, seed=seed, threads=threads)
+    cellar = None if store is None else CellStore(store)
     begin = time.perf_counter()
     log = _Log(progress, len(models))
-    cells = [_run_instance(data, value, model, chosen, exact, solver, options, log) for data, value, model in models]
+    cells = [_run_instance(data, value, model, chosen, exact, solver, options, log, cellar) for data, value, model in models]
     base = next((r.name for r in chosen if r == BigM("zero")), next((r.name for r in chosen if isinstance(r, BigM)), ""))
     meta = _meta(options, exact, solver, chosen, cells)
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
@@ -159,29 +170,68 @@ def _run_instance(
     solver: str,
     options: Options,
     log: _Log,
+    store: CellStore | None,
 ) -> _Cells:
     log.line(f"{data.name}, λ = {lam:g}: {model.X.shape[0]} points, heuristic")
+    parts = {"name": data.name, "source": data.source, "X": model.X, "y": model.y, "lam": lam, "options": options.record()}
+
+    def first() -> tuple[dict[str, Any], bool]:
+        cell, w = _instance_cell(data, lam, model, options)
+        return {"cell": cell.record(), "w": w.tolist()}, True
+
+    record, known = first() if store is None else store.remember("instance", parts, first)
+    instance, w = InstanceCell.from_record(record["cell"]), np.array(record["w"])
+    log.line(f"  heuristic: objective {instance.objective:.7g} ({instance.seconds:.1f} s)" + _stored(store, known))
+    tightened = tighten(model, w)
+    parts["incumbent"] = w
+    relaxed: list[RelaxationCell] = []
+    for reduction in relaxations:
+
+        def relaxation(reduction: Reduction = reduction) -> RelaxationCell:
+            return _relaxation_cell(instance, tightened, reduction, solver, options)
+
+        what = {"reduction": reduction, "solver": solver}
+        relaxed.append(_cell(store, "relaxation", {**parts, **what}, RelaxationCell, relaxation, log))
+    exacts: list[ExactCell] = []
+    for name in _exact_names(exact, tightened, options):
+
+        def exactly(name: str = name) -> ExactCell:
+            return _exact_cell(instance, tightened, name, w, options)
+
+        exacts.append(_cell(store, "exact", {**parts, "solver": name, "encoding": model.encoding}, ExactCell, exactly, log))
+    log.done += 1
+    return _Cells(instance, relaxed, exacts)
+
+
+def _stored(store: CellStore | None, known: bool) -> str:
+    return " (stored)" if store is not None and known else ""
+
+
+def _cell(store: CellStore | None, kind: str, parts: dict[str, Any], sort: type[C], make: Callable[[], C], log: _Log) -> C:
+    """A cell from the store, or computed and stored: not where it could not run or was interrupted."""
+
+    def record() -> tuple[dict[str, Any], bool]:
+        cell = make()
+        return cell.record(), not cell.reason and cell.status != str(Status.INTERRUPTED)
+
+    found, known = record() if store is None else store.remember(kind, parts, record)
+    cell = sort.from_record(found)
+    log.line("  " + _told(cell) + _stored(store, known))
+    return cell
+
+
+def _instance_cell(data: Data, lam: float, model: ZeroOneSVM, options: Options) -> tuple[InstanceCell, FloatArray]:
+    """The heuristic's classifier on an instance."""
     begin = time.perf_counter()
     w, objective = heuristic(model, options.seed)
     seconds = time.perf_counter() - begin
     figures = linear_summary(model.X, model.y, w)
     constant = has_constant_column(model.X)
-    instance = InstanceCell(
+    cell = InstanceCell(
         data.name, lam, data.source, model.X.shape[0], model.X.shape[1] - constant, constant, int((model.y > 0).sum()), objective,
         int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
     )  # fmt: skip
-    log.line(f"  heuristic: objective {objective:.7g} ({seconds:.1f} s)")
-    tightened = tighten(model, w)
-    relaxed = []
-    for reduction in relaxations:
-        relaxed.append(_relaxation_cell(instance, tightened, reduction, solver, options))
-        log.line("  " + _told(relaxed[-1]))
-    exacts = []
-    for name in _exact_names(exact, tightened, options):
-        exacts.append(_exact_cell(instance, tightened, name, w, options))
-        log.line("  " + _told(exacts[-1]))
-    log.done += 1
-    return _Cells(instance, relaxed, exacts)
+    return cell, w
 
 
 def _exact_names(exact: str | Sequence[str] | None, model: ZeroOneSVM, options: Options) -> list[str]:
