@@ -111,7 +111,7 @@ def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     view = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).box
     a = np.zeros(len(y))
     coefficients = machine.dual_coef_
-    dense = coefficients.toarray() if hasattr(coefficients, "toarray") else np.asarray(coefficients)
+    dense = np.asarray(coefficients) if isinstance(coefficients, np.ndarray) else coefficients.toarray()
     a[machine.support_] = np.abs(dense[0])
     iterations = int(np.max(machine.n_iter_)) if np.size(getattr(machine, "n_iter_", ())) else None
     gap = view.gap(a) / abs(view.objective(a))

@@ -35,7 +35,7 @@ def _static() -> dict[str, Solver]:
 
 @functools.cache
 def _discovered() -> dict[str, Solver]:
-    found = [solver for module in _modules() if hasattr(module, "DISCOVER") for solver in module.DISCOVER()]
+    found = [solver for module in _modules() for solver in getattr(module, "DISCOVER", tuple)()]
     return {solver.info.name: solver for solver in found if solver.info.name not in _static()}
 
 
