@@ -139,7 +139,7 @@ def test_likelihood_distance_by_loops() -> None:
 def test_max_min_is_the_solver_s_answer_and_says_how_stationary() -> None:
     X, y = _ring()
     found = select(X, y, "maxmin", C=2.0)
-    result = solvers.solve(MaxMinSVM(X, y, C=2.0), "maxmin")
+    result = solvers.solve(MaxMinSVM(X, y, C=2.0, parameter="log-gamma"), "maxmin")
     assert found.gamma == result.details["gamma"]
     assert found.models_trained == result.details["models_trained"] == len(found.details["steps"])
     assert found.details["status"] is Status.STATIONARY

@@ -26,8 +26,8 @@ class MaxMinSelector(Selector):
     ----------
     gamma0 : float, optional
         Start; 0.004 as in the paper where it lies in the range, else the logarithmic middle.
-    parameter : {"gamma", "log-gamma"}
-        What is moved.
+    parameter : {"log-gamma", "gamma"}
+        What is moved; printed: γ. Its logarithm comes to the same γ in about one model less.
     rate : {"secant", "printed"}
         How the learning rate follows, see `solvers.hulls.MaxMin`.
     stationarity : float
@@ -37,7 +37,7 @@ class MaxMinSelector(Selector):
     """
 
     gamma0: float | None = None
-    parameter: Literal["gamma", "log-gamma"] = "gamma"
+    parameter: Literal["gamma", "log-gamma"] = "log-gamma"
     rate: Literal["secant", "printed"] = "secant"
     stationarity: float = 1e-3
     warm: bool = True

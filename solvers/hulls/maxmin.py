@@ -196,7 +196,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         problem, here = state.problem, state.problem.value(state.a, state.gamma)
         logarithmic = problem.parameter == "log-gamma"
         while state.eta > 1e-15:
-            moved = state.gamma * np.exp(state.eta * slope) if logarithmic else state.gamma + state.eta * slope
+            # the range ends long before e^100, where a long secant step would overflow
+            grown = state.gamma * np.exp(np.clip(state.eta * slope, -100.0, 100.0))
+            moved = grown if logarithmic else state.gamma + state.eta * slope
             moved = self._clipped(state, moved)
             if problem.value(state.a, moved) > here:
                 change = np.log(moved / state.gamma) if logarithmic else moved - state.gamma
