@@ -100,7 +100,7 @@ class MaxMinSVC(MarginClassifier):
     solver : str
         "maxmin", the one that moves γ.
     tol : float
-        |f'(γ)| at which γ is stationary (ε2 of the paper).
+        |d log f/d log γ| at which γ is stationary (free of scale; the paper's ε2 is |f'(γ)|).
     multi_class, n_jobs, standardise, time_limit
         As `L2SVC`.
 
