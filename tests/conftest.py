@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -13,6 +14,11 @@ from marginopt.models.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, S
 from marginopt.models.form import StandardForm
 from marginopt.models.svec import smat
 from marginopt.solvers.result import Result
+
+# A shell that starts the suite in the background has it ignore SIGINT, and so would every process it starts: the tests of Ctrl-C
+# need the default.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # Timings on shared machines vary by orders of magnitude; the same examples in every run.
 settings.register_profile("marginopt", deadline=None, derandomize=True, max_examples=50)
