@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, TypeVar
 import numpy as np
 import scipy.sparse as sp
 
-from ..errors import InputError
+from ..errors import InputError, UnsupportedModelError
 from .arrays import (
     BoolArray,
     FloatArray,
@@ -27,9 +27,10 @@ from .base import Model
 from .cones import Nonnegative
 from .form import Block, Constraint, Quadratic, StandardForm
 from .linear import dense_signed_rows, linear_summary, signed_rows, warn_about_features
-from .statement import Line, Statement
+from .statement import Statement
 from .views import ZeroOneProblem
-from .zero_one_strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines
+from .zero_one_budget import ZeroOneBudget, as_share, budget_of, with_budget
+from .zero_one_strengthened import as_gamma, indicator_form, split_values, strengthened_form
 
 __all__ = ["ZeroOneSVM"]
 
@@ -40,7 +41,7 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 @dataclass(frozen=True, eq=False, repr=False)
 class ZeroOneSVM(Model):
-    """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3).
+    """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
 
     The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
 
@@ -50,8 +51,8 @@ class ZeroOneSVM(Model):
         Taken literally; the conic paper's data carry a constant first column.
     y : array_like (n,)
         Labels -1, +1.
-    lam : float or array_like (n,)
-        λ > 0; one for each point gives class costs or the weights of repeated points.
+    lam : float or array_like (n,), optional
+        λ > 0; one for each point gives class costs or the weights of repeated points. 1 where neither λ nor κ is given.
     M : float or array_like (n,), optional
         Big-M constants. Where they are not given they are valid by the argument below. Given ones are taken as they are and
         marked as unproven; one that is too small cuts off solutions.
@@ -69,28 +70,33 @@ class ZeroOneSVM(Model):
         What the strengthened encoding keeps for *every* point, whatever its γ_i: the row with M_i, or its cones at no cost.
     incumbent : array_like (p,), optional
         A classifier; its objective counts as a feasible value UB, and `start` is its point.
+    kappa : float, optional
+        κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. Its
+        big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``M``), which "zero-one-bb" does not.
 
     Notes
     -----
     *Valid M.* M_i matters only where z_i = 1, and an optimal w then has ||w||² ≤ UB - λ_i for every feasible value UB, so
     u_i ≥ -||x_i|| √(UB - λ_i) and M_i = 1 + ||x_i|| √(UB - λ_i) suffices; w = 0 gives UB = Σλ. Free intercept: w = 0
     with b = ±1 gives UB = the smaller class's Σλ; for a fixed w some optimal b has a point exactly at its margin,
-    so |b| ≤ 1 + max||x_i|| √UB, which is added to M_i.
+    so |b| ≤ 1 + max||x_i|| √UB, which is added to M_i. κ form: UB bounds ||w||² itself and no λ_i is subtracted.
 
     Form: blocks ``w`` (p), ``z`` (n) binary; constraint ``margin``: u_i + M_i z_i - 1 ≥ 0, or the indicators (z_i, u_i - 1) with
-    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened one has more (`strengthened_form`).
+    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened one has more (`strengthened_form`). κ form: also the
+    constraint ``budget`` ⌊κn⌋ - Σz ≥ 0.
 
     Raises
     ------
     InputError
-        Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0, M < 0, an upper bound below the optimum's
-        lowest conceivable value 0, a free intercept without a first column of ones, an unknown encoding, γ outside Γ, γ
-        without the strengthened encoding or that without γ, or with a free intercept (the constant column allows no γ_i > 0).
+        Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], M < 0,
+        an upper bound below the optimum's lowest conceivable value 0, a free intercept without a first column of ones, an
+        unknown encoding, γ outside Γ, γ without the strengthened encoding or that without γ, or with a free intercept (the
+        constant column allows no γ_i > 0).
     """
 
     X: Points
     y: FloatArray
-    lam: float | FloatArray = 1.0
+    lam: float | FloatArray | None = None
     M: float | FloatArray | None = None
     upper_bound: float | None = None
     intercept: Literal["penalised", "free"] = "penalised"
@@ -98,6 +104,7 @@ class ZeroOneSVM(Model):
     gamma: FloatArray | None = None
     rows: Literal["bigm", "cone"] = "bigm"
     incumbent: FloatArray | None = None
+    kappa: float | None = None
 
     name = "ZeroOneSVM"
 
@@ -106,10 +113,7 @@ class ZeroOneSVM(Model):
         n = X.shape[0]
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, n))
-        weights = as_vector(self.lam, n, "lam")
-        if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}")
-        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
+        self._check_cost(n)
         if self.M is not None:
             big_m = as_vector(self.M, n, "M")
             if not (big_m >= 0).all():
@@ -127,6 +131,18 @@ class ZeroOneSVM(Model):
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
         self._check_encoding()
         warn_about_features(X)
+
+    def _check_cost(self, n: int) -> None:
+        if self.kappa is not None:
+            if self.lam is not None:
+                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both")
+            object.__setattr__(self, "kappa", as_share(self.kappa))
+            return
+        lam = 1.0 if self.lam is None else self.lam
+        weights = as_vector(lam, n, "lam")
+        if not (weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(lam) == 0 else weights)
 
     def _check_encoding(self) -> None:
         if self.encoding not in ("bigm", "indicator", "strengthened"):
@@ -149,8 +165,24 @@ class ZeroOneSVM(Model):
 
     @cached_property
     def weights(self) -> FloatArray:
-        """λ_i, one for each point."""
+        """λ_i, one for each point.
+
+        Raises
+        ------
+        UnsupportedModelError
+            In the κ form, which has no λ.
+        """
+        if self.lam is None:
+            raise UnsupportedModelError(
+                "the κ form of ZeroOneSVM has a budget of violations and no λ: relaxations, fixing and reports read the λ form; "
+                "ConicSVM(X, y, kappa=...) relaxes this one"
+            )
         return as_vector(self.lam, self.X.shape[0], "lam")
+
+    @property
+    def budget(self) -> int | None:
+        """⌊κn⌋; None in the λ form."""
+        return None if self.kappa is None else budget_of(self.kappa, self.X.shape[0])
 
     @cached_property
     def penalised(self) -> BoolArray:
@@ -161,12 +193,23 @@ class ZeroOneSVM(Model):
 
     @cached_property
     def incumbent_value(self) -> float:
-        """The feasible value UB behind M: the given one, or that of the best trivial point."""
+        """The feasible value UB behind M: the given one, or that of the best trivial point (infinite without one, κ form)."""
+        if self.kappa is not None:
+            return self._known_norm()
         trivial = float(self.weights.sum())
         if self.intercept == "free":
             trivial = min(float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0))
         known = [trivial] if self.upper_bound is None else [trivial, float(self.upper_bound)]
         return min(known if self.incumbent is None else [*known, self.objective(self.incumbent)])
+
+    def _known_norm(self) -> float:
+        trivial = [np.zeros(self.X.shape[1])]
+        if self.intercept == "free":
+            trivial += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
+        if self.incumbent is not None:
+            trivial.append(self.incumbent)
+        known = [self.objective(w) for w in trivial]
+        return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
 
     @property
     def start(self) -> dict[str, FloatArray] | None:
@@ -176,6 +219,8 @@ class ZeroOneSVM(Model):
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
+        if not np.isfinite(self.incumbent_value):
+            return np.inf
         norms = np.sqrt(row_norms_squared(self.X[:, 1:]) if self.X.shape[1] > 1 else np.zeros(1))
         return 1.0 + float(norms.max()) * float(np.sqrt(self.incumbent_value))
 
@@ -184,7 +229,13 @@ class ZeroOneSVM(Model):
         """M_i in use: the given ones, or the valid ones of the notes."""
         if self.M is not None:
             return as_vector(self.M, self.X.shape[0], "M")
-        reach = np.sqrt(np.maximum(self.incumbent_value - self.weights, 0.0))
+        if not np.isfinite(self.incumbent_value):
+            raise UnsupportedModelError(
+                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
+                "solve(model, 'zero-one-bb')), M=, or encoding='indicator'"
+            )
+        spent = self.weights if self.kappa is None else 0.0
+        reach = np.sqrt(np.maximum(np.full(self.X.shape[0], self.incumbent_value) - spent, 0.0))
         if self.intercept == "penalised":
             return np.asarray(1.0 + np.sqrt(row_norms_squared(self.X)) * reach)
         norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(self.X.shape[0])
@@ -198,6 +249,8 @@ class ZeroOneSVM(Model):
         return (
             "incumbent"
             if self.upper_bound is not None or self.incumbent is not None
+            else "none known"
+            if not np.isfinite(self.incumbent_value)
             else ("w = 0" if self.intercept == "penalised" else "w = 0, b = ±1")
         )
 
@@ -209,21 +262,20 @@ class ZeroOneSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
+        cost = self.weights if self.kappa is None else np.zeros(self.X.shape[0])
         if self.gamma is not None:
-            return strengthened_form(
-                f"{self.name}, strengthened",
-                self._signed,
-                self.weights,
-                self.gamma,
-                self.big_m if self.rows == "bigm" else None,
-                integer=True,
-            )
-        form = self._big_m_form()
-        return form if self.encoding == "bigm" else indicator_form(form, self.X, self.y, float(np.sqrt(self.incumbent_value)))
+            big_m = self.big_m if self.rows == "bigm" else None
+            form = strengthened_form(f"{self.name}, strengthened", self._signed, cost, self.gamma, big_m, integer=True)
+        else:
+            # the indicators replace the rows, so that any M will do to build them
+            form = self._big_m_form(cost, self.big_m if self.encoding == "bigm" else np.ones(self.X.shape[0]))
+            if self.encoding == "indicator":
+                form = indicator_form(form, self.X, self.y, float(np.sqrt(self.incumbent_value)))
+        return form if self.budget is None else with_budget(form, self.budget)
 
-    def _big_m_form(self) -> StandardForm:
+    def _big_m_form(self, cost: FloatArray, big_m: FloatArray) -> StandardForm:
         n, p = self.X.shape
-        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.diags_array(self.big_m)], format="csr"))
+        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.diags_array(big_m)], format="csr"))
         lower = np.concatenate([np.full(p, -np.inf), np.zeros(n)])
         upper = np.concatenate([np.full(p, np.inf), np.ones(n)])
         if self.intercept == "free":
@@ -232,7 +284,7 @@ class ZeroOneSVM(Model):
         return StandardForm(
             name=self.name,
             blocks=(Block("w", (p,)), Block("z", (n,))),
-            q=np.concatenate([np.zeros(p), self.weights]),
+            q=np.concatenate([np.zeros(p), cost]),
             constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
             lower=lower,
             upper=upper,
@@ -241,16 +293,24 @@ class ZeroOneSVM(Model):
         )
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ZeroOneProblem` view: independent of M."""
-        if kind is not ZeroOneProblem:
-            return None
-        A = dense_signed_rows(self.X, self.y)
-        return ZeroOneProblem(A, self.weights, self.penalised)  # type: ignore[return-value]
+        """The `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form): independent of M."""
+        view: object = None
+        if kind is ZeroOneProblem and self.kappa is None:
+            view = ZeroOneProblem(dense_signed_rows(self.X, self.y), self.weights, self.penalised)
+        elif kind is ZeroOneBudget and self.budget is not None:
+            view = ZeroOneBudget(dense_signed_rows(self.X, self.y), self.budget, self.penalised)
+        return view  # type: ignore[return-value]
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
-        """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier; margins within ``tol`` of 1 count as met."""
-        u = self.y * np.asarray(self.X @ w)
-        return float(w[self.penalised] @ w[self.penalised] + self.weights[u < 1.0 - tol].sum())
+        """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
+
+        Margins within ``tol`` of 1 count as met.
+        """
+        violated = self.y * np.asarray(self.X @ w) < 1.0 - tol
+        norm = float(w[self.penalised] @ w[self.penalised])
+        if self.budget is not None:
+            return norm if int(violated.sum()) <= self.budget else np.inf
+        return norm + float(self.weights[violated].sum())
 
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
@@ -299,51 +359,10 @@ class ZeroOneSVM(Model):
     @property
     def statement(self) -> Statement:
         """Conic (3), (5), or the strengthened program."""
-        n, p = self.X.shape
-        M = self.big_m
-        norm = "||w||^2" if self.intercept == "penalised" else "||w_(without intercept)||^2"
-        norm_tex = r"\|w\|_2^2" if self.intercept == "penalised" else r"\textstyle\sum_{j\ge 2} w_j^2"
-        argument = (
-            f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
-            if self.M is not None
-            else f"M_i = 1 + ||x_i|| sqrt(UB - lam_i){' + |b|max' if self.intercept == 'free' else ''} with UB = "
-            f"{self.incumbent_value:.6g} ({self.m_source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
-            "z_i = 1, and an optimal w then has ||w||^2 <= UB - lam_i"
-        )
-        objective = Line(f"{norm} + lam sum_i z_i", rf"{norm_tex} + \lambda\sum_{{i=1}}^n z_i")
-        binary = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
-        row = Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin")
-        switch = Line("z_i = 0  =>  y_i x_i'w >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w \ge 1,\quad i=1,\dots,n", "margin")
-        title, kind, source = "big-M", "mixed-integer convex QP", "(3)"
-        lines: tuple[Line, ...] = (row, binary)
-        notes: tuple[str, ...] = (argument,)
-        if self.encoding == "indicator":
-            title, source, lines = "indicators", "(5a)-(5b)", (switch, binary)
-            notes = (f"|w_j| <= sqrt(UB), UB = {self.incumbent_value:.6g}: any w beyond it is worse than a known point",)
-        elif self.gamma is not None:
-            title, kind, source = "strengthened", "mixed-integer second-order cone program", "(13) at a fixed gamma, z binary"
-            objective, lines = strengthened_lines(int((self.gamma > 0).sum()), self.rows)
-            notes = (
-                f"g = gamma in Gamma, {int((self.gamma > 0).sum())} of {n} positive; every point keeps its "
-                f"{'row with M_i' if self.rows == 'bigm' else 'cones'}, whatever its gamma_i",
-            )
-            notes += (argument,) if self.rows == "bigm" else ()
-        return Statement(
-            title=f"0-1-loss SVM, {title}",
-            problem_class=kind,
-            sense="minimise",
-            over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
-            objective=objective,
-            constraints=lines,
-            sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {_number(self.lam)}",
-            notes=(*notes, "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"),
-            source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {source}",
-        )
+        from .zero_one_statement import zero_one_statement
+
+        return zero_one_statement(self)
 
 
 def first_column_is_one(X: Points) -> bool:
     return bool((to_dense(X[:, [0]]) == 1.0).all())
-
-
-def _number(lam: float | FloatArray) -> str:
-    return f"{lam:g}" if np.ndim(lam) == 0 else f"{np.min(lam):g} .. {np.max(lam):g}"

@@ -211,6 +211,7 @@ class Perspective(Reduction):
         weights = model.weights
         if M is None and weights.min() != weights.max():
             raise UnsupportedModelError("Perspective() without M needs one lam for all points: Perspective(gamma, M='incumbent')")
+        assert model.lam is not None  # else model.weights has raised
         return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), M)
 
     def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
