@@ -13,7 +13,7 @@ from .arrays import IntArray
 if TYPE_CHECKING:
     from .form import Quadratic, StandardForm
 
-__all__ = ["FormDelta"]
+__all__ = ["FormDelta", "changed_entries"]
 
 
 @dataclass(frozen=True)
@@ -82,6 +82,13 @@ class FormDelta:
         parts += [f"{name}: {v.size} entries" for name, v in zip(names, vectors, strict=True) if v.size]
         parts += [f"F of {label}" for label in self.F] + [f"g of {label}" for label in self.g]
         return "; ".join(parts)
+
+
+def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[float]]:
+    """Row, column and new value of the entries that differ between two sparse matrices with non-zeros in the same places."""
+    before, after = sp.coo_array(old), sp.coo_array(new)
+    moved = np.flatnonzero(before.data != after.data)
+    return after.row[moved].tolist(), after.col[moved].tolist(), after.data[moved].tolist()
 
 
 def _structure(old: StandardForm, new: StandardForm) -> list[str]:

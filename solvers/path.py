@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, overload
 
@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.base import Model
+from ..models.form import StandardForm
 from .base import Gives
 from .options import Options
 from .persistent import Kept
@@ -23,7 +24,8 @@ from .status import Status
 
 __all__ = ["SolutionPath", "path"]
 
-
+#: The parameter that fixes variables.
+_FIXED = "fixed"
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
 
@@ -86,7 +88,7 @@ class SolutionPath:
 
 
 def path(
-    model: Model,
+    model: Model | StandardForm,
     parameter: str,
     values: Sequence[Any],
     *,
@@ -100,15 +102,16 @@ def path(
 ) -> SolutionPath:
     """Solve a model for each value of one of its parameters, in the order given.
 
-    Clarabel, OSQP, PIQP and Gurobi change their own model in place, by the difference of the two forms (`FormDelta`), as long as
-    the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other solvers build each
-    form and start from the last solution where they take a start.
+    Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
+    (`FormDelta`), as long as the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other
+    solvers build each form and start from the last solution where they take a start.
 
     Parameters
     ----------
-    model : Model
+    model : Model or StandardForm
     parameter : str
-        A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...
+        A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...; or ``"fixed"``, of a model or a form: each value then maps
+        labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds.
     values : sequence
         At least one.
     solver : str
@@ -127,39 +130,72 @@ def path(
     begin = time.perf_counter()
     kept = Kept()
     results: list[Result] = []
+    shown_values: list[Any] = []
     chosen = solver
     try:
         for value in values:
-            # the parameter is changed and nothing else: fields that the model completed for itself stay
-            stated = dataclasses.replace(model, **{parameter: value})
+            stated, shown = _stated(model, parameter, value)
             start = _start(chosen, results, stated) if update else None
             options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=native)
             result = solve_problem(stated, chosen, options, kept if update else None)
-            details = {**result.details, parameter: value}
+            details = {**result.details, parameter: shown}
             if result.status in _POOR and str(details.get("update", "")).startswith("updated"):
                 # an update keeps the scaling that fitted the first form
                 kept.close()
                 result = solve_problem(stated, chosen, options, kept)
-                details = {**result.details, parameter: value, "update": "rebuilt: the update's answer was not accurate"}
+                details = {**result.details, parameter: shown, "update": "rebuilt: the update's answer was not accurate"}
             details.setdefault("update", "built" if not results or not update else "rebuilt: not a solver that keeps a model")
+            shown_values.append(shown)
             results.append(dataclasses.replace(result, details=details))
             chosen = result.solver if solver.lower() == "auto" else chosen
     finally:
         kept.close()
-    return SolutionPath(parameter, tuple(values), tuple(results), time.perf_counter() - begin)
+    return SolutionPath(parameter, tuple(shown_values), tuple(results), time.perf_counter() - begin)
 
 
-def _check(model: Model, parameter: str, values: Sequence[Any]) -> None:
-    if not isinstance(model, Model):
+def _stated(model: Model | StandardForm, parameter: str, value: Any) -> tuple[Model | StandardForm, Any]:
+    """The program at this value, and the value as results and tables show it."""
+    if parameter == _FIXED:
+        form = model.form if isinstance(model, Model) else model
+        return _with_fixed(form, value), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
+    assert isinstance(model, Model)
+    # the parameter is changed and nothing else: fields that the model completed for itself stay
+    return dataclasses.replace(model, **{parameter: value}), value
+
+
+def _with_fixed(form: StandardForm, values: Mapping[str, FloatArray]) -> StandardForm:
+    """The form with some variables fixed by their bounds."""
+    if not isinstance(values, Mapping):
+        raise InputError(f"a value of {_FIXED!r} maps labels of variables to arrays; it is a {type(values).__name__}")
+    lower, upper = form.lower.copy(), form.upper.copy()
+    for label, given in values.items():
+        block = form.block(label)
+        value = np.asarray(given, dtype=np.float64)
+        if value.shape != block.shape:
+            raise InputError(f"{_FIXED}[{label!r}] must have shape {block.shape}; it has {value.shape}")
+        packed, where = block.pack(value), form.slices[label]
+        chosen = ~np.isnan(packed)
+        outside = chosen & ((packed < lower[where]) | (packed > upper[where]) | ~np.isfinite(packed))
+        if outside.any():
+            raise InputError(f"{_FIXED}[{label!r}] holds {packed[outside][0]:g}, which is outside the variable's bounds")
+        lower[where] = np.where(chosen, packed, lower[where])
+        upper[where] = np.where(chosen, packed, upper[where])
+    return form.with_bounds(lower, upper)
+
+
+def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
+    fixing = parameter == _FIXED
+    if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
-    names = [f.name for f in dataclasses.fields(model) if f.name not in ("X", "y")]
-    if parameter not in names:
-        raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}")
+    if not fixing:
+        names = [f.name for f in dataclasses.fields(model) if f.name not in ("X", "y")]
+        if parameter not in names:
+            raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'")
     if len(values) == 0:
         raise InputError("values must hold at least one value of the parameter; it is empty")
 
 
-def _start(solver: str, results: list[Result], stated: Model) -> dict[str, FloatArray] | None:
+def _start(solver: str, results: list[Result], stated: Model | StandardForm) -> dict[str, FloatArray] | None:
     """The last point, for solvers that take one and keep none."""
     if not results or solver.lower() == "auto" or not results[-1].values:
         return None
@@ -167,6 +203,7 @@ def _start(solver: str, results: list[Result], stated: Model) -> dict[str, Float
     if Gives.WARM_START not in gives or Gives.UPDATES in gives:
         return None
     last = results[-1].values
-    shapes = {b.label: b.shape for b in stated.form.blocks}
+    form = stated.form if isinstance(stated, Model) else stated
+    shapes = {b.label: b.shape for b in form.blocks}
     fits = shapes.keys() == last.keys() and all(np.shape(last[label]) == shape for label, shape in shapes.items())
     return dict(last) if fits else None

@@ -8,9 +8,10 @@ from typing import Any
 
 import numpy as np
 
+from ..models.cones import Nonnegative, Zero
 from ..models.form import StandardForm
 
-__all__ = ["Kept", "kept_parts"]
+__all__ = ["ALL_PARTS", "Kept", "kept_parts"]
 
 
 @dataclass
@@ -34,12 +35,15 @@ class Kept:
     note: str = ""
     release: Callable[[], None] | None = None
 
-    def updates(self, form: StandardForm, allowed: frozenset[str]) -> frozenset[str] | None:
-        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in the note."""
+    def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
+        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in the note.
+
+        ``any_bounds`` says that the solver takes bounds on variables that had none.
+        """
         if self.form is None or self.native is None:
             self.note = "built"
             return None
-        parts, why = kept_parts(self.form, form)
+        parts, why = kept_parts(self.form, form, any_bounds=any_bounds)
         refused = sorted(parts - allowed)
         if why or refused:
             self.note = f"rebuilt: {why or 'the solver does not update ' + ', '.join(refused)}"
@@ -61,8 +65,16 @@ class Kept:
         self.form = self.native = self.release = None
 
 
-def kept_parts(old: StandardForm, new: StandardForm) -> tuple[frozenset[str], str]:
-    """What differs, of P, q, r, F, g, bounds, integer; or why the structure does, non-zeros' places included."""
+#: Every part but integrality: what solvers that can change everything take.
+ALL_PARTS = frozenset({"P", "q", "r", "F", "g", "F of cones", "g of cones", "bounds"})
+
+
+def kept_parts(old: StandardForm, new: StandardForm, *, any_bounds: bool = False) -> tuple[frozenset[str], str]:
+    """What differs, of `ALL_PARTS` and integer; or why the structure does, non-zeros' places included.
+
+    F and g are those of the linear rows, ``of cones`` those of all other constraints. A quadratic cone whose variables lose or
+    get a lower bound ≥ 0 is another one for solvers that write it in its variables.
+    """
     delta = old.diff(new)
     if delta.structure:
         return frozenset(), "; ".join(delta.structure)
@@ -74,14 +86,19 @@ def kept_parts(old: StandardForm, new: StandardForm) -> tuple[frozenset[str], st
     ):
         return frozenset(), "non-zeros of P in other places"
     bounds = delta.lower.size or delta.upper.size
-    if bounds and not (_same_finite(old.lower, new.lower) and _same_finite(old.upper, new.upper)):
+    linear = {c.label for c in old.constraints if isinstance(c.cone, (Zero, Nonnegative))}
+    if bounds and len(linear) < len(old.constraints) and not np.array_equal(old.lower >= 0, new.lower >= 0):
+        return frozenset(), "signs of variables of cones"
+    if bounds and not any_bounds and not (_same_finite(old.lower, new.lower) and _same_finite(old.upper, new.upper)):
         return frozenset(), "bounds on other variables"
     present = {
         "P": delta.quadratic,
         "q": delta.q.size,
         "r": delta.r,
-        "F": delta.F,
-        "g": delta.g,
+        "F": linear.intersection(delta.F),
+        "g": linear.intersection(delta.g),
+        "F of cones": set(delta.F) - linear,
+        "g of cones": set(delta.g) - linear,
         "bounds": bounds,
         "integer": delta.integer.size,
     }

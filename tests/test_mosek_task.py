@@ -29,7 +29,7 @@ from marginopt.models import (
     ZeroOneSVM,
 )
 from marginopt.models.bridges import EpigraphBridge
-from marginopt.models.export.mosek import psd_order, to_mosek
+from marginopt.models.export.mosek import change_mosek, psd_order, to_mosek
 from marginopt.models.export.mosek_read import form_of_task, read_task
 from marginopt.models.svec import smat, svec, svec_size
 from marginopt.solvers.backend import plan_bridges
@@ -39,6 +39,7 @@ from marginopt.solvers.certificate import certify
 from marginopt.solvers.licence import LicenceState
 from marginopt.solvers.observer import Observer
 from marginopt.solvers.options import Options
+from marginopt.solvers.persistent import ALL_PARTS, Kept, kept_parts
 from marginopt.solvers.solve import solve_problem
 from marginopt.solvers.status import Status
 
@@ -338,6 +339,75 @@ def test_reader_turns_upper_rows_offsets_and_maximisation():
     assert row.F.toarray().tolist() == [[-1.0, -1.0]] and row.g.tolist() == [4.0]  # x + y ≤ 4
     assert cone.F.toarray().tolist() == [[0.0, -2.0]] and cone.g.tolist() == [2.0]  # 2y + 5 - 7 ≤ 0
     assert (form.lower == 0).all() and (form.upper == 0).all()  # MOSEK fixes new variables at zero
+
+
+def _moved(form, kinds):
+    """The form with other numbers in the same places."""
+    rng = np.random.default_rng(7)
+    constraints = []
+    for c in form.constraints:
+        linear = isinstance(c.cone, (Zero, Nonnegative))
+        F, g = c.F.copy(), c.g
+        if ("F" if linear else "F of cones") in kinds:
+            F.data = F.data * rng.uniform(0.5, 2, F.data.size)
+        if ("g" if linear else "g of cones") in kinds:
+            g = g + rng.normal(size=g.size)
+        constraints.append(Constraint(c.label, F, g, c.cone))
+    changes = {"constraints": tuple(constraints)}
+    if "q" in kinds:
+        changes["q"] = form.q + 1.0
+    if "r" in kinds:
+        changes["r"] = form.r - 3.0
+    if "P" in kinds and form.quadratic is not None:
+        changes["quadratic"] = Quadratic(matrix=sp.csc_array(2.5 * form.quadratic.csc))
+    if "bounds" in kinds:
+        free = ~np.isfinite(form.upper)
+        changes |= {"upper": np.where(free, form.lower.max(initial=0.0, where=np.isfinite(form.lower)) + 9.0, form.upper)}
+    return form.replace(**changes)
+
+
+@pytest.mark.parametrize(
+    "kinds", [frozenset({kind}) for kind in sorted(ALL_PARTS)] + [ALL_PARTS], ids=lambda k: "+".join(sorted(k))
+)
+@pytest.mark.parametrize("name", FORMS)
+def test_an_updated_task_holds_what_a_new_one_does(name, kinds):
+    """By MOSEK's own reading of both tasks; no licence is needed to put and get data."""
+    old = FORMS[name]
+    new = _moved(old, kinds)
+    parts, why = kept_parts(old, new, any_bounds=True)
+    assert not why
+    assert parts <= kinds
+    with to_mosek(old) as task, to_mosek(new) as fresh:
+        change_mosek(task, old, new, parts)
+        updated, built = form_of_task(task), form_of_task(fresh)
+    assert str(built.diff(updated)) == "no difference"
+    assert (str(form_of_new(old).diff(updated)) == "no difference") == (not parts)
+
+
+def form_of_new(form):
+    with to_mosek(form) as task:
+        return form_of_task(task)
+
+
+def test_the_backend_keeps_its_task(monkeypatch):
+    """Two solves of one path: one task, the second time updated (the optimiser itself is replaced: it needs a licence)."""
+    held = []
+
+    def solved(self, task, form, options, begin):
+        held.append((task, form_of_task(task)))
+        return read_solution(mosek, task, form, mosek.rescode.ok, Observer("mosek", options))
+
+    monkeypatch.setattr(Mosek, "_solve", solved)
+    kept, notes = Kept(), []
+    forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
+    for form in forms:
+        Mosek().solve_kept(form, Options(), kept)
+        notes.append(kept.note)
+    kept.close()
+    assert notes == ["built", "updated in place: q", "updated in place: nothing"]
+    assert held[0][0] is held[1][0] is held[2][0]
+    for form, (_, found) in zip(forms, held, strict=True):
+        assert str(form_of_new(form).diff(found)) == "no difference"
 
 
 def test_licence_in_mosek_own_words(tmp_path):

@@ -9,6 +9,7 @@ import scipy.sparse as sp
 
 from ...errors import ExportError, LicenceError, MissingPackageError
 from ..cones import PSD, Nonnegative, Zero
+from ..delta import changed_entries
 from ..form import StandardForm
 from .indicators import IndicatorRows, indicator_rows
 from .quadratic_cones import ConeRows, quadratic_cones
@@ -80,14 +81,13 @@ def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
     return model
 
 
-def change_gurobi(model: Any, form: StandardForm, parts: frozenset[str]) -> None:
-    """Change these parts (of P, q, r, F, g, bounds) of a model that holds a form of the same structure.
-
-    F, g and bounds are those of linear constraints: the model must hold no cones where they are named.
+def change_gurobi(model: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
+    """Turn the model of ``old`` into that of ``form``, which differs from it in ``parts``: of P, q, r, bounds, and F and g of the
+    linear constraints.
     """
     import gurobipy
 
-    variables, rows = model.getVars(), model.getConstrs()
+    variables = model.getVars()
     x = variables[: form.n]
     if "P" in parts:
         everything = gurobipy.MVar.fromlist(variables)
@@ -99,14 +99,16 @@ def change_gurobi(model: Any, form: StandardForm, parts: frozenset[str]) -> None
     if "r" in parts:
         model.ObjCon = float(form.r)
     if parts & {"F", "g"}:
-        F, g = form.rows_matrix()
+        linear = [c.label for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+        F, g = form.rows_matrix(linear)
+        rows = model.getConstrs()[: g.size]  # the linking equations of cones come after
         if "g" in parts:
             model.setAttr("RHS", rows, (-g).tolist())
         if "F" in parts:
-            entries = sp.coo_array(F)
-            for i, j, v in zip(entries.row, entries.col, entries.data, strict=True):
-                model.chgCoeff(rows[i], x[j], float(v))
+            for i, j, value in zip(*changed_entries(old.rows_matrix(linear)[0], F), strict=True):
+                model.chgCoeff(rows[i], x[j], value)
     if "bounds" in parts:
+        model.setAttr("VType", x, _kinds(form))
         model.setAttr("LB", x, form.lower.tolist())
         model.setAttr("UB", x, form.upper.tolist())
     model.update()
@@ -124,8 +126,7 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
     auxiliary = sum(rows.linked.size for rows in cones)
     lower = np.concatenate([form.lower, *(np.where(rows.head[rows.linked], 0.0, -np.inf) for rows in cones)])
     upper = np.concatenate([form.upper, np.full(auxiliary, np.inf)])
-    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
-    kinds = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist() + ["C"] * auxiliary
+    kinds = _kinds(form) + ["C"] * auxiliary
     names = form.names()
     for rows in cones:
         labels = rows.constraint.names()
@@ -133,6 +134,12 @@ def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> A
     x = model.addMVar(lower.size, lb=lower, ub=upper, vtype=kinds, name=names)
     model.setMObjective(*_objective(form, auxiliary), float(form.r), sense=1)
     return x
+
+
+def _kinds(form: StandardForm) -> list[str]:
+    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
+    kinds: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
+    return kinds
 
 
 def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any) -> None:

@@ -11,9 +11,10 @@ from ...errors import ExportError, MissingPackageError
 from ..arrays import IntArray
 from ..bridges import EpigraphBridge
 from ..cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..delta import changed_entries
 from ..form import Constraint, StandardForm
 
-__all__ = ["psd_order", "to_mosek"]
+__all__ = ["change_mosek", "psd_order", "to_mosek"]
 
 
 def to_mosek(form: StandardForm) -> Any:
@@ -60,18 +61,50 @@ def psd_order(order: int) -> IntArray:
     return np.asarray(column * (column + 1) // 2 + row, dtype=np.int64)
 
 
+def change_mosek(task: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
+    """Turn the task of ``old`` into that of ``form``, which differs from it in ``parts`` (`solvers.persistent.ALL_PARTS`)."""
+    import mosek
+
+    if "q" in parts:
+        task.putclist(np.arange(form.n, dtype=np.int32), form.q)
+    if "r" in parts:
+        task.putcfix(float(form.r))
+    if "P" in parts:
+        _quadratic(task, form)
+    if "bounds" in parts:
+        _bounds(mosek, task, form)
+    linear = [c.label for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+    if "F" in parts:
+        rows, columns, values = changed_entries(old.rows_matrix(linear)[0], form.rows_matrix(linear)[0])
+        task.putaijlist(rows, columns, values)
+    first = afe = 0
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            if "g" in parts and c.rows:
+                _sides(mosek, task, c, first)
+            first += c.rows
+            continue
+        if parts & {"F of cones", "g of cones"} and c.rows:
+            _put_cones(task, c, afe)
+        afe += c.rows
+
+
 def _variables(mosek: Any, task: Any, form: StandardForm) -> None:
     task.appendvars(form.n)
+    _bounds(mosek, task, form)
+    for j, name in enumerate(form.names()):
+        task.putvarname(j, name)
+    integers = np.flatnonzero(form.integer).astype(np.int32)
+    task.putvartypelist(integers, [mosek.variabletype.type_int] * integers.size)
+
+
+def _bounds(mosek: Any, task: Any, form: StandardForm) -> None:
     keys = mosek.boundkey
     low, high = np.isfinite(form.lower), np.isfinite(form.upper)
     table = {(False, False): keys.fr, (True, False): keys.lo, (False, True): keys.up, (True, True): keys.ra}
     kinds = [table[pair] for pair in zip(low.tolist(), high.tolist(), strict=True)]
     kinds = [keys.fx if low[j] and form.lower[j] == form.upper[j] else kind for j, kind in enumerate(kinds)]
     task.putvarboundslice(0, form.n, kinds, np.where(low, form.lower, 0.0), np.where(high, form.upper, 0.0))
-    for j, name in enumerate(form.names()):
-        task.putvarname(j, name)
-    integers = np.flatnonzero(form.integer).astype(np.int32)
-    task.putvartypelist(integers, [mosek.variabletype.type_int] * integers.size)
 
 
 def _objective(mosek: Any, task: Any, form: StandardForm) -> None:
@@ -79,8 +112,13 @@ def _objective(mosek: Any, task: Any, form: StandardForm) -> None:
     task.putclist(np.arange(form.n, dtype=np.int32), form.q)
     task.putcfix(float(form.r))
     if form.quadratic is not None:
-        lower = sp.coo_array(sp.tril(form.quadratic.csc))
-        task.putqobj(lower.row.astype(np.int32), lower.col.astype(np.int32), lower.data)
+        _quadratic(task, form)
+
+
+def _quadratic(task: Any, form: StandardForm) -> None:
+    assert form.quadratic is not None
+    lower = sp.coo_array(sp.tril(form.quadratic.csc))
+    task.putqobj(lower.row.astype(np.int32), lower.col.astype(np.int32), lower.data)
 
 
 def _linear(mosek: Any, task: Any, form: StandardForm) -> None:
@@ -91,28 +129,38 @@ def _linear(mosek: Any, task: Any, form: StandardForm) -> None:
         task.appendcons(c.rows)
         F = sp.coo_array(c.F)
         task.putaijlist((F.row + first).astype(np.int32), F.col.astype(np.int32), F.data)
-        key = mosek.boundkey.fx if isinstance(c.cone, Zero) else mosek.boundkey.lo
-        task.putconboundslice(first, first + c.rows, [key] * c.rows, -c.g, -c.g)
+        _sides(mosek, task, c, first)
         for row, name in enumerate(c.names()):
             task.putconname(first + row, name)
         first += c.rows
 
 
+def _sides(mosek: Any, task: Any, c: Constraint, first: int) -> None:
+    """The right sides of the rows of one linear constraint."""
+    key = mosek.boundkey.fx if isinstance(c.cone, Zero) else mosek.boundkey.lo
+    task.putconboundslice(first, first + c.rows, [key] * c.rows, -c.g, -c.g)
+
+
 def _append_cones(task: Any, c: Constraint) -> None:
     """One affine conic constraint for each cone of the stack, named by the label (and its number)."""
-    order = np.tile(_native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
-    F, g = sp.csr_array(c.F[order]), c.g[order]
-    F.eliminate_zeros()
     first = task.getnumafe()
     task.appendafes(c.rows)
-    rows = np.arange(first, first + c.rows, dtype=np.int64)
-    lengths, starts = np.diff(F.indptr).astype(np.int32), F.indptr[:-1].astype(np.int64)
-    task.putafefrowlist(rows, lengths, starts, F.indices.astype(np.int32), F.data)
-    task.putafegslice(first, first + c.rows, g)
+    _put_cones(task, c, first)
     domain = _domain(task, c.cone)
     for k in range(c.cone.count):
         task.appendaccseq(domain, first + k * c.cone.dim, np.zeros(c.cone.dim))
         task.putaccname(task.getnumacc() - 1, c.label if c.cone.count == 1 else f"{c.label}[{k}]")
+
+
+def _put_cones(task: Any, c: Constraint, first: int) -> None:
+    """F x + g of a stack of cones, in MOSEK's order of the rows, as affine expressions from number ``first`` on."""
+    order = np.tile(_native_order(c.cone), c.cone.count) + np.repeat(np.arange(c.cone.count) * c.cone.dim, c.cone.dim)
+    F, g = sp.csr_array(c.F[order]), c.g[order]
+    F.eliminate_zeros()
+    rows = np.arange(first, first + c.rows, dtype=np.int64)
+    lengths, starts = np.diff(F.indptr).astype(np.int32), F.indptr[:-1].astype(np.int64)
+    task.putafefrowlist(rows, lengths, starts, F.indices.astype(np.int32), F.data)
+    task.putafegslice(first, first + c.rows, g)
 
 
 def _native_order(cone: Cone) -> IntArray:

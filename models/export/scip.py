@@ -10,11 +10,12 @@ from ...errors import ExportError, MissingPackageError
 from ..arrays import FloatArray, IntArray
 from ..bridges import EpigraphBridge
 from ..cones import PSD, Nonnegative, Zero
+from ..delta import changed_entries
 from ..form import Constraint, StandardForm
 from .indicators import indicator_rows
 from .quadratic_cones import ConeRows, quadratic_cones
 
-__all__ = ["extend_point", "to_scip"]
+__all__ = ["change_scip", "extend_point", "to_scip"]
 
 
 def to_scip(form: StandardForm) -> Any:
@@ -44,8 +45,7 @@ def to_scip(form: StandardForm) -> Any:
     model = pyscipopt.Model(form.name)
     model.hideOutput()
     x = _variables(model, form)
-    model.setObjective(pyscipopt.quicksum(float(form.q[j]) * x[j] for j in np.flatnonzero(form.q)), "minimize")
-    model.addObjoffset(float(form.r))
+    _objective(pyscipopt, model, form, x)
     for c in form.constraints:
         if isinstance(c.cone, (Zero, Nonnegative)):
             rows = zip(_affine(pyscipopt, c, x), c.names(), strict=True)
@@ -64,6 +64,39 @@ def to_scip(form: StandardForm) -> Any:
     return model
 
 
+def change_scip(model: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
+    """Turn the model of ``old`` (with a linear objective) into that of ``form``, which differs in ``parts``: of q, r, bounds, and
+    F and g of the linear constraints. A model that was solved goes back to its stage before; its solutions stay as starts.
+    """
+    import pyscipopt
+
+    model.freeTransform()
+    x = model.data[: form.n]
+    if parts & {"q", "r"}:
+        _objective(pyscipopt, model, form, x)
+    if "bounds" in parts:
+        for variable, kind, lower, upper in zip(x, _kinds(form), form.lower, form.upper, strict=True):
+            model.chgVarType(variable, "I" if kind == "B" else kind)  # a binary variable takes no other bounds
+            model.chgVarLb(variable, _bound(lower))
+            model.chgVarUb(variable, _bound(upper))
+            model.chgVarType(variable, kind)
+    if not parts & {"F", "g"}:
+        return
+    linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+    labels = [c.label for c in linear]
+    rows = model.getConss(transformed=False)  # the linear ones were added first
+    if "F" in parts:
+        for i, j, value in zip(*changed_entries(old.rows_matrix(labels)[0], form.rows_matrix(labels)[0]), strict=True):
+            model.chgCoefLinear(rows[i], x[j], value)
+    if "g" in parts:
+        first = 0
+        for c in linear:
+            for row, side in zip(rows[first : first + c.rows], (-c.g).tolist(), strict=True):
+                model.chgRhs(row, side if isinstance(c.cone, Zero) else None)
+                model.chgLhs(row, side)
+            first += c.rows
+
+
 def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
     """(x, v, slacks): the values of the auxiliary variables behind a point of the (linear-objective) form.
 
@@ -74,16 +107,25 @@ def extend_point(form: StandardForm, x: FloatArray) -> FloatArray:
     return np.concatenate([x, *cones, *slacks])
 
 
-def _variables(model: Any, form: StandardForm) -> list[Any]:
-    def bound(value: float) -> float | None:
-        return float(value) if np.isfinite(value) else None
+def _objective(pyscipopt: Any, model: Any, form: StandardForm, x: list[Any]) -> None:
+    """q'x + r, whatever it was before."""
+    model.setObjective(pyscipopt.quicksum(float(form.q[j]) * x[j] for j in np.flatnonzero(form.q)), "minimize")
+    model.addObjoffset(float(form.r) - model.getObjoffset())
 
-    x = []
-    data = zip(form.names(), form.lower, form.upper, form.integer, strict=True)
-    for name, lower, upper, integer in data:
-        kind = ("B" if lower >= 0 and upper <= 1 else "I") if integer else "C"
-        x.append(model.addVar(name, vtype=kind, lb=bound(lower), ub=bound(upper)))
-    return x
+
+def _bound(value: float) -> float | None:
+    return float(value) if np.isfinite(value) else None
+
+
+def _kinds(form: StandardForm) -> list[str]:
+    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
+    kinds: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
+    return kinds
+
+
+def _variables(model: Any, form: StandardForm) -> list[Any]:
+    data = zip(form.names(), form.lower, form.upper, _kinds(form), strict=True)
+    return [model.addVar(name, vtype=kind, lb=_bound(lower), ub=_bound(upper)) for name, lower, upper, kind in data]
 
 
 def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None = None) -> list[Any]:

@@ -17,7 +17,7 @@ from ..driver import interrupt_flag
 from ..native import check_native
 from ..observer import Observer
 from ..options import Options
-from ..persistent import Kept
+from ..persistent import ALL_PARTS, Kept
 from ..status import Status
 from ..translation import by_label, not_taken, set_natives
 
@@ -63,7 +63,7 @@ class Clarabel(Backend):
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
         """Update P, q, A and b in place where their non-zeros stay where they are; equilibration is the first form's."""
         begin = time.perf_counter()
-        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g"}))
+        parts = kept.updates(form, ALL_PARTS)
         if parts is None:
             kept.hold(form, self._build(form, options, updates=True))
         else:
@@ -72,9 +72,9 @@ class Clarabel(Backend):
                 changed["P"] = _objective(form)
             if "q" in parts:
                 changed["q"] = np.array(form.q)
-            if "F" in parts:
+            if parts & {"F", "F of cones"}:
                 changed["A"] = sp.csc_matrix(-form.rows_matrix()[0])
-            if "g" in parts:
+            if parts & {"g", "g of cones"}:
                 changed["b"] = np.concatenate([c.g for c in form.constraints])
             if changed:
                 solver.update(**changed)

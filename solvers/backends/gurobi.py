@@ -77,16 +77,16 @@ class Gurobi(Backend):
             return self._solve(model, form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
-        """Change objective, sides, coefficients and bounds in place; anything but the objective of cones is built anew."""
+        """Change objective, linear rows and bounds in place; cones are built anew."""
         begin = time.perf_counter()
-        linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-        parts = kept.updates(form, frozenset({"P", "q", "r"} | ({"F", "g", "bounds"} if linear else set())))
+        parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
             environment = silent_environment(verbose=options.verbose)
             model = to_gurobi(form, environment)
             kept.hold(form, model, functools.partial(_dispose, model, environment))
         else:
-            change_gurobi(kept.native, form, parts)
+            assert kept.form is not None
+            change_gurobi(kept.native, kept.form, form, parts)
             kept.hold(form, kept.native)
         return self._solve(kept.native, form, options, begin)
 

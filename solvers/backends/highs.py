@@ -10,7 +10,7 @@ import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
 from ...models.cones import Feature
-from ...models.export.layout import FlatProgram
+from ...models.export.highs import change_highs, to_highs
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
@@ -18,6 +18,7 @@ from ..driver import interrupt_flag
 from ..native import check_native
 from ..observer import Observer
 from ..options import Options
+from ..persistent import ALL_PARTS, Kept
 from ..rays import ray_residual
 from ..status import Status
 from ..translation import by_label, not_taken
@@ -74,7 +75,7 @@ class Highs(Backend):
         module="highspy",
         reads=frozenset({Feature.QUADRATIC, Feature.INTEGER}),
         forbids=(frozenset({Feature.QUADRATIC, Feature.INTEGER}),),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
     )
 
@@ -83,10 +84,31 @@ class Highs(Backend):
         import highspy
 
         begin = time.perf_counter()
-        highs: Any = highspy.Highs()  # type: ignore[no-untyped-call]
+        return self._solve(highspy, self._load(highspy, form, options), form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Change costs, P, coefficients, sides and bounds in place; the basis stays where HiGHS can use it."""
+        import highspy
+
+        begin = time.perf_counter()
+        parts = kept.updates(form, ALL_PARTS, any_bounds=True)
+        if parts is None:
+            kept.hold(form, self._load(highspy, form, options))
+        else:
+            assert kept.form is not None
+            change_highs(highspy, kept.native, kept.form, form, parts)
+            self._set(highspy, kept.native, form, options)
+            kept.hold(form, kept.native)
+        return self._solve(highspy, kept.native, form, options, begin)
+
+    def _load(self, highspy: Any, form: StandardForm, options: Options) -> Any:
+        highs: Any = highspy.Highs()
         self._set(highspy, highs, form, options)
-        if highs.passModel(_model(highspy, form)) == highspy.HighsStatus.kError:
+        if highs.passModel(to_highs(highspy, form)) == highspy.HighsStatus.kError:
             raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed")
+        return highs
+
+    def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
         details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
         observer = Observer("highs", options)
         loaded = time.perf_counter()
@@ -113,9 +135,10 @@ class Highs(Backend):
             "mip_rel_gap": options.tolerance(self.info.tolerance),
             "mip_abs_gap": 0.0,
             "random_seed": options.seed % 2_147_483_647,
+            "presolve": "choose",
         }
-        if options.time_limit is not None:
-            chosen["time_limit"] = float(options.time_limit)
+        if options.time_limit is not None:  # the clock of a kept model runs on
+            chosen["time_limit"] = float(highs.getRunTime() + options.time_limit)
         if options.threads is not None:
             highspy.Highs.resetGlobalScheduler(True)  # HiGHS keeps the threads of the first solve otherwise
             chosen["threads"] = options.threads
@@ -133,30 +156,6 @@ class Highs(Backend):
                 raise InputError(f"highs does not take {name} = {value!r}: the type is wrong") from error
             if taken == highspy.HighsStatus.kError:
                 raise InputError(f"highs does not take {name} = {value!r}: wrong type or outside its range")
-
-
-def _model(highspy: Any, form: StandardForm) -> Any:
-    flat = FlatProgram.of(form)
-    model = highspy.HighsModel()
-    lp = model.lp_
-    lp.num_col_, lp.num_row_ = form.n, flat.b.size
-    lp.col_cost_, lp.offset_ = np.array(form.q), form.r
-    lp.col_lower_, lp.col_upper_ = np.array(form.lower), np.array(form.upper)
-    lp.row_lower_, lp.row_upper_ = flat.b, np.where(flat.equal, flat.b, np.inf)
-    A = sp.csr_array(flat.A)
-    matrix = lp.a_matrix_
-    matrix.format_ = highspy.MatrixFormat.kRowwise
-    matrix.num_col_, matrix.num_row_ = form.n, flat.b.size
-    matrix.start_, matrix.index_, matrix.value_ = A.indptr, A.indices, A.data
-    if form.integer.any():
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[int(integer)] for integer in form.integer]
-    if flat.P is not None and flat.P.nnz:
-        lower = sp.csc_array(sp.tril(flat.P, format="csc"))
-        hessian = model.hessian_
-        hessian.dim_, hessian.format_ = form.n, highspy.HessianFormat.kTriangular
-        hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data
-    return model
 
 
 def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
@@ -194,6 +193,8 @@ def _watch(highs: Any, form: StandardForm, observer: Observer, flag: Any) -> Non
                 observer.see(steps, np.nan, np.nan, step="simplex or barrier")
         event.interrupt(observer.stopped or flag.is_set())
 
+    for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
+        channel.clear()  # of a kept model
     if form.integer.any():
         highs.cbMipImprovingSolution.subscribe(lambda event: node(event, found=True))
         highs.cbMipInterrupt.subscribe(lambda event: node(event, found=False))

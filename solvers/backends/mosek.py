@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.cones import PSD, Feature, Nonnegative, Zero
-from ...models.export.mosek import psd_order, to_mosek
+from ...models.export.mosek import change_mosek, psd_order, to_mosek
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
@@ -21,6 +21,7 @@ from ..licence import Licence, LicenceState
 from ..native import check_native
 from ..observer import Observer
 from ..options import Options
+from ..persistent import ALL_PARTS, Kept
 from ..status import Status
 
 __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
@@ -67,7 +68,7 @@ class Mosek(Backend):
             frozenset({Feature.QUADRATIC, Feature.PSD}),
             frozenset({Feature.INTEGER, Feature.PSD}),
         ),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
         reference="MOSEK ApS: MOSEK Optimizer API for Python",
     )
@@ -78,27 +79,43 @@ class Mosek(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Build, solve, read back."""
-        import mosek
-
         begin = time.perf_counter()
         with to_mosek(form) as task:
-            observer = Observer("mosek", options)
-            self._set_parameters(mosek, task, form, options)
-            _start(mosek, task, form, options)
-            task.set_InfoCallback(functools.partial(_watch, mosek, observer))
-            if options.verbose:
-                import sys
+            return self._solve(task, form, options, begin)
 
-                task.set_Stream(mosek.streamtype.log, sys.stdout.write)
-            loaded = time.perf_counter()
-            observer.start()
-            try:
-                code = task.optimize()
-            except mosek.Error as error:
-                words = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
-                raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
-            solved = time.perf_counter()
-            solution = read_solution(mosek, task, form, code, observer)
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Put what differs into the task that is there."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, ALL_PARTS, any_bounds=True)
+        if parts is None:
+            task = to_mosek(form)
+            kept.hold(form, task, functools.partial(task.__exit__, None, None, None))
+        else:
+            assert kept.form is not None
+            change_mosek(kept.native, kept.form, form, parts)
+            kept.hold(form, kept.native)
+        return self._solve(kept.native, form, options, begin)
+
+    def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+        import mosek
+
+        observer = Observer("mosek", options)
+        self._set_parameters(mosek, task, form, options)
+        _start(mosek, task, form, options)
+        task.set_InfoCallback(functools.partial(_watch, mosek, observer))
+        if options.verbose:
+            import sys
+
+            task.set_Stream(mosek.streamtype.log, sys.stdout.write)
+        loaded = time.perf_counter()
+        observer.start()
+        try:
+            code = task.optimize()
+        except mosek.Error as error:
+            words = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
+            raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
+        solved = time.perf_counter()
+        solution = read_solution(mosek, task, form, code, observer)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded)
 
     def _set_parameters(self, mosek: Any, task: Any, form: StandardForm, options: Options) -> None:

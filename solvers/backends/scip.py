@@ -9,13 +9,14 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.cones import Feature
-from ...models.export.scip import extend_point, to_scip
+from ...models.export.scip import change_scip, extend_point, to_scip
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
 from ..native import check_native
 from ..observer import Observer
 from ..options import Options
+from ..persistent import Kept
 from ..status import Status
 
 __all__ = ["SOLVERS", "Scip"]
@@ -26,6 +27,9 @@ _TIGHT = 1e-9
 _WITH_INDICATORS = 1e-8
 #: SCIP's infinity.
 _INFINITY = 1e20
+
+#: What SCIP must do without to tell an infeasible problem from an unbounded one.
+_DUAL_REDUCTIONS = ("misc/allowstrongdualreds", "misc/allowweakdualreds")
 
 _STATUS = {
     "optimal": Status.OPTIMAL,
@@ -56,7 +60,7 @@ class Scip(Backend):
         package="pyscipopt",
         module="pyscipopt",
         reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
-        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
 
@@ -64,16 +68,32 @@ class Scip(Backend):
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
         model = to_scip(form)
+        return self._solve(model, _watch(model), form, options, begin)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Change objective, linear rows and bounds of the untransformed problem; SCIP tries the old solutions as starts."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
+        if parts is None:
+            model = to_scip(form)
+            kept.hold(form, (model, _watch(model)))
+        else:
+            assert kept.form is not None
+            change_scip(kept.native[0], kept.form, form, parts)
+            kept.hold(form, kept.native)
+        model, watch = kept.native
+        return self._solve(model, watch, form, options, begin)
+
+    def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
         self._set_parameters(model, form, options)
         details = _start(model, form, options)
-        observer = Observer("scip", options)
-        _watch(model, observer)
+        observer = watch.observer = Observer("scip", options)
         loaded = time.perf_counter()
         observer.start()
         _optimize(model)
         if model.getStatus() == "inforunbd":
             model.freeTransform()
-            model.setParams({"misc/allowstrongdualreds": False, "misc/allowweakdualreds": False})
+            model.setParams(dict.fromkeys(_DUAL_REDUCTIONS, False))
             _optimize(model)
         solved = time.perf_counter()
         word = str(model.getStatus())
@@ -114,6 +134,7 @@ class Scip(Backend):
             "numerics/dualfeastol": _TIGHT,
             "limits/gap": tol,
             "randomization/randomseedshift": options.seed % 2_147_483_647,
+            **dict.fromkeys(_DUAL_REDUCTIONS, True),
         }
         if options.time_limit is not None:
             chosen["limits/time"] = options.time_limit
@@ -154,15 +175,17 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
     return {"start_stored": bool(model.addSol(solution))}
 
 
-def _watch(model: Any, observer: Observer) -> None:
-    """A row for every new incumbent and every 50 ms of solved nodes."""
+def _watch(model: Any) -> Any:
+    """SCIP's event handler: a row of its ``observer`` for every new incumbent and every 50 ms of solved nodes."""
     from pyscipopt import Eventhdlr
     from pyscipopt.scip import PY_SCIP_EVENTTYPE as kind_of, PY_SCIP_STAGE as stages
 
     kinds = (kind_of.BESTSOLFOUND, kind_of.NODESOLVED)
 
     class Watch(Eventhdlr):
-        """SCIP's event handler."""
+        """One for each model; each solve has its observer."""
+
+        observer: Observer
 
         def eventinit(self) -> None:
             """Subscribe."""
@@ -176,6 +199,7 @@ def _watch(model: Any, observer: Observer) -> None:
 
         def eventexec(self, event: Any) -> None:
             """Pass the state on."""
+            observer = self.observer
             with observer.guarded():
                 found = event.getType() == kind_of.BESTSOLFOUND
                 searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
@@ -190,7 +214,9 @@ def _watch(model: Any, observer: Observer) -> None:
             if observer.stopped:
                 self.model.interruptSolve()
 
-    model.includeEventhdlr(Watch(), "marginopt", "trace, callback and interruption")
+    watch = Watch()
+    model.includeEventhdlr(watch, "marginopt", "trace, callback and interruption")
+    return watch
 
 
 def _finite(value: float) -> float | None:

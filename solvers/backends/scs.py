@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
-from ...models.arrays import IntArray
+from ...models.arrays import FloatArray, IntArray
 from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.form import StandardForm
 from ...models.svec import svec_size
@@ -17,6 +18,7 @@ from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
 from ..native import check_native
 from ..options import Options
+from ..persistent import Kept
 from ..status import Status
 from ..translation import by_label, not_taken, start_point
 
@@ -45,6 +47,16 @@ _SETTINGS = (
 _TAKEN = frozenset({"time_limit", "iteration_limit", "start"})
 
 
+@dataclass(frozen=True, eq=False)
+class _Workspace:
+    """SCS's own solver, our rows in its order, and its A and b."""
+
+    solver: Any
+    order: IntArray
+    A: sp.csc_matrix
+    b: FloatArray
+
+
 class Scs(Backend):
     """SCS reads A x + s = b, s in K, cones in a fixed order: here A = -F, b = g, rows permuted, and its y is our z.
 
@@ -58,7 +70,7 @@ class Scs(Backend):
         module="scs",
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
         reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
@@ -66,9 +78,25 @@ class Scs(Backend):
 
     def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
         """Solve with native tolerances two orders (absolute ones four: they add up) below the gap asked for."""
+        begin = time.perf_counter()
+        return self._solve(self._build(form, options), form, options, begin, again=False)
+
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+        """Update b and c of SCS's workspace, which starts where it ended; P and A it cannot change."""
+        begin = time.perf_counter()
+        parts = kept.updates(form, frozenset({"q", "r", "g", "g of cones"}))
+        if parts is None:
+            kept.hold(form, self._build(form, options))
+        else:
+            workspace = kept.native
+            b = form.rows_matrix()[1][workspace.order] if workspace.order.size else workspace.b
+            workspace.solver.update(b if parts & {"g", "g of cones"} else None, np.array(form.q) if "q" in parts else None)
+            kept.hold(form, replace(workspace, b=b))
+        return self._solve(kept.native, form, options, begin, again=parts is not None)
+
+    def _build(self, form: StandardForm, options: Options) -> _Workspace:
         import scs
 
-        begin = time.perf_counter()
         F, g = form.rows_matrix()
         order, cone = _layout(form)
         A, b = sp.csc_matrix(-F[order]), g[order]
@@ -77,12 +105,17 @@ class Scs(Backend):
         data = {"A": A, "b": b, "c": np.array(form.q)}
         if form.quadratic is not None:
             data["P"] = sp.csc_matrix(sp.triu(form.quadratic.csc, format="csc"))
-        solver = self._load(scs, data, cone, options)
+        return _Workspace(self._load(scs, data, cone, options), order, A, b)
+
+    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> NativeSolution:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
-        answer = solver.solve(warm_start=True, x=start, s=b - A @ start) if start is not None else solver.solve()
+        if start is not None:
+            answer = workspace.solver.solve(warm_start=True, x=start, s=workspace.b - workspace.A @ start)
+        else:
+            answer = workspace.solver.solve(warm_start=again)
         solved = time.perf_counter()
-        return _read(form, answer, order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
+        return _read(form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
 
     def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options) -> Any:
         check_native("scs", options.native, _SETTINGS)
