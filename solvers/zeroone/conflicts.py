@@ -20,6 +20,12 @@ __all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood"]
 
 #: Nodes of each search in a round.
 ROUND = 100
+#: Share of the incumbent's value that the first pass proves or refutes, and the step of the passes while they are short.
+FIRST, STEP = 0.5, 0.1
+#: A pass of fewer nodes says nothing about how fast the next ones grow.
+SHORT_PASS = 200
+#: How much larger than the last pass the next one should be; the last of all may be twice that.
+GROWTH = 4.0
 
 
 class Dive:
@@ -167,8 +173,10 @@ def offer_kept(shared: Shared, dive: Dive) -> bool:
 class ConflictEngine(Engine):
     """Search on norm-conflicts; see `solvers.zeroone.conflict_kernels` and ``docs/zero-one-bb.md``.
 
-    Best-first at the top: a heap of nodes; each is searched depth-first for a number of nodes that grows with the heap, and
-    what remains then goes back to the heap.
+    In passes of growing targets: a pass looks for solutions below its target L, finds none, and so proves the bound L. It takes
+    a small part of the time that the next one takes, and the last one has the incumbent's value for its target. Within a pass
+    one thread goes depth-first; several share a heap of nodes, each searched depth-first for a number of nodes that grows with
+    the heap, what remains then goes back to the heap.
     """
 
     name: ClassVar[str] = "conflicts"
@@ -182,9 +190,11 @@ class ConflictEngine(Engine):
         self._left = [0] * threads
         self._heap: list[tuple[float, int, float, bytes]] = []
         self._count = 0
-        root = np.full(len(weights), k.FREE, dtype=np.int8)
-        root[weights >= shared.upper] = k.KEPT
-        self._push(0.0, 0.0, root)
+        self._root = np.full(len(weights), k.FREE, dtype=np.int8)
+        self._root[weights >= shared.upper] = k.KEPT
+        self._passes: list[tuple[float, int]] = []
+        self._target, self._before = FIRST * shared.cut, 0
+        self._push(0.0, 0.0, self._root)
 
     def _push(self, bound: float, extra: float, state: Any) -> None:
         self._count += 1
@@ -208,8 +218,13 @@ class ConflictEngine(Engine):
     def _unresolved(self) -> float:
         return min(float(dive.stack.unresolved[0]) for dive in self._dives)
 
+    @property
+    def _cut(self) -> float:
+        """What the pass has to beat."""
+        return min(self._shared.cut, self._target)
+
     def _bound(self) -> float:
-        bound = min([self._unresolved(), self._shared.cut, *(dive.bound() for dive in self._dives)])
+        bound = min([self._unresolved(), self._cut, *(dive.bound() for dive in self._dives)])
         return min(bound, self._heap[0][0]) if self._heap else bound
 
     def work(self, seconds: float) -> Outcome:
@@ -231,12 +246,15 @@ class ConflictEngine(Engine):
     def _round(self, executor: ThreadPoolExecutor) -> Outcome:
         """A fixed number of nodes of every dive; what they found is handled in order, so that runs repeat."""
         shared = self._shared
-        cut = shared.cut
+        cut = self._cut
         for i in range(len(self._dives)):
             if not self._dives[i].running:
                 self._next(i, cut)
         running = [i for i, dive in enumerate(self._dives) if dive.running]
         if not running:
+            if cut < shared.cut:
+                self._next_pass()
+                return Outcome.RUNNING
             return Outcome.CONVERGED if self._unresolved() >= cut else Outcome.STALLED
         before = [dive.nodes for dive in self._dives]
         allowed = self._allowance(len(running))
@@ -255,6 +273,28 @@ class ConflictEngine(Engine):
                         self._push(bound, extra, state)
         return Outcome.RUNNING
 
+    def _next_pass(self) -> None:
+        """Note what the pass proved, and begin again at the root with a target for about `GROWTH` times its nodes."""
+        shared = self._shared
+        shared.raise_floor(self._bound())
+        cut = shared.cut
+        nodes = self.nodes - self._before
+        self._passes.append((self._target, nodes))
+        self._before = self.nodes
+        if self._unresolved() < self._target:
+            self._target = cut
+        elif nodes < SHORT_PASS or len(self._passes) < 2:
+            self._target += STEP * cut
+        else:
+            (low, few), (high, many) = self._passes[-2:]
+            step = (high - low) / max(math.log(many / few), 0.1) * math.log(GROWTH)
+            self._target += min(step, STEP * cut)
+            if self._target + 0.5 * step >= cut:
+                self._target = cut
+        for dive in self._dives:
+            dive.stack.unresolved[0] = np.inf
+        self._push(0.0, 0.0, self._root)
+
     def _next(self, i: int, cut: float) -> None:
         """Begin the next search, or forget the heap where nothing on it is of interest."""
         if not self._heap or self._heap[0][0] >= cut:
@@ -262,7 +302,8 @@ class ConflictEngine(Engine):
             return
         bound, _, extra, state = heapq.heappop(self._heap)
         self._dives[i].plant(np.frombuffer(state, dtype=np.int8), extra, bound, self._shared.upper)
-        self._left[i] = 100 if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
+        few = 2**62 if len(self._dives) == 1 else 100
+        self._left[i] = few if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
 
     def _allowance(self, running: int) -> int:
         limit = self._shared.limits.nodes
