@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import time
 from dataclasses import dataclass, field
@@ -12,8 +13,11 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import ZeroOneProblem
+from ...models.zero_one import ZeroOneSVM
+from ...models.zero_one_budget import ZeroOneBudget
 from ..algorithm import Algorithm, Answer, Measure, Outcome
-from ..base import Gives, SolverInfo
+from ..base import Gives, Problem, RawSolution, SolverInfo
+from ..native import replace_parameters
 from ..options import Options
 from .engine import Engine, Limits, Shared
 from .incumbent import Polish, hinge_path, trivial_incumbent
@@ -85,7 +89,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         summary="exact branch and bound for the 0-1 loss: boxes with hinge relaxations, or norm-conflicts",
-        views=(ZeroOneProblem,),
+        views=(ZeroOneProblem, ZeroOneBudget),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-6,
         reference="docs/zero-one-bb.md",
@@ -98,6 +102,21 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError("a proof log is written by the box engine: leave engine at 'auto' or 'boxes', or proof at None")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+
+    def run(self, problem: Problem, options: Options) -> RawSolution:
+        """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
+        if problem.model is None or problem.model.view(ZeroOneBudget) is None:
+            return super().run(problem, options)
+        from .budget import BudgetBB
+
+        solver = replace_parameters(self, options.native)
+        if solver.proof is not None:
+            raise InputError("a proof log states a λ problem: solve ZeroOneSVM(X, y, lam=...) for one, or leave proof at None")
+        raw = BudgetBB(solver).run(problem, dataclasses.replace(options, native={}))
+        if raw.values is None or not isinstance(problem.model, ZeroOneSVM):
+            return raw
+        # big-M rows of the form need a feasible point: this one
+        return dataclasses.replace(raw, model=dataclasses.replace(problem.model, incumbent=raw.values["w"]))
 
     def load(self) -> None:
         """Compile both engines on four points, or load them from Numba's cache on disk."""
