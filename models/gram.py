@@ -9,13 +9,16 @@ from functools import cached_property
 import numpy as np
 
 from .arrays import FloatArray, IntArray, Points, to_dense
-from .kernels import Kernel, Linear, Precomputed, RBFExponents
+from .exponents import RBFExponents
+from .kernels import RBF, Kernel, Linear, Precomputed
 from .single import SingleArray, SingleData, single_values
 
 __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
 
 #: Rows of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 _BLOCK = 64
+#: Kernel values from which a product is worth loading compiled code.
+_COMPILED_FROM = 2_000_000
 
 
 class GramOperator(ABC):
@@ -43,9 +46,16 @@ class GramOperator(ABC):
         """Q[rows, columns], float64."""
         return np.asarray(self.columns(columns)[rows])
 
-    def single_columns(self, indices: IntArray) -> SingleArray:
-        """Columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate."""
-        return np.ascontiguousarray(self.columns(indices).T, dtype=np.float32)
+    def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
+        """Columns of Q as the rows of a len(indices) × n array of float32: for steps only, never for a certificate.
+
+        Written into ``out`` where that is given.
+        """
+        block = np.ascontiguousarray(self.columns(indices).T, dtype=np.float32)
+        if out is None:
+            return block
+        out[:] = block
+        return out
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
@@ -158,20 +168,30 @@ class KernelGram(GramOperator):
     def _single(self) -> SingleData:
         return SingleData.of(self.X)
 
-    def single_columns(self, indices: IntArray) -> SingleArray:
+    @cached_property
+    def _exponents(self) -> RBFExponents | None:
+        return RBFExponents.of(self.kernel, self.X) if isinstance(self.kernel, RBF) else None
+
+    @cached_property
+    def _single_signs(self) -> SingleArray:
+        return np.ones(self.n, dtype=np.float32) if self.signs is None else self.signs.astype(np.float32)
+
+    def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
-        data = self._single
-        block = single_values(self.kernel, data, indices)
-        if block is None:
-            return super().single_columns(indices)
+        signs, diagonal = self._single_signs, (self.scale * self._ridge_at(indices)).astype(np.float32)
+        if self._exponents is not None:
+            block = self._exponents.single_rows(indices, signs, self.offset, self.scale, out)
+            block[np.arange(len(indices)), indices] += diagonal
+            return block
+        values = single_values(self.kernel, self._single, indices)
+        if values is None:
+            return super().single_columns(indices, out)
+        block = values if out is None else out
+        block[:] = values
         block += np.float32(self.offset)
-        if self.signs is not None:
-            signs = self.signs.astype(np.float32)
-            block *= signs
-            block *= signs[indices][:, None]
-        block[np.arange(len(indices)), indices] += self._ridge_at(indices).astype(np.float32)
-        if self.scale != 1.0:
-            block *= np.float32(self.scale)
+        block *= signs
+        block *= (np.float32(self.scale) * signs[indices])[:, None]
+        block[np.arange(len(indices)), indices] += diagonal
         return block
 
     @cached_property
@@ -202,13 +222,11 @@ class KernelGram(GramOperator):
 
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
         """K·weights over the non-zero weights, in blocks of rows."""
-        result = np.zeros(self.n)
         support = np.flatnonzero(weights)
-        exponents = RBFExponents.of(self.kernel, self.X) if support.size > _BLOCK else None
+        if self._exponents is not None and support.size * self.n > _COMPILED_FROM:
+            return self._exponents.product(weights)
+        result = np.zeros(self.n)
         for start in range(0, support.size, _BLOCK):
             chosen = support[start : start + _BLOCK]
-            if exponents is None:
-                result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
-            else:
-                result += weights[chosen] @ exponents.rows(chosen)
+            result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
         return result

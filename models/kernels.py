@@ -12,10 +12,9 @@ from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
-import scipy.sparse as sp
 
 from ..errors import InputError
-from .arrays import FloatArray, IntArray, Points, as_positive, row_norms_squared, to_dense
+from .arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
 
 __all__ = [
     "RBF",
@@ -25,7 +24,6 @@ __all__ = [
     "Linear",
     "Polynomial",
     "Precomputed",
-    "RBFExponents",
     "as_kernel",
     "cross_products",
     "expansion",
@@ -181,34 +179,6 @@ class RBF(Kernel):
 
     def __str__(self) -> str:
         return f"k(x,z) = exp(-{_shown(self.gamma)} ||x - z||^2)"
-
-
-@dataclass(frozen=True, eq=False)
-class RBFExponents:
-    """Rows of an RBF kernel matrix with few passes over memory: exp(z_i'z_j - ½||z_i||² - ½||z_j||²), z = √(2γ)(x - mean).
-
-    Centring keeps the digits of the differences; sparse data are taken as they are.
-    """
-
-    Z: Points
-    half: FloatArray
-
-    @classmethod
-    def of(cls, kernel: Kernel, X: Points) -> RBFExponents | None:
-        """For an RBF kernel; None for every other."""
-        if not isinstance(kernel, RBF):
-            return None
-        root = np.sqrt(2.0 * _number(kernel.gamma))
-        Z = X * root if sp.issparse(X) else (X - X.mean(axis=0)) * root
-        return cls(Z, 0.5 * row_norms_squared(Z))
-
-    def rows(self, indices: IntArray) -> FloatArray:
-        """k(x_i, x_j) for the given i and every j."""
-        block = cross_products(self.Z[indices], self.Z)
-        block -= self.half
-        block -= self.half[indices][:, None]
-        np.minimum(block, 0.0, out=block)
-        return np.exp(block, out=block)
 
 
 @dataclass(frozen=True)

@@ -81,8 +81,13 @@ class ColumnCache:
         taken = self._take(indices.size)
         evicted = self.owner[taken]
         self.slot[evicted[evicted >= 0]] = -1
-        block = self.gram.single_columns(indices) if self.single else self.gram.columns(indices).T
-        self.columns[taken] = block
+        first, count = int(taken[0]), int(indices.size)
+        if not self.single:
+            self.columns[taken] = self.gram.columns(indices).T
+        elif taken[-1] - first == count - 1 and bool((np.diff(taken) == 1).all()):
+            self.gram.single_columns(indices, self.columns[first : first + count])
+        else:
+            self.columns[taken] = self.gram.single_columns(indices)
         self.owner[taken] = indices
         self.slot[indices] = taken
         self.stamp[taken] = clock
