@@ -1,4 +1,4 @@
-"""conic-ipm finds the optimum of Clarabel and SCS wherever their own answer proves itself; benchmarks/conic_agreement does more."""
+"""conic-ipm finds the optimum of Clarabel and SCS where their own answer proves itself; benchmarks/conic_agreement does more."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ from ...models.arrays import FloatArray
 from .cones import PointScaling, Sym2, max_step
 from .newton import Compliance, NewtonSystem
 
-__all__ = ["ConicData", "Iterate", "Step", "newton_step", "start"]
+__all__ = ["ConicData", "Iterate", "Step", "newton_step"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -176,50 +176,6 @@ def _positive(M: FloatArray) -> bool:
     except np.linalg.LinAlgError:
         return False
     return True
-
-
-def start(data: ConicData) -> Iterate:
-    """A strictly feasible pair near the central path: w = 0, V = tI, every point exactly central for its q_i = 1 + t||a_i||².
-
-    For given ν the centre of point i is ρ(ρ - 1) = νq/(2β), z = (3ρ² - 2ρ)/q, γ = νz/(2ρ(ρ - 1)), ζ = ν/(ρ - 1).
-    """
-    n, p = data.A.shape
-    norms = np.einsum("ij,ij->i", data.A, data.A)
-    t = _initial_spread(data, norms)
-    q = 1.0 + t * norms
-    nu = t / (1.0 + 1.5 * n / p)
-    mu = data.lam if data.lam is not None else nu
-    while True:
-        assert mu is not None
-        rho = 0.5 + np.sqrt(0.25 + 0.5 * nu * q / mu)
-        z = (3.0 * rho * rho - 2.0 * rho) / q
-        if data.budget is None or z.sum() < 0.7 * data.budget:
-            break
-        mu *= 2.0
-    gamma = mu * z / q
-    zeta = nu / (rho - 1.0)
-    largest = float(np.linalg.eigvalsh((data.A * gamma[:, None]).T @ data.A)[-1])
-    shrink = min(1.0, (1.0 - min(0.5, nu / t)) / largest) if largest > 0 else 1.0
-    gamma, zeta = shrink * gamma, shrink * zeta
-    # corner - (η + Sw)'S⁻¹(η + Sw) = ν at w = 0
-    S = np.eye(p) - (data.A * gamma[:, None]).T @ data.A
-    eta = 0.5 * data.A.T @ (2.0 * gamma - zeta)
-    corner = float(eta @ np.linalg.solve(S, eta)) + nu
-    return Iterate(data, np.zeros(p), t * np.eye(p), z, rho, gamma, zeta, corner, mu)
-
-
-def _initial_spread(data: ConicData, norms: FloatArray) -> float:
-    """t of V = tI: twice the minimiser of tp + λΣ1/(1 + t||a||²), or Σ1/(1 + t||a||²) = κn/4."""
-    p = data.A.shape[1]
-    t = 1.0
-    if data.budget is not None:
-        while (1.0 / (1.0 + t * norms)).sum() > 0.25 * data.budget:
-            t *= 1.5
-        return t
-    assert data.lam is not None
-    while data.lam * (norms / (1.0 + t * norms) ** 2).sum() > p:
-        t *= 1.5
-    return 2.0 * t
 
 
 def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -77,6 +78,30 @@ class Prepared:
     def offset(self) -> float:
         """What rows of zeros add to the objective."""
         return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
+
+    def reduced(self, start: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
+        """(w, V) of the user's values w and W in these coordinates; V = 0 where W is not given.
+
+        Raises
+        ------
+        InputError
+            No w, a wrong shape, or numbers that are not finite.
+        """
+        if "w" not in start:
+            raise InputError(
+                f"start must give w (and W, where it is known) to conic-ipm; it gives {', '.join(start) or 'nothing'}"
+            )
+        p = self.problem.A.shape[1]
+        w, W = np.asarray(start["w"], dtype=np.float64), start.get("W")
+        if w.shape != (p,) or not np.isfinite(w).all():
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+        scaled = self.space.reduce(w) * np.sqrt(self.sigma2)
+        if W is None:
+            return scaled, np.zeros((scaled.size, scaled.size))
+        W = np.asarray(W, dtype=np.float64)
+        if W.shape != (p, p) or not np.isfinite(W).all():
+            raise InputError(f"start['W'] must be a finite {p} × {p} matrix; it has shape {W.shape}")
+        return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
 
     def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:
         """The primal point in the problem's own coordinates, z as good as its w and V = W - ww' allow."""
