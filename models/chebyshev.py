@@ -18,7 +18,7 @@ from .feature_map import FeatureMap
 from .form import StandardForm
 from .graph import neighbour_laplacian
 from .hinge_quadratic import HingeFactor, HingeQuadratic, LoweredFactor
-from .kernels import Kernel, Linear, as_kernel
+from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .nonparallel import as_classes
 from .statement import Line, Statement
 
@@ -101,6 +101,8 @@ class ChebyshevNPSVC(Model):
             raise InputError(f"weights must be > 0; the least is {weights.min():g}")
         object.__setattr__(self, "weights", weights)
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if self.mu > 0 and isinstance(self.kernel, Precomputed):
+            raise InputError("mu > 0 needs points for its graph, and a precomputed kernel matrix has none: give mu = 0")
         size = self.features.features
         d = max(1, min(2 * self.K, size - 1)) if self.d is None else self.d
         if isinstance(d, bool) or not isinstance(d, (int, np.integer)) or not 1 <= d <= size:

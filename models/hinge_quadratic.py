@@ -46,6 +46,11 @@ class HingeFactor:
         """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
         return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
 
+    @cached_property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where Z has at least as many columns as rows; else None."""
+        return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
+
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b))
@@ -84,6 +89,14 @@ class LoweredFactor:
     def Z(self) -> FloatArray:
         """(m, p + d)."""
         return np.ascontiguousarray(np.hstack([self.base.Z, self.base.G @ self._spread]))
+
+    @cached_property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where that of H is kept: a change of rank d."""
+        if self.base.gram is None:
+            return None
+        added = self.base.G @ self._spread
+        return np.asarray(self.base.gram + added @ added.T)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """(H - κPP')⁻¹ b."""
@@ -156,6 +169,7 @@ class HingeQuadratic(Model):
             ridge=np.zeros(self.h.size),
             recover=self.recover,
             offset=self.constant - 0.5 * float(self.b @ self._centre),
+            gram=self.factor.gram,
         )
 
     @property
@@ -308,7 +322,8 @@ class BoxProgram(Model):
     @cached_property
     def box(self) -> BoxQP:
         """The structural view."""
-        return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point)
+        gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
+        return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
 
     def _point(self, a: FloatArray) -> BoxPoint:
         return BoxPoint({"a": a}, {}, self.box.gradient(a))

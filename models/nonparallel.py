@@ -17,7 +17,7 @@ from .feature_map import FeatureMap
 from .form import StandardForm
 from .graph import neighbour_laplacian
 from .hinge_quadratic import HingeFactor, HingeQuadratic
-from .kernels import Kernel, Linear, as_kernel
+from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .statement import Line, Statement
 from .views import BoxQP
 
@@ -143,6 +143,10 @@ class NonparallelSVM(Model):
         for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name not in positive))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if self.manifold > 0 and isinstance(self.kernel, Precomputed):
+            raise InputError(
+                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
+            )
 
     @classmethod
     def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:

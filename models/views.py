@@ -182,6 +182,8 @@ class BoxQP:
         Diagonal D ≥ 0.
     recover : callable
         The model's point that a belongs to.
+    gram : ndarray (m, m), optional
+        ZZ', where it is kept: worth its m² numbers from about r = m on.
     offset : float, optional
         The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
     """
@@ -193,6 +195,7 @@ class BoxQP:
     ridge: FloatArray
     recover: Callable[[FloatArray], BoxPoint]
     offset: float | None = None
+    gram: FloatArray | None = None
 
     @property
     def n(self) -> int:

@@ -96,3 +96,14 @@ def test_bad_input_is_named() -> None:
         ParetoQP(np.ones((3, 2)), np.ones(3), -1.0)
     with pytest.raises(InputError, match="gradient must be"):
         manifold_gradient(np.eye(3), np.eye(3), "euclidean")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 4])
+def test_pair_steps_end_where_the_optimum_is_zero(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    gradients, tau = rng.normal(size=(4, 3)), rng.random(4)
+    gradients -= tau / tau.sum() @ gradients
+    # products of 1e-12: float32 gains of the pairs underflow, so that no pair is left while the relative gap is 2
+    result = solvers.solve(ParetoQP(1e-6 * gradients, np.zeros(4)), "smo", tol=1e-8, iteration_limit=400)
+    assert result.status is Status.STALLED
+    assert result.summary["stationarity"] <= 1e-9

@@ -63,8 +63,11 @@ class BoxState:
     def refresh(self) -> None:
         """w, the gradient, the objective and the gap in float64 from the data."""
         view = self.view
-        self.w[:] = view.Z.T @ self.a
-        self.gradient = view.Z @ self.w + view.ridge * self.a + view.q
+        self.w = view.Z.T @ self.a
+        product = view.Z @ self.w
+        self.gradient = product + view.ridge * self.a + view.q
+        if view.gram is not None:
+            self.w = product
         self.objective = view.objective(self.a, self.gradient)
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
@@ -123,12 +126,13 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         if state.integer[EPOCHS] + state.finish_steps >= state.limit:
             return Outcome.ITERATION_LIMIT
         before = state.gap
-        visits = max(view.n, int(seconds * _LOOP / (2 * view.Z.shape[1] + 8)))
+        matrix = view.Z if view.gram is None else view.gram
+        work = max(1, int(seconds * _LOOP))
         if state.limit < np.inf:
-            visits = min(visits, view.n)
+            work = 1  # one epoch at a time
         reached = descend(
-            view.Z, view.q, view.lower, view.upper, view.ridge, state.diagonal, state.a, state.w, state.order, state.integer,
-            state.real, state.violation, visits,
+            matrix, view.q, view.lower, view.upper, view.ridge, state.diagonal, state.a, state.w, state.order, state.integer,
+            state.real, view.gram is not None, state.violation, work,
         )  # fmt: skip
         state.step = "coordinate"
         state.refresh()
@@ -146,17 +150,18 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     def _finished(self, state: BoxState) -> bool:
         """Run a finisher if one is cheaper than the descent so far; whether it converged."""
-        from .loops import VISITS
+        from .loops import WORK
 
         view = state.view
         m, r = view.Z.shape
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
-        spent = float(state.integer[VISITS]) * (2.0 * r + 20.0) / _LOOP
+        spent = float(state.integer[WORK]) / _LOOP
 
         def aim() -> float:
             return 0.5 * state.tol * max(map(abs, state.pair))
 
-        price = 10.0 * (free * free * (r + free / 3.0) + 6.0 * m * r) / _BLAS
+        width = 0 if view.gram is not None else r
+        price = 10.0 * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         if state.finish_seconds + price <= spent and state.gap <= state.tried / 3.0:
             state.tried = state.gap
             self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, aim), "newton")
@@ -211,7 +216,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
     integer = np.zeros(5, dtype=np.int64)
     integer[0], integer[4] = view.n, seed
     state = BoxState(
-        view, tol, limit, a, np.zeros(view.Z.shape[1]), np.zeros(view.n),
+        view, tol, limit, a, np.zeros(0), np.zeros(view.n),
         np.einsum("ij,ij->i", view.Z, view.Z) + view.ridge, np.arange(view.n), integer, np.array([np.inf, -np.inf]), 1.0,
     )  # fmt: skip
     state.refresh()

@@ -25,7 +25,7 @@ _FRACTION = 0.995
 def interior_operations(view: BoxQP) -> float:
     """Scalar operations of a run of some twenty steps."""
     m, r = view.Z.shape
-    return 20.0 * (m * r * r + r**3 / 3.0) if r < m else m * m * r + 20.0 * m**3 / 3.0
+    return 20.0 * (m * r * r + r**3 / 3.0) if r < m else 20.0 * m**3 / 3.0 + (m * m * r if view.gram is None else 0)
 
 
 def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
@@ -34,7 +34,9 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     Z, q, ridge = view.Z[moving], view.q[moving], view.ridge[moving]
     lower, upper = view.lower[moving], view.upper[moving]
     q = q + Z @ (view.Z[~moving].T @ view.lower[~moving])
-    Q = Z @ Z.T if Z.shape[1] >= Z.shape[0] else None
+    Q = None
+    if Z.shape[1] >= Z.shape[0]:
+        Q = Z @ Z.T if view.gram is None else view.gram[np.ix_(moving, moving)]
     whole = view.lower.copy()
     a = 0.5 * (lower + upper)
     scale = float(np.abs(Z @ (Z.T @ a) + ridge * a + q).max(initial=0.0)) + 1e-300

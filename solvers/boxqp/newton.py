@@ -35,7 +35,7 @@ def newton_steps(view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: Flo
     for _ in range(30):
         free = _free(view, a, g)
         size = int(np.count_nonzero(free))
-        operations += size * size * (r + size / 3.0) + 6.0 * view.n * r
+        operations += size * size * ((0 if view.gram is not None else r) + size / 3.0) + 6.0 * view.n * r
         moved = _step(view, diagonal, a, g, free)
         if moved is None:
             break
@@ -63,8 +63,7 @@ def _step(view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free:
     d[held] = -g[held] / diagonal[held]
     F = np.flatnonzero(free)
     if F.size:
-        ZF = view.Z[F]
-        Q = ZF @ ZF.T
+        Q = view.Z[F] @ view.Z[F].T if view.gram is None else view.gram[np.ix_(F, F)]
         Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
         try:
             d[F] = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True), g[F])

@@ -26,7 +26,9 @@ __all__ = ["KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
 @dataclass(frozen=True)
 class NPSVCStep:
-    """One outer iteration: J_l, their weighted maximum, τ, the Pareto stationarity of P, and the P-step's Stiefel gradient."""
+    """One outer iteration after U and V: J_l, their weighted maximum, τ, Pareto stationarity; of the P-step before, its Stiefel
+    gradient and how far P moved.
+    """
 
     objectives: tuple[float, ...]
     largest: float
@@ -49,7 +51,8 @@ class NPSVCState:
     tol: float
     limit: float
     seed: int
-    stiefel: float = float("nan")
+    stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
+    moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)
 
 
@@ -60,9 +63,11 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     **Errata** mended: the factor r1 of (16), see `ChebyshevNPSVC.class_program`; H = σI - μS on line 9 (σ shifts the objective by
     a constant on the manifold: the power iteration adds what it needs, the others nothing); the Riemannian gradient of (20).
 
-    It stops where P is Pareto stationary, ||Σ τ_l grad_l|| / max_l ||grad_l|| ≤ tol for the best τ (status STATIONARY), where
-    nothing moves any more (STALLED), or at the iteration limit (10 as in the released code, unless ``iteration_limit`` is given).
-    At the end every class's own problem is solved for the final P: those (U, V) are the answer.
+    It stops where P is Pareto stationary with every class at its optimum, ||Σ τ_l grad_l|| / max_l ||G_l|| ≤ tol for the best
+    τ (status STATIONARY), where nothing moves any more (STALLED), or at the iteration limit (10 as in the released code, unless
+    ``iteration_limit`` is given). Right after a P-step the gradients always combine to zero, for the U, V that the step was taken
+    at: what counts is the residual at the classes' next optimum. At the end every class's own problem is solved for the final P:
+    those (U, V) are the answer.
 
     Parameters
     ----------
@@ -85,7 +90,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     inner_tol : float
         Relative gap of the classes' problems.
     sweeps : int
-        Iteration limit of the P-step; 25 in the released code.
+        Iteration limit of the P-step; 25 as in the released code.
 
     Raises
     ------
@@ -102,7 +107,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     simplex: str = "smo"
     gradient: GradientKind = "embedded"
     inner_tol: float = 1e-6
-    sweeps: int = 100
+    sweeps: int = 25
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="kernel-npsvcpp",
@@ -147,35 +152,55 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         while True:
             if len(state.steps) >= state.limit:
                 return Outcome.ITERATION_LIMIT
-            self._iterate(state)
-            if state.steps[-1].pareto <= state.tol:
+            self._class_steps(state, joint=self.classes == "joint")
+            self._record(state)
+            if state.steps[-1].pareto <= state.tol and self._confirmed(state):
                 return Outcome.STATIONARY
-            if state.steps[-1].moved <= 1e-12:
+            self._projection_steps(state)
+            if state.moved <= 1e-12:
                 return Outcome.STALLED
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
-    def _iterate(self, state: NPSVCState) -> None:
-        model, old = state.model, state.P
+    def _class_steps(self, state: NPSVCState, *, joint: bool) -> None:
+        """U and V for the present P: U at the last V, then V; or both at once."""
+        model = state.model
         for k in range(model.K):
-            v = state.V[k] if self.classes == "alternate" else None
-            state.U[k], state.lam[k] = self._class(model.class_program(k, state.P, v), state.lam[k])
+            program = model.class_program(k, state.P, None if joint else state.V[k])
+            state.U[k], state.lam[k] = self._class(program, state.lam[k])
         state.V = model.v_step(state.P, state.U)
+
+    def _record(self, state: NPSVCState) -> None:
+        """J_l and how far P is from Pareto stationarity, both at U, V, P as they are."""
+        J = state.model.objectives(state.U, state.V, state.P)
+        largest = float((np.asarray(state.model.weights) * J).max())
+        residual = self._residual(state)
+        state.steps.append(NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved))
+
+    def _residual(self, state: NPSVCState) -> float:
+        """min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish where all P'u_l are learned."""
+        gradients = state.model.gradients(state.U, state.V, state.P)
+        problem = ParetoQP(np.stack([manifold_gradient(state.P, G) for G in gradients]), np.zeros(state.model.K), 0.0)
+        scale = float(np.sqrt(np.sum(gradients**2, axis=(1, 2)).max()))
+        return float(np.linalg.norm(problem.direction(self._weights(problem)))) / scale if scale > 0 else 0.0
+
+    def _confirmed(self, state: NPSVCState) -> bool:
+        """Whether P is Pareto stationary with every class at its optimum, and not only at the last U, V."""
+        if self.classes != "joint":
+            self._class_steps(state, joint=True)
+        return self._residual(state) <= state.tol
+
+    def _projection_steps(self, state: NPSVCState) -> None:
+        """P by (19), τ by (20), P along the common direction."""
+        model, old = state.model, state.P
         state.P = self._projection(state)
-        J = model.objectives(state.U, state.V, state.P)
-        weighted = np.asarray(model.weights) * J
+        weighted = np.asarray(model.weights) * model.objectives(state.U, state.V, state.P)
         gradients = model.gradients(state.U, state.V, state.P)
-        tangent = np.stack([manifold_gradient(state.P, G, self.gradient) for G in gradients])
-        pareto = ParetoQP(tangent, weighted, self.gamma)
-        best = self._weights(pareto)
-        state.tau = self.weight * best + (1.0 - self.weight) * state.tau
-        stationary = ParetoQP(tangent, weighted, 0.0)
-        residual = stationary.stationarity(self._weights(stationary))
+        pareto = ParetoQP(np.stack([manifold_gradient(state.P, G, self.gradient) for G in gradients]), weighted, self.gamma)
+        state.tau = self.weight * self._weights(pareto) + (1.0 - self.weight) * state.tau
         if self.eta > 0:
             state.P = polar(state.P + self.eta * pareto.direction(state.tau))
-        moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
-        largest = float(weighted.max())
-        state.steps.append(NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, moved))
+        state.moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
 
     def _class(self, program: HingeQuadratic, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
         """u and λ of a class's problem."""
@@ -200,8 +225,15 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return P
 
     def _weights(self, problem: ParetoQP) -> FloatArray:
-        """The τ-step (20), on the simplex to rounding."""
-        tau = np.maximum(self._other(self.simplex, Problem(problem), Options(tol=1e-8))[0]["a"], 0.0)
+        """The τ-step (20), on the simplex to rounding.
+
+        Where the optimum is 0 (Pareto stationary) no relative gap ever closes: the pair steps are limited, and scaled to size 1.
+        """
+        largest = float(np.sqrt(np.sum(problem.gradients**2, axis=tuple(range(1, problem.gradients.ndim))).max()))
+        if largest > 0.0:
+            problem = ParetoQP(problem.gradients / largest, problem.objectives, problem.gamma / largest**2)
+        options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
+        tau = np.maximum(self._other(self.simplex, Problem(problem), options)[0]["a"], 0.0)
         return np.asarray(tau / tau.sum())
 
     @staticmethod
@@ -230,7 +262,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
         for k in range(fixed.K):
             program = fixed.class_program(k)
-            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-7))
+            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-8))
             U[k] = program.primal(point)
             lam.append(point)
             bounds[k] = program.value(U[k]) - gap
@@ -239,11 +271,10 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         weighted = np.asarray(fixed.weights) * fixed.objectives(U, V)
         largest = int(np.argmax(weighted))
         multipliers, reduced = _multipliers(fixed, values, largest, lam[largest])
-        tangent = np.stack([manifold_gradient(state.P, G) for G in fixed.gradients(U, V, state.P)])
-        pareto = ParetoQP(tangent, weighted, 0.0)
+        state.U, state.V = U, V
         details = {
             "P": state.P,
-            "pareto": pareto.stationarity(self._weights(pareto)),
+            "pareto": self._residual(state),
             "tau": state.tau,
             "objectives": (weighted / np.asarray(fixed.weights)).tolist(),
             "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),

@@ -165,7 +165,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if not stuck and gap > max(state.tol, 1e-4 * min(state.last_gap, 1e-3)):
             self._consider_finisher(state, gap)
             return Outcome.RUNNING
-        return self._confirm(state)
+        return self._confirm(state, stuck=stuck)
 
     def _consider_finisher(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
         """Start the finisher where its operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
@@ -213,13 +213,17 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
         return relative(float(state.work.real[loops.OBJECTIVE]), float(state.work.real[loops.GAP]))
 
-    def _confirm(self, state: SmoState) -> Outcome:
-        """Refresh in float64; converged, stalled, or on with a lower aim."""
+    def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:
+        """Refresh in float64; converged, stalled, or on with a lower aim.
+
+        ``stuck``: no pair descends. Where the gradient was that of float64 already, none ever will.
+        """
+        final = stuck and state.exact
         refresh(state)
         gap = self._gap(state)
         if gap <= state.tol:
             return Outcome.CONVERGED
-        if state.refreshes > 3 and gap > 0.5 * state.last_gap:
+        if final or (state.refreshes > 3 and gap > 0.5 * state.last_gap):
             self._consider_finisher(state, gap, hopeless=True)
             return Outcome.RUNNING if state.finisher is not None else Outcome.STALLED
         state.last_gap = min(gap, state.last_gap)

@@ -1,0 +1,273 @@
+"""`KernelNPSVC`: K-NPSVC++, nonparallel hyperplanes over features that all classes share."""
+
+from __future__ import annotations
+
+import warnings
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import scipy.linalg
+from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError
+from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.chebyshev import ChebyshevNPSVC
+from ..models.kernels import RBF, Kernel, Linear, Precomputed
+from ..solvers.base import Problem, RawSolution
+from ..solvers.nonparallel import KernelNPSVCpp
+from ..solvers.options import Options
+from ..solvers.status import Status
+from .preparation import Scaling
+from .spaces import is_precomputed, make_kernel
+
+__all__ = ["KernelNPSVC"]
+
+
+@dataclass(frozen=True, eq=False)
+class _Landmarks:
+    """Nyström features k(x, Z)L^{-T}, LL' = k(Z, Z) + εI: rows whose products approximate the kernel."""
+
+    Z: Points
+    kernel: Kernel
+    factor: FloatArray
+
+    @classmethod
+    def of(cls, X: Points, count: int, kernel: Kernel, ridge: float, rng: np.random.RandomState) -> _Landmarks:
+        chosen = np.sort(rng.choice(X.shape[0], size=min(count, X.shape[0]), replace=False))
+        fitted, Z = kernel.fitted(X), X[chosen]
+        matrix = fitted.matrix(Z, Z) + ridge * np.eye(Z.shape[0])
+        try:
+            return cls(Z, fitted, np.asarray(scipy.linalg.cholesky(matrix, lower=True)))
+        except np.linalg.LinAlgError as error:
+            raise InputError(f"the kernel matrix of the landmarks plus ridge = {ridge:g} is not positive definite") from error
+
+    def rows(self, X: Points) -> FloatArray:
+        return np.asarray(scipy.linalg.solve_triangular(self.factor, self.kernel.matrix(X, self.Z).T, lower=True).T)
+
+
+class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+    """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
+
+    Prediction (21): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the
+    farthest. Memory and time: the kernel matrix and its factor are O(n²) numbers, and so are up to four matrices for each class:
+    some (4K + 4) × 8n² bytes (9 GB for n = 5,000 and K = 10), O(n³) operations for each, once. Beyond that give ``landmarks``
+    (Nyström features): O(n m) numbers and O(n m²) operations for m landmarks.
+
+    Parameters
+    ----------
+    kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
+    gamma : float or str
+        γ of "rbf" and "polynomial"; "npsvc" is the paper's 1/(mean squared distance).
+    degree, coef0
+        Of "polynomial".
+    c : float
+        > 0, weight of the dissimilarity loss.
+    r1, r2 : float, optional
+        > 0; 1/K where not given (released code).
+    mu : float, optional
+        Weight of the graph regulariser (A.12); 2/(n - 1) where not given (released code), 0 for a precomputed kernel.
+    d : int, optional
+        Learned features; min(2K, features - 1) where not given (released code).
+    orientation : {"one", "rest"}
+        Which points are near hyperplane l: those of class l, as printed, or all the others, the released code's default, which
+        the published accuracies on sets of many classes need.
+    intercept : float
+        Added to the kernel, so that f has an intercept; 0 in the paper.
+    ridge : float
+        ε added to the kernel matrix's diagonal.
+    neighbours : int, optional
+        Of the graph; ⌊log2 n⌋ where not given.
+    dual_weight, eta, tau_weight : float
+        γ and η of (20) and its step, and the share of the new τ: `KernelNPSVCpp`.
+    classes_step : {"alternate", "joint"}
+        As printed, or U and V at once.
+    qp, stiefel : str
+        Solvers of the classes' box QPs and of the P-step.
+    max_iter : int
+        Outer iterations.
+    tol : float
+        Pareto stationarity at which to stop.
+    landmarks : int, optional
+        Nyström features in place of the kernel matrix.
+    standardise : bool
+        Bring every feature to mean 0 and deviation 1 first.
+    random_state : int, RandomState or None
+        Of the start and the landmarks.
+
+    Attributes
+    ----------
+    classes_, n_features_in_
+    n_iter_ : int
+    model_ : ChebyshevNPSVC
+        With the final P: a second-order cone program, whose optimum (``values_``) is proved by ``model_.bound``.
+    values_ : dict
+        ρ, U, V and the slacks.
+    objectives_ : ndarray (K,)
+        J_l.
+    tau_ : ndarray (K,)
+    pareto_ : float
+        ||Σ τ_l grad_l|| / max ||G_l|| at the answer, for the best τ.
+    history_ : list of dict
+        J_l, their largest, τ, stationarity of every outer iteration (`marginopt.solvers.nonparallel.NPSVCStep`).
+    """
+
+    def __init__(
+        self,
+        kernel: Any = "rbf",
+        *,
+        gamma: Any = "npsvc",
+        degree: int = 2,
+        coef0: float = 0.0,
+        c: float = 1.0,
+        r1: float | None = None,
+        r2: float | None = None,
+        mu: float | None = None,
+        d: int | None = None,
+        orientation: Any = "one",
+        intercept: float = 0.0,
+        ridge: float = 1e-3,
+        neighbours: int | None = None,
+        dual_weight: float = 0.1,
+        eta: float = 0.1,
+        tau_weight: float = 0.75,
+        classes_step: Any = "alternate",
+        qp: str = "boxqp",
+        stiefel: str = "stiefel-bb",
+        max_iter: int = 10,
+        tol: float = 1e-3,
+        landmarks: int | None = None,
+        standardise: bool = True,
+        random_state: Any = 0,
+    ) -> None:
+        self.kernel = kernel
+        self.gamma = gamma
+        self.degree = degree
+        self.coef0 = coef0
+        self.c = c
+        self.r1 = r1
+        self.r2 = r2
+        self.mu = mu
+        self.d = d
+        self.orientation = orientation
+        self.intercept = intercept
+        self.ridge = ridge
+        self.neighbours = neighbours
+        self.dual_weight = dual_weight
+        self.eta = eta
+        self.tau_weight = tau_weight
+        self.classes_step = classes_step
+        self.qp = qp
+        self.stiefel = stiefel
+        self.max_iter = max_iter
+        self.tol = tol
+        self.landmarks = landmarks
+        self.standardise = standardise
+        self.random_state = random_state
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR) and their labels.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
+        check_classification_targets(y)
+        labels = np.asarray(y)
+        rng = check_random_state(self.random_state)
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        points = as_points(X)
+        plain = isinstance(kernel, Precomputed) or not self.standardise
+        self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
+        rows = as_points(self._scaling.transform(points))
+        self._landmarks = None if self.landmarks is None else self._nystroem(rows, kernel, rng)
+        if self._landmarks is not None:
+            rows, kernel = self._landmarks.rows(rows), Linear()
+        model = self._model(rows, labels, kernel)
+        raw = self._solve(model, int(rng.randint(2**31 - 1)))
+        assert raw.values is not None
+        assert isinstance(raw.model, ChebyshevNPSVC)
+        self.model_, self.values_ = raw.model, dict(raw.values)
+        self.classes_ = model.classes
+        self.n_iter_ = len(raw.details["steps"])
+        self.objectives_ = np.asarray(raw.details["objectives"])
+        self.tau_, self.pareto_, self.history_ = raw.details["tau"], raw.details["pareto"], raw.details["steps"]
+        if raw.status is Status.ITERATION_LIMIT and self.pareto_ > self.tol:
+            warnings.warn(
+                f"{self.n_iter_} iterations left a Pareto residual of {self.pareto_:.2g} > tol = {self.tol:g}: give a larger "
+                "max_iter, or a larger tol",
+                ConvergenceWarning,
+                stacklevel=2,
+            )
+        return self
+
+    def _nystroem(self, rows: Points, kernel: Kernel, rng: np.random.RandomState) -> _Landmarks:
+        count = self.landmarks
+        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
+            raise InputError(f"landmarks must be an integer ≥ 1, or None; it is {count!r}")
+        if isinstance(kernel, Precomputed):
+            raise InputError("landmarks need points, not a precomputed kernel matrix: give the kernel itself")
+        return _Landmarks.of(rows, int(count), kernel, as_positive(self.ridge, "ridge", zero=True), rng)
+
+    def _model(self, rows: Points, labels: np.ndarray, kernel: Kernel) -> ChebyshevNPSVC:
+        K, n = max(np.unique(labels).size, 1), rows.shape[0]
+        if isinstance(kernel, RBF) and n > 1 and isinstance(kernel.gamma, str) and _all_equal(rows):
+            raise InputError("all rows of X are equal: no kernel can tell the classes apart")
+        smooth = 0.0 if isinstance(kernel, Precomputed) else 2.0 / max(n - 1, 1)
+        return ChebyshevNPSVC(
+            rows, labels, c=self.c, r1=1.0 / K if self.r1 is None else self.r1, r2=1.0 / K if self.r2 is None else self.r2,
+            mu=smooth if self.mu is None else self.mu, d=self.d, orientation=self.orientation, kernel=kernel,
+            ridge=self.ridge, offset=self.intercept, neighbours=self.neighbours,
+        )  # fmt: skip
+
+    def _solve(self, model: ChebyshevNPSVC, seed: int) -> RawSolution:
+        """Algorithm 1 without the general certificate, whose form would hold K copies of the rows."""
+        algorithm = KernelNPSVCpp(
+            gamma=self.dual_weight,
+            eta=self.eta,
+            weight=self.tau_weight,
+            classes=self.classes_step,
+            qp=self.qp,
+            stiefel=self.stiefel,
+        )
+        return algorithm.run(Problem(model), Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed))
+
+    def _rows(self, X: Any) -> Points:
+        check_is_fitted(self)
+        given = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        rows = as_points(self._scaling.transform(given))
+        return rows if self._landmarks is None else self._landmarks.rows(rows)
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Minus the scores of (21) (n × K), so that the largest wins; for two classes the second's minus the first's (n,)."""
+        rows = self._rows(X)
+        scores = self.model_.scores(self.values_, rows)
+        signed = -scores if self.orientation == "one" else scores
+        return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class of the nearest hyperplane (``orientation="rest"``: the farthest)."""
+        decision = self.decision_function(X)
+        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
+
+    def transform(self, X: Any) -> FloatArray:
+        """The learned features P'ψ(x), n × d."""
+        rows = self._rows(X)
+        return self.model_.transform(rows)
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = is_precomputed(self.kernel)
+        return tags
+
+
+def _all_equal(X: Points) -> bool:
+    first = X[[0]]
+    return bool(abs(X - (first if isinstance(X, np.ndarray) else X[np.zeros(X.shape[0], dtype=np.int64)])).max() == 0)

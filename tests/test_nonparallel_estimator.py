@@ -1,0 +1,127 @@
+"""`KernelNPSVC`: scikit-learn's checks, prediction (21), orientations, Nyström features, learned features, bad input."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.utils.estimator_checks import check_estimator
+
+import marginopt.solvers as solvers
+from marginopt.errors import InputError
+from marginopt.estimators.npsvc import KernelNPSVC
+
+pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+
+
+def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.array(["x", "y", "z"])[np.arange(n) % 3]
+    X = rng.normal(size=(n, 3))
+    X[y == "y", 0] += 4
+    X[y == "z", 1] += 4
+    return X, y
+
+
+@pytest.mark.parametrize(
+    "estimator",
+    [
+        KernelNPSVC(),
+        KernelNPSVC(kernel="linear", orientation="rest", intercept=1.0),
+        KernelNPSVC(landmarks=20, classes_step="joint", max_iter=4, tol=0.1),
+    ],
+    ids=["default", "linear-rest", "landmarks"],
+)
+def test_check_estimator(estimator: Any) -> None:
+    check_estimator(estimator, on_skip=None)
+
+
+@pytest.mark.parametrize("orientation", ["one", "rest"])
+@pytest.mark.parametrize("kernel", ["rbf", "linear", "polynomial"])
+def test_separated_classes_are_told_apart(orientation: str, kernel: str) -> None:
+    X, y = _data()
+    model = KernelNPSVC(kernel=kernel, orientation=orientation, intercept=1.0, coef0=1.0).fit(X, y)
+    assert model.score(X, y) >= 0.9
+    assert model.objectives_.shape == model.tau_.shape == (3,)
+    assert model.decision_function(X).shape == (60, 3)
+    assert model.transform(X).shape == (60, model.model_.d)
+    assert len(model.history_) == model.n_iter_
+
+
+def test_decision_is_formula_21() -> None:
+    X, y = _data()
+    model = KernelNPSVC(standardise=False, gamma=0.3).fit(X, y)
+    U, V, P = model.values_["U"], model.values_["V"], model.model_.P
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    beta = np.linalg.solve(np.linalg.cholesky(K + 1e-3 * np.eye(60)).T, U.T)
+    norms = np.sqrt(((U - V @ P.T) ** 2).sum(axis=1) + (V**2).sum(axis=1))
+    assert -model.decision_function(X) == pytest.approx(np.abs(K @ beta) / norms, rel=1e-6, abs=1e-9)
+
+
+def test_answer_is_the_proved_optimum_for_its_projection() -> None:
+    X, y = _data()
+    model = KernelNPSVC(c=2.0).fit(X, y)
+    conic = solvers.solve(model.model_, "clarabel")
+    assert float(model.values_["rho"]) == pytest.approx(conic.objective, rel=1e-5)
+
+
+def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> None:
+    X, y = _data()
+    K = np.exp(-0.3 * ((X[:, None] - X[None]) ** 2).sum(axis=2))
+    plain = KernelNPSVC(standardise=False, gamma=0.3, mu=0.0).fit(X, y)
+    given = KernelNPSVC(kernel="precomputed").fit(K, y)
+    # rounding of K changes where the inner solves stop, at gaps of 1e-6: points within 1e-3 of each other
+    assert given.decision_function(K) == pytest.approx(plain.decision_function(X), abs=1e-3)
+    with pytest.raises(InputError, match="mu > 0"):
+        KernelNPSVC(kernel="precomputed", mu=0.1).fit(K, y)
+
+
+def test_all_landmarks_reproduce_the_kernel() -> None:
+    X, y = _data()
+    full = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4).fit(X, y)
+    landmarks = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4, landmarks=60).fit(X, y)
+    assert (full.predict(X) == landmarks.predict(X)).mean() >= 0.95
+
+
+def test_same_random_state_same_classifier() -> None:
+    X, y = _data()
+    a, b = (KernelNPSVC(random_state=3).fit(X, y).decision_function(X) for _ in range(2))
+    assert (a == b).all()
+
+
+def test_short_runs_warn() -> None:
+    X, y = _data()
+    with pytest.warns(ConvergenceWarning, match="Pareto"):
+        KernelNPSVC(max_iter=1, tol=1e-9).fit(X, y)
+
+
+@pytest.mark.parametrize(
+    ("parameters", "message"),
+    [
+        ({"r1": 0.0}, "r1"),
+        ({"orientation": "x"}, "orientation"),
+        ({"kernel": "sigmoid"}, "kernel"),
+        ({"landmarks": 0}, "landmarks"),
+        ({"d": 1000}, "d must"),
+        ({"dual_weight": -1.0}, "gamma"),
+        ({"neighbours": 60}, "neighbours"),
+    ],
+)
+def test_bad_parameters_are_named(parameters: dict[str, Any], message: str) -> None:
+    X, y = _data()
+    with pytest.raises(InputError, match=message):
+        KernelNPSVC(**parameters).fit(X, y)
+
+
+def test_bad_data_are_named() -> None:
+    X, y = _data()
+    with pytest.raises(InputError, match="two points"):
+        KernelNPSVC().fit(X, np.r_[["lonely"], y[1:]])
+    with pytest.raises(InputError, match="two classes"):
+        KernelNPSVC().fit(X, np.zeros(60))
+    with pytest.raises(InputError, match="equal"):
+        KernelNPSVC().fit(np.ones((60, 3)), y)
+    with pytest.raises(InputError, match="precomputed"):
+        KernelNPSVC(kernel="precomputed", landmarks=5).fit(np.eye(60), y)
