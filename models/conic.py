@@ -17,7 +17,7 @@ from .cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 from .kernels import Kernel, as_kernel, expansion
 from .linear import dense_signed_rows, linear_summary, warn_about_features
-from .statement import Line, Statement
+from .statement import Statement
 from .svec import svec, svec_indices, svec_rank_one, svec_size
 from .views import ConicProblem
 
@@ -186,57 +186,10 @@ class ConicSVM(Model):
 
     @property
     def statement(self) -> Statement:
-        """Conic (21); the hard-margin problem for κ = 0."""
-        n, p = self.signed.shape
-        if self.hard:
-            return _hard_statement(n, p, self.kernel)
-        x, trace, tex = (
-            ("x_i", "Tr W", r"\operatorname{Tr} W") if self.kernel is None else ("K_i", "<K,W>", r"\langle K, W\rangle")
-        )
-        cost, cost_tex = (f" + {self.lam:g} sum_i z_i", r" + \lambda\sum_{i=1}^n z_i") if self.kappa is None else ("", "")
-        budget = (
-            (Line(f"sum_i z_i <= {self.kappa} n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
-            if self.kappa is not None
-            else ()
-        )
-        hull_tex = rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n"
-        return Statement(
-            title="Conic SVM (SDP relaxation of the 0-1 loss)",
-            problem_class="semidefinite program with rotated second-order cones",
-            sense="minimise",
-            over=Line("w, W, z", r"w\in\mathbb{R}^p,\ W\in\mathbb{S}^p,\ z\in[0,1]^n"),
-            objective=Line(f"{trace}{cost}", f"{tex}{cost_tex}"),
-            constraints=(
-                Line(f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)", hull_tex, "hull"),
-                Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
-                *budget,
-            ),
-            sizes=f"n = {n} points, p = {p}, PSD order {p + 1}",
-            notes=(
-                f"u_i = y_i x_i'w{'' if self.kernel is None else ' = K_i w, K_ij = y_i y_j (k_ij + 1), ' + str(self.kernel)}",
-                "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",
-            ),
-            source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21), Theorem 2, Appendices A and C",
-        )
+        """Conic (21) and its dual; the hard-margin problem for κ = 0."""
+        from .conic_statement import conic_statement
 
-
-def _hard_statement(n: int, p: int, kernel: Kernel | None) -> Statement:
-    norm, tex = ("||w||^2", r"\|w\|_2^2") if kernel is None else ("w'Kw", r"w^\top K w")
-    row, row_tex = ("y_i x_i'w", r"y_i x_i^\top w") if kernel is None else ("K_i w", r"K_i^\top w")
-    return Statement(
-        title="Conic SVM for kappa = 0: the hard-margin SVM",
-        problem_class="convex QP",
-        sense="minimise",
-        over=Line("w", r"w\in\mathbb{R}^p"),
-        objective=Line(norm, tex),
-        constraints=(Line(f"{row} >= 1", rf"{row_tex} \ge 1,\quad i=1,\dots,n", "margin"),),
-        sizes=f"n = {n} points, p = {p}",
-        notes=(
-            "sum_i z_i <= 0 leaves no margin violated; as an SDP this would be weakly infeasible on non-separable data",
-            *(() if kernel is None else (f"K_ij = y_i y_j (k_ij + 1), {kernel}",)),
-        ),
-        source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21), Appendix C with kappa = 0",
-    )
+        return conic_statement(*self.signed.shape, self.lam, self.kappa, self.kernel)
 
 
 def _sdp(model: ConicSVM) -> StandardForm:

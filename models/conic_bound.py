@@ -10,7 +10,7 @@ and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/
     D(γ, v) = -Σ γ_i + Σ v_i - Σ ψ*_i(v_i) - ¼ g'S⁻¹g  [- μκn],     g = Σ (2γ_i - v_i) a_i,
 
 is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
-solution 0 ≤ v ≤ 2√(λγ) and g = 2Sw. Nothing here solves the SDP.
+solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
 """
 
 from __future__ import annotations

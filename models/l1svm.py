@@ -16,7 +16,7 @@ from .cones import Zero
 from .form import Block, Constraint, Quadratic, StandardForm
 from .gram import KernelGram
 from .kernels import Kernel, Linear, as_kernel, expansion
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 from .views import BoxEqualityQP
 
 __all__ = ["L1SVMDual"]
@@ -152,4 +152,25 @@ class L1SVMDual(Model):
                 "hinge loss with an intercept that is not penalised (LIBSVM's problem)",
             ),
             source="Chang, Lin: LIBSVM: a library for support vector machines (2011), (2); FW section 2.4, (6)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("w, b, xi", r"w,\ b,\ \xi\in\mathbb{R}^n"),
+                objective=Line(
+                    f"-1/2 ||w||^2 - sum_i {cap} xi_i", rf"-\tfrac12\|w\|_2^2 - \textstyle\sum_{{i=1}}^n {cap}\, \xi_i"
+                ),
+                constraints=(
+                    Line(
+                        "y_i (w'phi(x_i) + b) >= 1 - xi_i, xi_i >= 0",
+                        r"y_i\,(w^\top \varphi(x_i) + b) \ge 1 - \xi_i,\quad \xi_i \ge 0,\quad i=1,\dots,n",
+                    ),
+                ),
+                kkt=(
+                    Line("w = sum_i a_i y_i phi(x_i)", r"w = \textstyle\sum_{i=1}^n a_i y_i \varphi(x_i)"),
+                    Line(
+                        "a_i (y_i (w'phi(x_i) + b) - 1 + xi_i) = 0",
+                        r"a_i\,\bigl(y_i\,(w^\top \varphi(x_i) + b) - 1 + \xi_i\bigr) = 0",
+                    ),
+                    Line(f"({cap} - a_i) xi_i = 0", rf"({cap} - a_i)\,\xi_i = 0"),
+                ),
+            ),
         )

@@ -13,7 +13,7 @@ from ..errors import InputError
 from .arrays import FloatArray, as_positive, as_vector, frozen
 from .gram import MatrixGram
 from .simplex import SimplexModel
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 from .stiefel import stiefel_gradient
 from .views import SimplexQP
 
@@ -124,4 +124,22 @@ class ParetoQP(SimplexModel):
             sizes=f"K = {K} objectives, {self.gradients[0].size} shared variables",
             notes=("gamma = 0: optimum 0 certifies Pareto stationarity, else -sum tau_l grad_l descends every J_l (Theorem 2)",),
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("D, t", r"\Delta,\ t"),
+                objective=Line("-1/2 ||D||^2 - t", r"-\tfrac12\|\Delta\|_F^2 - t"),
+                constraints=(
+                    Line(
+                        f"<grad_l, D> + {self.gamma:g} J_l <= t",
+                        r"\langle \nabla J_l, \Delta\rangle + \gamma J_l \le t,\quad l=1,\dots,K",
+                    ),
+                ),
+                kkt=(
+                    Line("D = -sum_l tau_l grad_l", r"\Delta = -\textstyle\sum_l \tau_l \nabla J_l"),
+                    Line(
+                        f"tau_l (t - <grad_l, D> - {self.gamma:g} J_l) = 0",
+                        r"\tau_l\,(t - \langle \nabla J_l, \Delta\rangle - \gamma J_l) = 0",
+                    ),
+                ),
+            ),
         )

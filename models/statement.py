@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import html
+import re
 from dataclasses import dataclass, field
 
-__all__ = ["DualStatement", "Line", "Statement"]
+__all__ = ["DualStatement", "Line", "Statement", "latex_numbers"]
+
+_POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 
 
 @dataclass(frozen=True)
@@ -100,7 +103,7 @@ class Statement:
             dual = self.dual
             parts += ["Dual:", _program_latex(dual.sense, dual.objective, dual.over, dual.constraints)]
             parts += ["At an optimum:", _display([f"& {line.latex}" for line in dual.kkt])]
-        body = "\n".join(parts)
+        body = latex_numbers("\n".join(parts))
         if not standalone:
             return body
         head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
@@ -127,6 +130,11 @@ def _program_latex(sense: str, objective: Line, over: Line, constraints: tuple[L
     for k, c in enumerate(constraints):
         rows.append((r"\text{s.t.}\quad & " if k == 0 else r"& ") + c.latex)
     return _display(rows)
+
+
+def latex_numbers(text: str) -> str:
+    r"""Numbers in a program's notation, ``1.23e-05``, in the mathematician's: ``1.23 \times 10^{-5}``."""
+    return _POWER.sub(lambda m: rf"{m['digits']} \times 10^{{{'-' if m['sign'] == '-' else ''}{m['power']}}}", text)
 
 
 def _display(rows: list[str]) -> str:
