@@ -10,9 +10,9 @@ from __future__ import annotations
 
 import enum
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -20,6 +20,9 @@ from ..models.arrays import FloatArray
 from ..models.base import Model
 from .base import Problem, RawSolution, Solver, SolverInfo
 from .options import Options
+
+if TYPE_CHECKING:
+    from .result import Result
 
 __all__ = ["Algorithm", "Answer", "Measure", "Outcome"]
 
@@ -98,6 +101,14 @@ class Algorithm(Solver, Generic[V, S]):
     @abstractmethod
     def answer(self, state: S) -> Answer:
         """The current point: feasible and usable whenever ``advance`` has returned."""
+
+    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
+        """In which order a path solves its values: as given, unless the algorithm gains by another one."""
+        return range(len(values))
+
+    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """Native options by which the next problem of a path uses those solved before; none by default."""
+        return {}
 
     def accept(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
         """The same algorithm with parameters replaced by the user's native options; unknown names are an error."""

@@ -14,12 +14,14 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.form import StandardForm
+from .algorithm import Algorithm
+from .auto import choose
 from .base import Gives
 from .options import Options
 from .persistent import Kept
 from .registry import get_solver
 from .result import Result
-from .solve import solve_problem
+from .solve import as_problem, solve_problem
 from .status import Status
 
 __all__ = ["SolutionPath", "path"]
@@ -100,11 +102,12 @@ def path(
     seed: int = 0,
     **native: Any,
 ) -> SolutionPath:
-    """Solve a model for each value of one of its parameters, in the order given.
+    """Solve a model for each value of one of its parameters, in the order given (results are always in that order).
 
     Clarabel, Gurobi, HiGHS, MOSEK, OSQP, PIQP, SCIP and SCS change their own model in place, by the difference of the two forms
     (`FormDelta`), as long as the non-zeros stay where they are, and build it anew where an update's answer is not accurate; other
-    solvers build each form and start from the last solution where they take a start.
+    solvers build each form and start from the last solution where they take a start. "zero-one-bb" solves the ends of a path of λ
+    first and carries points and proved bounds over, so that values between two solved ones may need no search.
 
     Parameters
     ----------
@@ -130,13 +133,16 @@ def path(
     begin = time.perf_counter()
     kept = Kept()
     results: list[Result] = []
+    solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
     chosen = solver
+    order = _order(model, parameter, values, solver) if update else range(len(values))
     try:
-        for value in values:
-            stated, shown = _stated(model, parameter, value)
+        for k in order:
+            stated, shown = _stated(model, parameter, values[k])
             start = _start(chosen, results, stated) if update else None
-            options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=native)
+            own = {**native, **(_carried(chosen, solved) if update else {})}
+            options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=own)
             result = solve_problem(stated, chosen, options, kept if update else None)
             details = {**result.details, parameter: shown}
             if result.status in _POOR and str(details.get("update", "")).startswith("updated"):
@@ -147,10 +153,30 @@ def path(
             details.setdefault("update", "built" if not results or not update else "rebuilt: not a solver that keeps a model")
             shown_values.append(shown)
             results.append(dataclasses.replace(result, details=details))
+            if isinstance(stated, Model):
+                solved.append((stated, result))
             chosen = result.solver if solver.lower() == "auto" else chosen
     finally:
         kept.close()
-    return SolutionPath(parameter, tuple(shown_values), tuple(results), time.perf_counter() - begin)
+    rank = np.argsort(np.asarray(order), kind="stable").tolist()
+    return SolutionPath(
+        parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
+    )
+
+
+def _order(model: Model | StandardForm, parameter: str, values: Sequence[Any], solver: str) -> Sequence[int]:
+    """The order that the solver of the first value asks for."""
+    name = solver
+    if solver.lower() == "auto":
+        name = choose(as_problem(_stated(model, parameter, values[0])[0]), Options())[0]
+    chosen = get_solver(name)
+    return chosen.path_order(parameter, values) if isinstance(chosen, Algorithm) else range(len(values))
+
+
+def _carried(solver: str, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
+    """What a hand-written algorithm takes over from the values solved before."""
+    chosen = None if solver.lower() == "auto" or not solved else get_solver(solver)
+    return chosen.carried_over(solved) if isinstance(chosen, Algorithm) else {}
 
 
 def _stated(model: Model | StandardForm, parameter: str, value: Any) -> tuple[Model | StandardForm, Any]:

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from ..base import Solver
 from .algorithm import ZeroOneBB
+from .transfer import Earlier
 
-__all__ = ["SOLVERS", "ZeroOneBB"]
+__all__ = ["SOLVERS", "Earlier", "ZeroOneBB"]
 
 #: Read by the registry.
 SOLVERS: tuple[Solver, ...] = (ZeroOneBB(),)

@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 import functools
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
@@ -23,8 +24,11 @@ from .engine import Engine, Limits, Shared
 from .incumbent import Polish, hinge_path, trivial_incumbent
 from .proof import ProofWriter
 from .reduced import Reduced, reduce_problem
+from .transfer import Earlier, as_earlier, carried_bound
 
 if TYPE_CHECKING:
+    from ...models.base import Model
+    from ..result import Result
     from .conflicts import LargeNeighbourhood
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
@@ -59,6 +63,7 @@ class ZeroOneState:
     engine: Engine | None = None
     earlier_nodes: int = 0
     writer: ProofWriter | None = None
+    carried: float = 0.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -75,6 +80,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
     proof : str, optional
         Path of a proof log that `solvers.zeroone.check.check_proof` verifies (box engine only).
+    earlier : sequence of (ZeroOneSVM, Result), optional
+        Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
+        their proved bounds are carried over (`solvers.zeroone.transfer`), so that a run may end before it searches.
 
     Notes
     -----
@@ -85,6 +93,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     restarts: int = 60
     neighbourhoods: int = 60
     proof: str | None = None
+    earlier: object = ()
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
@@ -102,6 +111,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError("a proof log is written by the box engine: leave engine at 'auto' or 'boxes', or proof at None")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+        object.__setattr__(self, "earlier", as_earlier(self.earlier))
+        if self.proof is not None and self.earlier:
+            raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
     def run(self, problem: Problem, options: Options) -> RawSolution:
         """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
@@ -117,6 +129,17 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return raw
         # big-M rows of the form need a feasible point: this one
         return dataclasses.replace(raw, model=dataclasses.replace(problem.model, incumbent=raw.values["w"]))
+
+    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
+        """Both ends first, then the middle of the longest stretch: what lies between two solved λ may need no search."""
+        if parameter != "lam" or not all(isinstance(value, (int, float)) for value in values) or len(values) < 3:
+            return range(len(values))
+        return _ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
+
+    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """The results so far as ``earlier``."""
+        known = [Earlier.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
+        return {"earlier": tuple(known)} if known and self.proof is None else {}
 
     def load(self) -> None:
         """Compile both engines on four points, or load them from Numba's cache on disk."""
@@ -135,6 +158,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
             self._take_start(state, np.asarray(options.start["w"], dtype=np.float64))
+        self._take_earlier(state, view)
         if reduced.rows.shape[0]:
             state.starts = hinge_path(reduced)
             state.restarts = self.restarts
@@ -147,9 +171,23 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         state.shared.incumbent.offer(state.shared.reduced, w)
         state.shared.polish.improve(state.shared.incumbent, state.shared.reduced.contract(w))
 
+    def _take_earlier(self, state: ZeroOneState, view: ZeroOneProblem) -> None:
+        """Points and bounds of earlier problems."""
+        shared, earlier = state.shared, as_earlier(self.earlier)
+        if not earlier:
+            return
+        bound = carried_bound(view, earlier)
+        for item in earlier:
+            if item.w is not None:
+                self._take_start(state, item.w)
+        shared.floor = max(shared.floor, min(bound, shared.incumbent.value))
+        state.carried = shared.floor
+
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         """Heuristic restarts first, then the engine."""
         end = time.perf_counter() + seconds
+        if state.carried > 0.0 and state.shared.closed:
+            return Outcome.CONVERGED
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.raise_floor(0.0)
             return Outcome.CONVERGED
@@ -256,6 +294,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **engine.figures()}
+        if as_earlier(self.earlier):
+            details |= {
+                "carried_bound": state.carried,
+                "update": "closed by earlier results" if engine is None and shared.closed else "started from earlier results",
+            }
         if state.writer is not None and isinstance(engine, BoxEngine):
             state.writer.finish(engine.own_bound, w)
             details["proof"] = self.proof
@@ -266,6 +309,19 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             details=details,
         )
+
+
+def _ends_first(ranked: list[int]) -> list[int]:
+    """First, last, then middles, breadth first."""
+    order = [ranked[0], ranked[-1]]
+    spans = [(0, len(ranked) - 1)]
+    while spans:
+        low, high = spans.pop(0)
+        if high - low > 1:
+            middle = (low + high) // 2
+            order.append(ranked[middle])
+            spans += [(low, middle), (middle, high)]
+    return order
 
 
 def _order(state: ZeroOneState) -> FloatArray:
