@@ -332,7 +332,7 @@ class ChebyshevNPSVC(Model):
                     f"w_l [1/2 ||Psi_A u_l||^2 + {self.c:g} sum_B (1 - psi_i'u_l)_+ + {self.r1:g}/2 ||u_l - P v_l||^2 "
                     f"+ {self.r2:g}/2 ||v_l||^2 + {self.mu:g}/2 Tr(P'SP)] <= rho",
                     r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
-                    r" + \tfrac{r_1}2\|u_l - Pv_l\|^2"
+                    r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
                     r" + \tfrac{r_2}2\|v_l\|^2 + \tfrac\mu2\operatorname{Tr}(P^\top SP)\bigr] \le \rho,\ l=1,\dots,K",
                     "objective_l",
                 ),
