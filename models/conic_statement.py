@@ -88,11 +88,8 @@ def _dual(s: _Symbols, kappa: float | None) -> DualStatement:
             f"sum_i (v_i - gamma_i) - tau{budget.text}", rf"\textstyle\sum_{{i=1}}^n (v_i - \gamma_i) - \tau{budget.latex}"
         ),
         constraints=(
-            Line(
-                f"[tau g'/2; g/2 S] psd, {S.text}, {g.text}",
-                r"\begin{pmatrix}\tau & \tfrac12 g^\top\\ \tfrac12 g & S\end{pmatrix}\succeq 0,\quad "
-                + rf"{S.latex},\quad {g.latex}",
-            ),
+            Line("[tau g'/2; g/2 S] psd", r"\begin{pmatrix}\tau & \tfrac12 g^\top\\[2pt] \tfrac12 g & S\end{pmatrix}\succeq 0"),
+            Line(f"{S.text}, {g.text}", rf"{S.latex},\quad {g.latex}"),
             Line(
                 f"0 <= v_i <= 2 sqrt({price} gamma_i), gamma_i >= 0",
                 rf"0 \le v_i \le 2\sqrt{{{tex}\,\gamma_i}},\quad \gamma_i \ge 0,\quad i=1,\dots,n",

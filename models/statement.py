@@ -8,6 +8,14 @@ from dataclasses import dataclass, field
 
 __all__ = ["DualStatement", "Line", "Statement", "latex_numbers"]
 
+#: LaTeX's special characters, what its text font has not, and the Greek of our messages.
+_SPECIAL = {
+    **{c: "\\" + c for c in "&%#_${}"},
+    **{c: f"\\{c}{{}}" for c in "~^"},
+    **{c: f"${c}$" for c in "<>|"},
+    **dict(zip("λκγρτ", (rf"$\{name}$" for name in ("lambda", "kappa", "gamma", "rho", "tau")), strict=True)),
+    **dict(zip("≤≥±∞·√²", (rf"${sign}$" for sign in (r"\le", r"\ge", r"\pm", r"\infty", r"\cdot", r"\surd", "^2")), strict=True)),
+}
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 
 
@@ -107,7 +115,10 @@ class Statement:
         if not standalone:
             return body
         head = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n\\noindent\n"
-        return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n\\end{{document}}\n"
+        said = [self.problem_class, self.sizes, *self.notes, *(f"equivalent: {text}" for text in self.equivalences)]
+        items = "".join(f"\\item {_words(text)}\n" for text in said)
+        notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
+        return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
     def html(self) -> str:
         """The statement for a notebook; readable without network."""
@@ -144,5 +155,4 @@ def _display(rows: list[str]) -> str:
 
 def _words(text: str) -> str:
     """Prose for LaTeX: its special characters escaped."""
-    special = {"&": r"\&", "%": r"\%", "#": r"\#", "_": r"\_", "$": r"\$", "{": r"\{", "}": r"\}", "~": r"\~{}", "^": r"\^{}"}
-    return "".join(special.get(c, c) for c in text)
+    return "".join(_SPECIAL.get(c, c) for c in text)

@@ -75,21 +75,24 @@ def test_numbers_are_written_by_powers_of_ten() -> None:
 
 @pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX engine (pdflatex) is installed")
 def test_every_statement_compiles(tmp_path: Path) -> None:
-    """One document with every display, and one standalone document for each kind of statement."""
-    preamble = "\\documentclass{article}\n\\usepackage{amsmath,amssymb}\n\\begin{document}\n"
-    together = preamble + "\n".join(model.latex() for model in MODELS) + "\n\\end{document}\n"
+    """One document with every statement in full, and one standalone document for each kind; nothing sticks out of the page."""
+    head = MODELS[0].latex(standalone=True).partition("\\noindent")[0]
+    bodies = [m.latex(standalone=True).partition("\\noindent")[2].partition("\\end{document}")[0] for m in MODELS]
+    together = head + "\\newpage\n".join(f"\\noindent {body}" for body in bodies) + "\\end{document}\n"
     for name, text in {"all": together, "alone": MODELS[0].latex(standalone=True), "odd": _odd().latex(standalone=True)}.items():
         (tmp_path / f"{name}.tex").write_text(text, encoding="ascii")
         command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", f"{name}.tex"]
         run = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False)
         assert run.returncode == 0, run.stdout[-2000:]
         assert (tmp_path / f"{name}.pdf").stat().st_size > 1000
+        assert all(float(wide) < 10 for wide in re.findall(r"Overfull .hbox .(\S+)pt too wide. detected", run.stdout))
 
 
 def _odd() -> Statement:
     """A title and a source with every special character of LaTeX's prose."""
     line = Line("x", "x")
-    return Statement("A & B_1: 5% #2 {x} $y$ ~ ^", "LP", "minimise", line, line, (), "n = 1", "C & D, (1)")
+    notes = ("λ ≤ κ·√γ² ≥ ±∞, ρτ | < >",)
+    return Statement("A & B_1: 5% #2 {x} $y$ ~ ^", "LP", "minimise", line, line, (), "n = 1", "C & D, (1)", notes)
 
 
 @pytest.mark.parametrize("model", MODELS, ids=lambda m: m.statement.title)
