@@ -24,6 +24,7 @@ import scipy.linalg as sl
 from ..errors import InputError
 from .arrays import FloatArray
 from .conic_point import Coordinates, coordinates
+from .piecewise import newton_piecewise
 from .svec import svec, svec_size
 from .views import ConicProblem
 
@@ -256,8 +257,8 @@ def _inner(
     """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
 
     The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
-    of r, the derivative of a smoothed ψ. Its p-dimensional primal is minimised by Newton's method with an Armijo search
-    (finite: piecewise quadratic), for δ = 1e-1, 1e-2, ..., each from the solution before.
+    of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
+    for δ = 1e-1, 1e-2, ..., each from the solution before.
     """
     v = np.zeros_like(gamma)
     support = np.flatnonzero(gamma > 0.0)
@@ -286,6 +287,7 @@ class _SmoothedInner:
         self.rows, self.gamma, self.cost = rows, gamma, cost
         self.corner = 2.0 * np.sqrt(cost * gamma)  # v at the end of the linear piece
         self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
+        self.linear = 2.0 * rows.T @ gamma
 
     def slopes(self, r: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
         """v = ψ_δ'(r) and its derivative."""
@@ -305,36 +307,10 @@ class _SmoothedInner:
         psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
         return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum())
 
-    def value(self, w: FloatArray, delta: float) -> float:
-        """The smoothed objective without its constant."""
-        u = self.rows @ w
-        v, _ = self.slopes(1.0 - u, delta)
-        smooth = v * (1.0 - u) - _conjugate(self.gamma, v, self.cost) - 0.25 * delta * v * v / self.gamma
-        return float(w @ self.S @ w + 2.0 * (self.gamma @ u) + smooth.sum())
-
     def minimise(self, w: FloatArray, delta: float) -> FloatArray:
         """Newton's method from w."""
-        value = self.value(w, delta)
-        for _ in range(40):
-            v, rate = self.slopes(1.0 - self.rows @ w, delta)
-            gradient = 2.0 * self.S @ w + self.rows.T @ (2.0 * self.gamma - v)
-            hessian = 2.0 * self.S + (self.rows * rate[:, None]).T @ self.rows
-            hessian[np.diag_indices_from(hessian)] += 1e-14 * np.trace(hessian) / len(w)
-            step = -sl.solve(hessian, gradient, assume_a="sym", check_finite=False)
-            slope = float(gradient @ step)
-            if -slope <= 1e-15 * max(abs(value), self.cost):
-                return w
-            length = 1.0
-            while length > 1e-8:
-                trial = w + length * step
-                trial_value = self.value(trial, delta)
-                if trial_value <= value + 1e-4 * length * slope:
-                    break
-                length *= 0.5
-            else:
-                return w
-            w, value = trial, trial_value
-        return w
+        floor = 1e-15 * max(abs(self.exact(w)), self.cost)
+        return newton_piecewise(self.rows, self.S, self.linear, lambda r: self.slopes(r, delta), w, floor, 40)
 
 
 def _search_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:

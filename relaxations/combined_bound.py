@@ -39,6 +39,7 @@ from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.conic_bound import MARGINS, repair_gamma
 from ..models.conic_point import coordinates
+from ..models.piecewise import newton_piecewise
 
 __all__ = ["CombinedBound", "PointLosses", "combined_bound", "combined_value"]
 
@@ -206,39 +207,7 @@ def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArra
 
 
 def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) -> FloatArray:
-    """min over w of w'Sw + 2Σγu + Σ χ_δ(1 - u): piecewise quadratic and convex, Newton with an exact line search.
-
-    S may be nearly singular, so that steps are longer than anything of interest by many orders: halving them would not do.
-    """
-    gamma = losses.gamma
-    S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
-    for _ in range(80):
-        r = 1.0 - rows @ w
-        V, rate = losses.slopes(r, delta)
-        gradient = 2.0 * S @ w + rows.T @ (2.0 * gamma - V)
-        hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
-        hessian[np.diag_indices_from(hessian)] += 1e-14 * np.trace(hessian) / len(w)
-        step = -sl.solve(hessian, gradient, assume_a="sym", check_finite=False)
-        descent = float(gradient @ step)
-        if -descent <= 1e-15 * float(losses.weights.sum()):
-            return w
-        w = w + _line_search(losses, delta, r, rows @ step, 2.0 * float(step @ S @ step), descent) * step
-    return w
-
-
-def _line_search(losses: PointLosses, delta: float, r: FloatArray, change: FloatArray, curvature: float, descent: float) -> float:
-    """Root of the derivative along a step, which increases with its length t: bisection on a logarithmic scale first."""
-    before = losses.slopes(r, delta)[0]
-
-    def derivative(t: float) -> float:
-        return descent + curvature * t - float(change @ (losses.slopes(r - t * change, delta)[0] - before))
-
-    if derivative(1.0) <= 0.0:
-        return 1.0
-    low, high = 0.0, 1.0
-    for _ in range(100):
-        middle = 0.5 * (low + high) if low > 0.0 else 0.1 * high
-        low, high = (middle, high) if derivative(middle) <= 0.0 else (low, middle)
-        if high - low <= 1e-3 * high:
-            break
-    return low if low > 0.0 else high
+    """min over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
+    S = np.eye(rows.shape[1]) - (rows * losses.gamma[:, None]).T @ rows
+    linear, floor = 2.0 * rows.T @ losses.gamma, 1e-15 * float(losses.weights.sum())
+    return newton_piecewise(rows, S, linear, lambda r: losses.slopes(r, delta), w, floor)
