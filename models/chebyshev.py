@@ -285,19 +285,24 @@ class ChebyshevNPSVC(Model):
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-        z, zeta, position = {}, np.zeros(self.form.n), self.form.slices["xi"].start
-        for j in range(self.K):
-            m = int((~self.near(j)).sum())
-            cone = np.zeros(self.form.constraint(f"objective_{j}").rows)
+        P = self._fixed(None)
+        others = [int((~self.near(j)).sum()) for j in range(self.K)]
+        start = 1 + self.K * sum(P.shape)
+        z, zeta = {}, np.zeros(start + sum(others))
+        for j, m in enumerate(others):
+            cone = np.zeros(2 + self.X.shape[0] - m + sum(P.shape))
             margin = np.zeros(m)
             if j == k:
-                weight = float(np.asarray(self.weights)[k])
-                c = self.form.constraint(f"objective_{k}").value(self.form.join(values))[2:]
+                weight, near = float(np.asarray(self.weights)[k]), self.near(k)
+                u, v = values["U"][k], values["V"][k]
+                c = np.concatenate(
+                    [self.features.rows[near] @ u, np.sqrt(self.r1) * (u - P @ v), np.sqrt(self.r2) * np.asarray(v)]
+                )
                 cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
                 margin = weight * lam
-                zeta[position : position + m] = weight * (self.c - lam)
+                first = start + sum(others[:k])
+                zeta[first : first + m] = weight * (self.c - lam)
             z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
-            position += m
         return z, zeta
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:

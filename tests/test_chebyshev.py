@@ -151,8 +151,21 @@ def test_any_step_can_be_given_to_another_solver() -> None:
         model, "kernel-npsvcpp", iteration_limit=4, tol=1e-9, qp="clarabel", stiefel="gpi", simplex="clarabel", sweeps=2000
     )
     assert theirs.objective == pytest.approx(ours.objective, rel=1e-3)
+    shelf = solvers.solve(model, "alternating", iteration_limit=4, tol=1e-9, qp="piqp", stiefel="gpi", sweeps=2000)
+    assert shelf.objective == pytest.approx(ours.objective, rel=1e-3)
     with pytest.raises(InputError, match="cannot take the step"):
         solvers.solve(model, "kernel-npsvcpp", stiefel="smo")
+
+
+def test_alternating_with_off_the_shelf_solvers_reaches_our_answer() -> None:
+    pytest.importorskip("pymanopt")
+    model = _model("one", RBF(0.5))
+    ours = solvers.solve(model, "kernel-npsvcpp", iteration_limit=40)
+    theirs = solvers.solve(model, "alternating", iteration_limit=40, qp="clarabel", stiefel="pymanopt")
+    assert theirs.status is ours.status is Status.STATIONARY
+    assert theirs.objective == pytest.approx(ours.objective, rel=2e-2)
+    assert theirs.certificate is not None
+    assert abs(theirs.certificate.gap) <= 1e-6
 
 
 def test_smooth_term_absent_makes_the_projection_step_exact() -> None:

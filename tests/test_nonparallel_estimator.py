@@ -28,7 +28,7 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
 @pytest.mark.parametrize(
     "estimator",
     [
-        KernelNPSVC(),
+        KernelNPSVC(max_iter=5, tol=0.05),
         KernelNPSVC(kernel="linear", orientation="rest", intercept=1.0),
         KernelNPSVC(landmarks=20, classes_step="joint", max_iter=4, tol=0.1),
     ],
@@ -65,6 +65,9 @@ def test_answer_is_the_proved_optimum_for_its_projection() -> None:
     model = KernelNPSVC(c=2.0).fit(X, y)
     conic = solvers.solve(model.model_, "clarabel")
     assert float(model.values_["rho"]) == pytest.approx(conic.objective, rel=1e-5)
+    assert model.certificate_.feasible(1e-9)
+    assert 0.0 <= model.certificate_.gap <= 1e-6
+    assert model.certificate_.bound <= conic.objective * (1 + 1e-6)
 
 
 def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> None:

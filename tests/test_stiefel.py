@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import importlib.util
 from typing import Any
 
 import numpy as np
 import pytest
 
 import marginopt.solvers as solvers
-from marginopt.errors import InputError, UnsupportedModelError
-from marginopt.models import StiefelQP
+from marginopt.errors import InputError, MissingPackageError, UnsupportedModelError
+from marginopt.models import ParetoQP, StiefelQP
 from marginopt.models.stiefel import polar, stiefel_gradient
 from marginopt.solvers import Status
 from marginopt.solvers.nonparallel import GPI
 
 NAMES = ["gpi", "gpi-momentum", "stiefel-bb"]
+if importlib.util.find_spec("pymanopt") is not None:
+    NAMES.append("pymanopt")
 
 
 def _problem(kind: str, n: int = 30, d: int = 4) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -115,3 +118,36 @@ def test_bad_input_is_named(H: Any, E: Any, message: str) -> None:
 def test_bad_start_is_named(P: Any) -> None:
     with pytest.raises(InputError, match="start"):
         solvers.solve(StiefelQP(np.eye(3), np.ones((3, 1))), "gpi", start={"P": P})
+
+
+@pytest.mark.parametrize("method", ["trust-regions", "conjugate-gradient", "steepest-descent"])
+@pytest.mark.parametrize("retraction", ["qr", "polar"])
+def test_pymanopt_methods_and_their_limits(method: str, retraction: str) -> None:
+    pytest.importorskip("pymanopt")
+    H, E, P = _problem("indefinite", 12, 3)
+    model = StiefelQP(H, E)
+    ours = solvers.solve(model, "stiefel-bb", start={"P": P}, tol=1e-8)
+    theirs = solvers.solve(model, "pymanopt", start={"P": P}, tol=1e-5, method=method, retraction=retraction)
+    assert theirs.status is Status.STATIONARY
+    assert theirs.objective == pytest.approx(ours.objective, rel=1e-6)
+    short = solvers.solve(model, "pymanopt", start={"P": P}, tol=1e-5, method=method, iteration_limit=1)
+    assert short.status is Status.ITERATION_LIMIT
+    assert short.certificate is not None
+    assert short.certificate.primal_residual <= 1e-12
+
+
+def test_pymanopt_refuses_what_it_cannot_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("pymanopt")
+    model = StiefelQP(np.eye(3), np.ones((3, 1)))
+    with pytest.raises(InputError, match="method"):
+        solvers.solve(model, "pymanopt", method="newton")
+    with pytest.raises(InputError, match="retraction"):
+        solvers.solve(model, "pymanopt", retraction="cayley")
+    with pytest.raises(InputError, match="start"):
+        solvers.solve(model, "pymanopt", start={"P": np.ones((2, 2))})
+    with pytest.raises(UnsupportedModelError, match="StiefelProblem"):
+        solvers.solve(ParetoQP(np.ones((2, 2)), np.ones(2)), "pymanopt")
+    found = importlib.util.find_spec
+    monkeypatch.setattr(importlib.util, "find_spec", lambda name, *rest: None if name == "pymanopt" else found(name, *rest))
+    with pytest.raises(MissingPackageError, match=r'pip install "marginopt\[manifold\]"'):
+        solvers.solve(model, "pymanopt")

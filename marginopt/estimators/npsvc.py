@@ -22,6 +22,7 @@ from ..solvers.base import Problem, RawSolution
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.options import Options
 from ..solvers.status import Status
+from ..solvers.structure import certify_structure
 from .preparation import Scaling
 from .spaces import is_precomputed, make_kernel
 
@@ -103,8 +104,12 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
     ----------
     classes_, n_features_in_
     n_iter_ : int
+    problem_ : ChebyshevNPSVC
+        The model.
     model_ : ChebyshevNPSVC
-        With the final P: a second-order cone program, whose optimum (``values_``) is proved by ``model_.bound``.
+        The same with the final P: a second-order cone program.
+    certificate_ : Certificate
+        That ``values_`` is the optimum of ``model_``, recomputed from the model.
     values_ : dict
         ρ, U, V and the slacks.
     objectives_ : ndarray (K,)
@@ -193,7 +198,8 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
-        self.model_, self.values_ = raw.model, dict(raw.values)
+        self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
+        self.certificate_ = certify_structure(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
         self.n_iter_ = len(raw.details["steps"])
         self.objectives_ = np.asarray(raw.details["objectives"])

@@ -21,7 +21,7 @@ from ..boxqp.descent import box_minimum
 from ..options import Options
 from .stiefel import orthonormal_start
 
-__all__ = ["KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
+__all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
 
 @dataclass(frozen=True)
@@ -270,7 +270,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         values = fixed.values(U, V)
         weighted = np.asarray(fixed.weights) * fixed.objectives(U, V)
         largest = int(np.argmax(weighted))
-        multipliers, reduced = _multipliers(fixed, values, largest, lam[largest])
+        multipliers, reduced = fixed.multipliers(values, largest, lam[largest])
         state.U, state.V = U, V
         details = {
             "P": state.P,
@@ -283,14 +283,24 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         return Answer(values=values, multipliers=multipliers, reduced=reduced, model=fixed, details=details)
 
 
-def _multipliers(
-    model: ChebyshevNPSVC, values: dict[str, FloatArray], k: int, lam: FloatArray
-) -> tuple[dict[str, FloatArray], FloatArray | None]:
-    """Multipliers of the form where it fits; else those that the bound needs."""
-    from ...errors import TooLargeError
+@dataclass(frozen=True)
+class Alternating(KernelNPSVCpp):
+    """Algorithm 1 with off-the-shelf solvers in every step unless others are named; the parameters are `KernelNPSVCpp`'s.
 
-    try:
-        return model.multipliers(values, k, lam)
-    except TooLargeError:
-        weight = float(np.asarray(model.weights)[k])
-        return {f"objective_{k}": np.array([weight]), f"margin_{k}": weight * lam}, None
+    ``solve(model, "alternating", qp="piqp", stiefel="pymanopt", simplex="clarabel")``. At the end `boxqp` brings the classes' own
+    problems to the accuracy of the certificate, whatever solved them before.
+    """
+
+    qp: str = "clarabel"
+    stiefel: str = "pymanopt"
+    simplex: str = "clarabel"
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="alternating",
+        summary="the same steps by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
+        views=(ChebyshevNPSVC,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+        tolerance=1e-3,
+        first_order=True,
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+    )
