@@ -106,20 +106,20 @@ def _problem(view: StiefelProblem, retraction: str) -> Any:
     import pymanopt
 
     manifold = pymanopt.manifolds.Stiefel(*view.E.shape, retraction=retraction)
+    on_manifold = pymanopt.function.numpy(manifold)
 
-    @pymanopt.function.numpy(manifold)
     def cost(P: FloatArray) -> float:
         return -view.objective(P)
 
-    @pymanopt.function.numpy(manifold)
     def gradient(P: FloatArray) -> FloatArray:
         return -view.gradient(P)
 
-    @pymanopt.function.numpy(manifold)
     def hessian(P: FloatArray, D: FloatArray) -> FloatArray:
         return -2.0 * (view.H @ D)
 
-    return pymanopt.Problem(manifold, cost, euclidean_gradient=gradient, euclidean_hessian=hessian)
+    return pymanopt.Problem(
+        manifold, on_manifold(cost), euclidean_gradient=on_manifold(gradient), euclidean_hessian=on_manifold(hessian)
+    )
 
 
 def _optimiser(method: str, norm: float, seconds: float, iterations: float) -> Any:
