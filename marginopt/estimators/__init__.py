@@ -5,6 +5,7 @@ from .conic import ConicSVC, ConicSVCCV
 from .hinge import HingeSVC, HingeSVCCV
 from .hulls import NCHSVC, MaxMinSVC
 from .l2svc import L2SVC
+from .npsvc import KernelNPSVC
 from .zero_one import ZeroOneSVC
 
 __all__ = [
@@ -14,6 +15,7 @@ __all__ = [
     "ConicSVCCV",
     "HingeSVC",
     "HingeSVCCV",
+    "KernelNPSVC",
     "MEBOneClass",
     "MaxMinSVC",
     "ZeroOneSVC",
