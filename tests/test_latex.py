@@ -40,7 +40,7 @@ MODELS: list[mo.Model] = [
     mo.ParetoQP(_X, np.ones(16)),
     mo.ChebyshevNPSVC(_X, _Y),
     mo.StiefelQP(np.diag([1.0, 2.0, 3.0]), np.eye(3)[:, :2]),
-    mo.models.HingeQuadratic(HingeFactor(np.eye(3), _X), np.zeros(3), 0.0, np.ones(16), np.ones(16), np.zeros(16)),
+    mo.models.HingeQuadratic(HingeFactor(np.eye(3), _X), np.zeros(3), np.ones(16), np.ones(16), np.zeros(16)),
     mo.models.BoxProgram(_X, -np.ones(16), np.zeros(16), np.ones(16), np.ones(16)),
 ]
 
