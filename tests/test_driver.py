@@ -226,7 +226,7 @@ def test_what_reaches_the_algorithm(problem: Problem) -> None:
 
 def test_parameters_are_native_options(problem: Problem) -> None:
     assert drive(Counter(), problem, Options(native={"steps": 2})).iterations == 2
-    with pytest.raises(InputError, match=r"Counter has no option 'step'; did you mean steps"):
+    with pytest.raises(InputError, match=r"counter has no option 'step'; did you mean steps"):
         drive(Counter(), problem, Options(native={"step": 2}))
     original = Counter()
     assert original.accept({"steps": 2}) == dataclasses.replace(original, steps=2)

@@ -23,7 +23,7 @@ from ...models.export.cvxpy import labelled_variables, multipliers, to_cvxpy
 from ...models.form import StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, SolverInfo
-from ..native import check_native
+from ..native import check_native, near_misses
 from ..options import Options
 from ..status import Status
 from ..translation import not_taken
@@ -132,16 +132,23 @@ class CvxpySolver(Backend):
                 yield
             except Exception as error:
                 if options.native:
-                    said = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}"
+                    known = self._names()
+                    hints = "".join(near_misses(option, known) for option in options.native if option not in known)
+                    said = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
                     raise InputError(said) from error
                 raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
+
+    def _names(self) -> frozenset[str]:
+        """The option names of this interface that are known here."""
+        name = self.native_name
+        paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
+        return frozenset(path[0] for path in paths)
 
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Keyword arguments for the interface, and which common options found a place among them."""
         name = self.native_name
         if options.native and _swallows_unknown(name):
-            paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
-            check_native(self.info.name, options.native, {path[0] for path in paths})
+            check_native(self.info.name, options.native, self._names())
         tol, settings, taken = options.tolerance(self.info.tolerance), dict[str, Any](), set()
         if form.integer.any():
             if name in _MIP_GAP:

@@ -27,7 +27,7 @@ from ...models.cones import Feature
 from ...models.form import Quadratic, StandardForm
 from ..backend import Backend, NativeSolution
 from ..base import Gives, Problem, SolverInfo
-from ..native import check_native
+from ..native import check_native, near_misses
 from ..options import Options
 from ..status import Status
 from ..translation import LinearRows, not_taken, start_point
@@ -87,7 +87,7 @@ class QPSolver(Backend):
                 answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
-                raise InputError(f"{self.native_name} does not take the options {dict(options.native)!r}: {error}") from error
+                raise _refusal(self.native_name, options.native, error) from error
             word = f"{type(error).__name__}: {error}"
             return NativeSolution(Status.FAILED, word, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
@@ -253,6 +253,18 @@ def _takes_dense(name: str) -> bool:
     import qpsolvers
 
     return name in qpsolvers.dense_solvers
+
+
+def _refusal(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
+    """The interface's refusal in its own words, and the names near to those that it refuses alone as well."""
+    said = str(error)
+    first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
+    # a compiled interface lists its parameters, then what it was called with
+    known = documented(name) | set(re.findall(r"\b([a-z]\w+): ", said.partition("Invoked with")[0]))
+    strangers = [o for o in native if o not in known and _tried(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None]
+    others = f" (it has {', '.join(sorted(documented(name)))})"
+    hints = "".join(f"; it has no option {option!r}{near_misses(option, known) or others}" for option in strangers)
+    return InputError(f"{name} does not take the options {dict(native)!r}: {first}{hints}")
 
 
 def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
