@@ -204,7 +204,8 @@ class ConicSVM(Model):
         """Conic (21) and its dual; the hard-margin problem for κ = 0."""
         from .conic_statement import conic_statement
 
-        return conic_statement(*self.signed.shape, self.lam, self.kappa, self.kernel)
+        n, p = self.signed.shape
+        return conic_statement(n, p, self.lam, self.kappa, self.kernel)
 
 
 def _sdp(model: ConicSVM) -> StandardForm:
