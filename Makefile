@@ -4,6 +4,7 @@
 PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
+TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
 .PHONY: report test lint typing env env-test check clean test-licensed
@@ -34,11 +35,17 @@ $(VENV)/.base: pyproject.toml | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[data]"
 	@touch $@
 
-$(VENV)/.test: pyproject.toml | $(BIN)/python
+# PyTorch comes first and alone, so that no other package pulls another build of it: `make test TORCH=...` names the one to use (a
+# wheel's path, or torch==2.13.0+cpu where pip knows an index that has it: the default on Linux may be the large CUDA build).
+$(VENV)/.torch: | $(BIN)/python
+	$(BIN)/python -m pip install --quiet $(TORCH)
+	@touch $@
+
+$(VENV)/.test: pyproject.toml $(VENV)/.torch | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[test]"
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.lint: pyproject.toml | $(BIN)/python
+$(VENV)/.lint: pyproject.toml $(VENV)/.torch | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
 	@touch $@ $(VENV)/.base $(VENV)/.test
 
@@ -47,6 +54,7 @@ typing:
 	@mkdir -p .typing/marginopt
 	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
 	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
+	@ln -sfn ../../marginopt/deep .typing/marginopt/deep
 	@ln -sfn ../../marginopt/estimators .typing/marginopt/estimators
 	@ln -sfn ../../marginopt/selection .typing/marginopt/selection
 

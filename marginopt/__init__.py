@@ -56,7 +56,8 @@ from .selection import Selection, select
 from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, path, read_solution, solve
 
 if TYPE_CHECKING:
-    from . import estimators
+    from . import deep as deep, estimators
+    from .deep import DeepNPSVC as DeepNPSVC
     from .estimators import (
         L2SVC,
         NCHSVC,
@@ -143,7 +144,10 @@ _ESTIMATORS = frozenset(
 
 
 def __getattr__(name: str) -> Any:
-    """The estimators, imported on first use."""
+    """The estimators, imported on first use; those of ``deep`` need PyTorch."""
+    if name in ("deep", "DeepNPSVC"):
+        package = import_module(".deep", __name__)
+        return package if name == "deep" else package.DeepNPSVC
     if name == "estimators" or name in _ESTIMATORS:
         package = import_module(".estimators", __name__)
         return package if name == "estimators" else getattr(package, name)
@@ -151,4 +155,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*globals(), *__all__, "DeepNPSVC", "deep"})

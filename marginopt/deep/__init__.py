@@ -1,0 +1,40 @@
+"""D-NPSVC++: nonparallel classifiers trained with the network that gives them their features. Needs PyTorch, extra ``[deep]``.
+
+`DeepNPSVC` is the scikit-learn estimator. Its pieces serve any training loop: `NPSVCHead` on an encoder, `NearObjectives`
+(one objective for each class), `ChebyshevLoss` (their combination, with the τ-step by a simplex solver), `Training`.
+"""
+
+from ..errors import MissingPackageError
+
+try:
+    import torch  # noqa: F401 - asked for once, here, so that the error below names the command
+except ImportError as error:
+    raise MissingPackageError(
+        'marginopt.deep needs the package torch, which is not installed: pip install "marginopt[deep]"'
+    ) from error
+
+from .encoders import ConvEncoder, MLPEncoder
+from .estimator import DeepNPSVC
+from .head import Network, NPSVCHead
+from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
+from .pictures import draw_objectives, draw_training
+from .training import Batches, Settings, Training
+from .weights import common_weights
+
+__all__ = [
+    "Batches",
+    "ChebyshevLoss",
+    "ConvEncoder",
+    "DeepNPSVC",
+    "MLPEncoder",
+    "NPSVCHead",
+    "NearObjectives",
+    "Network",
+    "Objectives",
+    "Settings",
+    "SoftmaxObjectives",
+    "Training",
+    "common_weights",
+    "draw_objectives",
+    "draw_training",
+]

@@ -1,0 +1,209 @@
+"""One objective for each class, (A.13), and their combination Σ τ_l ϖ_l J_l with the τ-step (25), (26)."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from typing import Literal, TypeAlias, final
+
+import numpy as np
+import torch
+from torch import Tensor, nn
+
+from ..errors import InputError
+from ..models.arrays import as_positive, as_vector
+from .head import NPSVCHead
+from .weights import common_weights
+
+__all__ = ["ChebyshevLoss", "Combination", "NearObjectives", "Objectives", "SoftmaxObjectives", "gradient_gram"]
+
+#: τ by (25) and (26), or uniform.
+Combination: TypeAlias = Literal["chebyshev", "sum"]
+
+
+class Objectives(nn.Module, ABC):
+    """K objectives of a batch, one for each class, and how a prediction reads F."""
+
+    @abstractmethod
+    def forward(self, F: Tensor, y: Tensor) -> Tensor:
+        """J of a batch, (K,), for F (batch, K) and class numbers y (batch,): a mean over the samples."""
+
+    @abstractmethod
+    def scores(self, F: Tensor, norms: Tensor) -> Tensor:
+        """(batch, K); the largest wins. ``norms``: ||w̃_l||."""
+
+
+@final
+class NearObjectives(Objectives):
+    """J_l = (1/|B|)(Σ_{y_i=l} ½f_l(x_i)² + c/(K-1) Σ_{y_i≠l} ½[s - f_l(x_i)]_+²), NPSVC++ (A.13) and line 8 of Algorithm 2.
+
+    With ``orientation="rest"`` the hyperplane is near the other classes' points, and c weighs class l's:
+    J_l = (1/|B|)(1/(K-1) Σ_{y_i≠l} ½f_l² + c Σ_{y_i=l} ½[s - f_l]_+²). Both classify by |f_l|/||w̃_l||, (21).
+
+    **Erratum of the released code**: it takes |f| before the hinge, which leaves a plain square; the hinge here is as printed.
+
+    Parameters
+    ----------
+    classes : int
+        K.
+    c : float
+        > 0.
+    margin : float
+        s > 0.
+    orientation : {"one", "rest"}
+
+    Raises
+    ------
+    InputError
+        A parameter out of range.
+    """
+
+    def __init__(self, classes: int, *, c: float = 1.0, margin: float = 1.0, orientation: Literal["one", "rest"] = "one") -> None:
+        super().__init__()
+        if orientation not in ("one", "rest"):
+            raise InputError(f"orientation must be 'one' or 'rest'; it is {orientation!r}")
+        self.classes, self.orientation = classes, orientation
+        self.c, self.margin = as_positive(c, "c"), as_positive(margin, "margin")
+
+    def forward(self, F: Tensor, y: Tensor) -> Tensor:
+        """J of a batch, (K,)."""
+        own = torch.nn.functional.one_hot(y, self.classes).bool()
+        near = 0.5 * F.square()
+        far = 0.5 * self.c * torch.relu(self.margin - F).square()
+        others = 1.0 / (self.classes - 1)
+        each = torch.where(own, near, others * far) if self.orientation == "one" else torch.where(own, far, others * near)
+        return each.mean(dim=0)
+
+    def scores(self, F: Tensor, norms: Tensor) -> Tensor:
+        """-|f_l|/||w̃_l||, or |f_l|/||w̃_l|| with ``orientation="rest"``, (21)."""
+        distance = F.abs() / norms.clamp_min(torch.finfo(F.dtype).tiny)
+        return -distance if self.orientation == "one" else distance
+
+
+@final
+class SoftmaxObjectives(Objectives):
+    """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i))_l: their sum is the cross-entropy. The baseline."""
+
+    def __init__(self, classes: int) -> None:
+        super().__init__()
+        self.classes = classes
+
+    def forward(self, F: Tensor, y: Tensor) -> Tensor:
+        """J of a batch, (K,)."""
+        own = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
+        return -(own * torch.log_softmax(F, dim=1)).mean(dim=0)
+
+    def scores(self, F: Tensor, norms: Tensor) -> Tensor:
+        """The logits."""
+        return F
+
+
+def gradient_gram(
+    head: NPSVCHead, objectives: Objectives, phi: Tensor, z: Tensor, y: Tensor, *, moves_phi: bool
+) -> tuple[Tensor, Tensor]:
+    """J (K,) and the inner products of the objectives' gradients at a batch's representations, (K, K), summed over it.
+
+    The gradients are each sample's own, g_il = |B| ∂J_l/∂(representation of x_i), and the Gram matrix here is Σ_i g_il'g_im.
+    Divided by |B| it is that of (25) in the mean-square metric: then τ* for a γ does not depend on the batch's size. With
+    the plain norm of (25) the first term would shrink as 1/|B|. **Erratum of the released code**: it sums the squares of
+    the samples' own gradients and takes the losses as means, so that its γ is γ/|B|² in (25) and γ/|B| here.
+
+    Parameters
+    ----------
+    moves_phi : bool
+        Whether the encoder is trained. Then θ_sh acts through φ as well, and the bound (24) holds only with ∂J_l/∂φ included.
+    """
+    phi, z = phi.detach(), z.detach()
+    through = [phi, z] if head.hypothesis == "skip" and moves_phi else [z]
+    with torch.enable_grad():
+        for leaf in through:
+            leaf.requires_grad_(True)
+        J = objectives(head.values(phi, z), y)
+        unit = torch.eye(J.numel(), dtype=J.dtype, device=J.device)
+        parts = torch.autograd.grad(J, through, grad_outputs=unit, is_grads_batched=True)
+    gram = torch.zeros_like(unit)
+    for part in parts:
+        flat = part.flatten(start_dim=1) * float(y.numel())
+        gram = gram + flat @ flat.T
+    return J.detach(), gram.double()
+
+
+@final
+class ChebyshevLoss(nn.Module):
+    """Σ τ_l ϖ_l J_l, the dual (9) of max_l ϖ_l J_l: τ moves by (25) and (26), or stays uniform (``combination="sum"``).
+
+    τ uniform is the sum of objectives of deep TWSVM (A.15), 1/K Σ ϖ_l J_l.
+
+    Parameters
+    ----------
+    objectives : Objectives
+    classes : int
+        K.
+    combination : {"chebyshev", "sum"}
+    weights : float or sequence of float
+        ϖ_l > 0.
+    momentum : float
+        Share of the new τ in (26), in (0, 1]: 0.85 in the paper, whose text calls it β.
+    simplex : str
+        Solver of (25).
+
+    Attributes
+    ----------
+    tau : Tensor (K,)
+        In float64; part of ``state_dict``.
+
+    Raises
+    ------
+    InputError
+        A parameter out of range.
+    """
+
+    tau: Tensor
+    weights: Tensor
+
+    def __init__(
+        self,
+        objectives: Objectives,
+        classes: int,
+        *,
+        combination: Combination = "chebyshev",
+        weights: float | Sequence[float] = 1.0,
+        momentum: float = 0.85,
+        simplex: str = "smo",
+    ) -> None:
+        super().__init__()
+        if combination not in ("chebyshev", "sum"):
+            raise InputError(f"combination must be 'chebyshev' or 'sum'; it is {combination!r}")
+        if not 0.0 < as_positive(momentum, "momentum") <= 1.0:
+            raise InputError(f"momentum, the share of the new τ, must be in (0, 1]; it is {momentum!r}")
+        values = np.full(classes, weights) if np.ndim(weights) == 0 else as_vector(weights, classes, "weights")
+        if not (values > 0).all():
+            raise InputError(f"weights must be > 0; the least is {values.min():g}")
+        self.objectives, self.combination, self.simplex = objectives, combination, simplex
+        self.momentum = float(momentum)
+        self.register_buffer("weights", torch.as_tensor(np.array(values, dtype=np.float64)))
+        self.register_buffer("tau", torch.full((classes,), 1.0 / classes, dtype=torch.float64))
+
+    def forward(self, F: Tensor, y: Tensor) -> Tensor:
+        """Σ τ_l ϖ_l J_l of a batch.
+
+        Raises
+        ------
+        InputError
+            The value is not finite: NaN in the batch, or a step that diverged.
+        """
+        value = (self.tau * self.weights).to(F.dtype) @ self.objectives(F, y)
+        if not bool(torch.isfinite(value)):
+            where = "the network's output holds NaN or infinity" if not bool(torch.isfinite(F).all()) else "it overflowed"
+            raise InputError(f"the loss is {float(value.detach())} ({where}): look for NaN in the batch, or lower learning_rate")
+        return value
+
+    def step_tau(self, gram: Tensor, J: Tensor, gamma: float) -> None:
+        """τ ← βτ* + (1 - β)τ, (26), with τ* of (25) for the objectives' Gram matrix; nothing where τ is uniform."""
+        if self.combination == "sum":
+            return
+        share = self.weights
+        Q = (gram * share[:, None] * share[None, :]).cpu().numpy()
+        best = common_weights(Q, (J.double() * share).cpu().numpy(), gamma, self.simplex)
+        new = torch.as_tensor(best, dtype=self.tau.dtype, device=self.tau.device)
+        self.tau.copy_(self.momentum * new + (1.0 - self.momentum) * self.tau)

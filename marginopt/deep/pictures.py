@@ -1,0 +1,117 @@
+"""Pictures of training: the classes' objectives on a radar chart (figure A.4), and over the epochs (figure 2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ..errors import InputError
+from .training import Row
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+    from matplotlib.projections.polar import PolarAxes
+
+__all__ = ["draw_objectives", "draw_training"]
+
+#: Colour-blind safe (Okabe and Ito).
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+
+
+def draw_objectives(
+    histories: Mapping[str, Sequence[Row]],
+    epoch: int = -1,
+    *,
+    classes: Sequence[object] | None = None,
+    log: bool = False,
+    ax: PolarAxes | None = None,
+) -> PolarAxes:
+    """Radar chart of J_l after an epoch, an axis for each of the K classes, a polygon for each run (figure A.4).
+
+    Parameters
+    ----------
+    histories : mapping of label to ``history_``
+        The objectives should be of one kind: "chebyshev" and "sum" are, "softmax" is another.
+    epoch : int
+        Number in the history; the last by default.
+    classes : sequence, optional
+        Labels of the axes.
+    log : bool
+        Logarithmic axes, as the paper's for later epochs.
+    ax : PolarAxes, optional
+
+    Returns
+    -------
+    matplotlib PolarAxes
+
+    Raises
+    ------
+    InputError
+        No history, histories of different K, or an epoch that one of them does not have.
+    """
+    rows = _rows_at(histories, epoch)
+    K = len(next(iter(rows.values())))
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(4.5, 4.5), subplot_kw={"projection": "polar"}, layout="constrained")  # type: ignore[assignment]
+    assert ax is not None
+    angles = np.linspace(0.0, 2.0 * np.pi, K, endpoint=False)
+    for colour, (name, J) in zip(_cycle(len(rows)), rows.items(), strict=True):
+        around = np.append(J, J[0])
+        ax.plot(np.append(angles, angles[0]), around, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
+    if log:
+        ax.set_rscale("log")  # type: ignore[attr-defined, unused-ignore]
+    ax.set_xticks(angles, [str(name) for name in (range(K) if classes is None else classes)])
+    ax.tick_params(labelsize=8)
+    ax.legend(fontsize=8, loc="lower left", bbox_to_anchor=(-0.12, -0.12))
+    return ax
+
+
+def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Sequence[object] | None = None) -> Axes:
+    """J_l of every class over the epochs, the largest, and the dual Σ τ_l ϖ_l J_l beside it (figure 2).
+
+    Raises
+    ------
+    InputError
+        No history.
+    """
+    if not history:
+        raise InputError("a picture of training needs at least one epoch: give history_ of a fitted DeepNPSVC")
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        _, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+    assert ax is not None
+    epochs = [row["epoch"] for row in history]
+    J = np.array([row["objectives"] for row in history])
+    for k in range(J.shape[1]):
+        label = "each class" if classes is None and k == 0 else None if classes is None else str(classes[k])
+        ax.plot(epochs, J[:, k], color=None if classes is not None else "#999999", linewidth=0.8, label=label)
+    ax.plot(epochs, [row["largest"] for row in history], color=_COLOURS[1], linewidth=1.8, label="largest (primal)")
+    ax.plot(epochs, [row["dual"] for row in history], color=_COLOURS[0], linewidth=1.8, linestyle="dashed", label="Σ τ_l ϖ_l J_l")
+    ax.set_yscale("log")
+    ax.set_xlabel("epoch")
+    ax.set_ylabel("objective")
+    ax.legend(fontsize=8)
+    return ax
+
+
+def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np.ndarray]:
+    if not histories:
+        raise InputError("give at least one history_ of a fitted DeepNPSVC")
+    rows = {}
+    for name, history in histories.items():
+        if not -len(history) <= epoch < len(history):
+            raise InputError(f"the history {name!r} has {len(history)} epochs; there is no number {epoch}")
+        rows[name] = np.asarray(history[epoch]["objectives"], dtype=np.float64)
+    sizes = {J.size for J in rows.values()}
+    if len(sizes) > 1:
+        raise InputError(f"the histories are of different numbers of classes: {sorted(sizes)}")
+    return rows
+
+
+def _cycle(count: int) -> list[str]:
+    return [_COLOURS[k % len(_COLOURS)] for k in range(count)]

@@ -1,0 +1,273 @@
+"""Training of D-NPSVC++, Algorithm 2: two updates for each batch, τ between them."""
+
+from __future__ import annotations
+
+import math
+import sys
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from typing import Any, Literal, TypeAlias
+
+import torch
+from torch import Tensor
+
+from ..errors import InputError
+from .head import Network
+from .losses import ChebyshevLoss, gradient_gram
+from .weights import stationarity
+
+__all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine"]
+
+#: One epoch's entry of the trace.
+Row: TypeAlias = dict[str, Any]
+#: Called with every epoch's row; returning True stops.
+Callback: TypeAlias = Callable[[Row], "bool | None"]
+#: Samples that an evaluation takes at once.
+_EVALUATED = 512
+
+
+def cosine(most: float, least: float, epoch: int, epochs: int) -> float:
+    """½(most - least)(1 + cos(πp/T)) + least in epoch p = 0 .. T - 1 of T."""
+    return least + 0.5 * (most - least) * (1.0 + math.cos(math.pi * epoch / epochs))
+
+
+@dataclass(frozen=True)
+class Settings:
+    """How to train; everything in it is part of a checkpoint's identity.
+
+    Parameters
+    ----------
+    epochs, batch_size : int
+        A last batch of one sample joins the one before it, since batch norm needs two.
+    optimizer : {"adam", "adamw", "sgd"}
+        SGD with momentum 0.9.
+    learning_rate, final_learning_rate : float
+        Cosine-annealed over the epochs.
+    weight_decay : float
+    gamma, final_gamma : float
+        γ of (25), cosine-annealed over the epochs.
+    shared_step : bool
+        The second update of every batch, of θ_sh alone with W̃ frozen.
+    encoder_epochs : int, optional
+        The encoder is frozen from this epoch on (10 of 50 in the paper); never where it is not given.
+    """
+
+    epochs: int = 50
+    batch_size: int = 64
+    optimizer: Literal["adam", "adamw", "sgd"] = "adamw"
+    learning_rate: float = 1e-3
+    final_learning_rate: float = 1e-5
+    weight_decay: float = 1e-2
+    gamma: float = 1.0
+    final_gamma: float = 1e-3
+    shared_step: bool = True
+    encoder_epochs: int | None = None
+
+    def __post_init__(self) -> None:
+        for name, least in (("epochs", 1), ("batch_size", 2), ("encoder_epochs", 0)):
+            value = getattr(self, name)
+            if value is None and name == "encoder_epochs":
+                continue
+            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+        for name in ("learning_rate", "final_learning_rate", "weight_decay", "gamma", "final_gamma"):
+            value = getattr(self, name)
+            low = name == "learning_rate"
+            if (
+                isinstance(value, bool)
+                or not isinstance(value, (int, float))
+                or not math.isfinite(value)
+                or value < 0
+                or (low and value == 0)
+            ):
+                raise InputError(f"{name} must be a number {'>' if low else '≥'} 0; it is {value!r}")
+        if self.final_learning_rate > self.learning_rate:
+            raise InputError(
+                f"final_learning_rate = {self.final_learning_rate:g} is above learning_rate = {self.learning_rate:g}: lower it"
+            )
+        if self.optimizer not in ("adam", "adamw", "sgd"):
+            raise InputError(f"optimizer must be 'adam', 'adamw' or 'sgd'; it is {self.optimizer!r}")
+
+
+@dataclass(frozen=True, eq=False)
+class Batches:
+    """Samples and class numbers, kept where they are; batches go to the device."""
+
+    rows: Tensor
+    y: Tensor
+    device: torch.device
+
+    def __len__(self) -> int:
+        return int(self.y.numel())
+
+    def shuffled(self, size: int, generator: torch.Generator) -> Iterator[tuple[Tensor, Tensor]]:
+        """Batches of ``size`` in a random order, all samples once."""
+        order = torch.randperm(len(self), generator=generator)
+        parts = list(torch.split(order, size))
+        if len(parts) > 1 and parts[-1].numel() == 1:
+            parts[-2:] = [torch.cat(parts[-2:])]
+        for part in parts:
+            yield self.rows[part].to(self.device), self.y[part].to(self.device)
+
+    def in_order(self) -> Iterator[tuple[Tensor, Tensor]]:
+        """All samples as they stand."""
+        for start in range(0, len(self), _EVALUATED):
+            part = slice(start, start + _EVALUATED)
+            yield self.rows[part].to(self.device), self.y[part].to(self.device)
+
+
+@dataclass(eq=False)
+class Training:
+    """A network in training: what a checkpoint holds, and `run`.
+
+    Parameters
+    ----------
+    network : Network
+    loss : ChebyshevLoss
+    settings : Settings
+    order : torch.Generator
+        Of the batches.
+    """
+
+    network: Network
+    loss: ChebyshevLoss
+    settings: Settings
+    order: torch.Generator
+    epoch: int = 0
+    history: list[Row] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        parameters, s = self.network.parameters(), self.settings
+        self.optimizer: torch.optim.Optimizer
+        if s.optimizer == "sgd":
+            self.optimizer = torch.optim.SGD(parameters, lr=s.learning_rate, momentum=0.9, weight_decay=s.weight_decay)
+        else:
+            kind = torch.optim.Adam if s.optimizer == "adam" else torch.optim.AdamW
+            self.optimizer = kind(parameters, lr=s.learning_rate, weight_decay=s.weight_decay)
+
+    @property
+    def gamma(self) -> float:
+        """γ of the current epoch."""
+        return cosine(self.settings.gamma, min(self.settings.final_gamma, self.settings.gamma), self.epoch, self.settings.epochs)
+
+    @property
+    def learning_rate(self) -> float:
+        """The current epoch's step."""
+        return cosine(self.settings.learning_rate, self.settings.final_learning_rate, self.epoch, self.settings.epochs)
+
+    def run(
+        self,
+        train: Batches,
+        validation: Batches | None = None,
+        *,
+        progress: bool = False,
+        after: Callable[[], None] = lambda: None,
+        callback: Callback | None = None,
+    ) -> None:
+        """The epochs that are left; ``after`` each one the caller keeps what it wants, then the callback is asked."""
+        start = time.perf_counter()
+        while self.epoch < self.settings.epochs:
+            row = self.one_epoch(train, validation)
+            after()
+            if progress:
+                _show(row, self.settings.epochs, time.perf_counter() - start)
+            if callback is not None and callback(row):
+                break
+        if progress:
+            sys.stderr.write("\n")
+
+    def one_epoch(self, train: Batches, validation: Batches | None = None) -> Row:
+        """Every batch once, and the trace's row."""
+        limit = self.settings.encoder_epochs
+        if limit is not None and self.epoch >= limit and not self.network.frozen:
+            self.network.freeze_encoder()
+        rate, gamma = self.learning_rate, self.gamma
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.network.train()
+        for rows, y in train.shuffled(self.settings.batch_size, self.order):
+            self._update_all(rows, y)
+            if self.settings.shared_step or self.loss.combination == "chebyshev":
+                self._update_shared(rows, y, gamma)
+        self.epoch += 1
+        row = {"epoch": self.epoch, "gamma": gamma, "learning_rate": rate, **self.measure(train)}
+        if validation is not None:
+            row["validation_accuracy"] = self.accuracy(validation)
+        self.history.append(row)
+        return row
+
+    def _update_all(self, rows: Tensor, y: Tensor) -> None:
+        """Lines 3 to 9: W̃ and θ_sh at the current τ."""
+        self.optimizer.zero_grad(set_to_none=True)
+        self.loss(self.network(rows), y).backward()
+        self.optimizer.step()
+
+    def _update_shared(self, rows: Tensor, y: Tensor, gamma: float) -> None:
+        """Lines 11 to 15: with W̃ frozen forward again, τ, then θ_sh."""
+        network, head = self.network, self.network.head
+        phi, z = network.represent(rows)
+        if self.loss.combination == "chebyshev":
+            gram, J = self._gram(phi, z, y)
+            self.loss.step_tau(gram / y.numel(), J, gamma)
+        if not self.settings.shared_step:
+            return
+        head.freeze_planes(True)
+        value = self.loss(head.values(phi, z), y)
+        if value.requires_grad:  # a frozen encoder with nothing learned on it shares no parameter
+            self.optimizer.zero_grad(set_to_none=True)
+            value.backward()
+            self.optimizer.step()
+        head.freeze_planes(False)
+
+    def _gram(self, phi: Tensor, z: Tensor, y: Tensor) -> tuple[Tensor, Tensor]:
+        network = self.network
+        J, gram = gradient_gram(network.head, self.loss.objectives, phi, z, y, moves_phi=not network.frozen)
+        return gram, J
+
+    def measure(self, data: Batches) -> Row:
+        """On all samples, dropout off: J_l, max ϖ_l J_l, Σ τ_l ϖ_l J_l, τ, Pareto stationarity, accuracy."""
+        network, loss = self.network.eval(), self.loss
+        K, n = loss.tau.numel(), len(data)
+        J = torch.zeros(K, dtype=torch.float64, device=data.device)
+        gram = torch.zeros(K, K, dtype=torch.float64, device=data.device)
+        right = 0
+        for rows, y in data.in_order():
+            with torch.no_grad():
+                phi, z = network.represent(rows)
+                scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
+                right += int((scores.argmax(dim=1) == y).sum())
+            part, of = self._gram(phi, z, y)
+            gram += part
+            J += of.double() * y.numel()
+        J = (J / n * loss.weights).cpu()
+        share = loss.weights.cpu()
+        Q = (gram.cpu() / n * share[:, None] * share[None, :]).numpy()
+        return {
+            "objectives": (J / share).tolist(),
+            "largest": float(J.max()),
+            "dual": float(loss.tau.cpu() @ J),
+            "tau": loss.tau.tolist(),
+            "pareto": stationarity(Q, loss.simplex),
+            "accuracy": right / n,
+        }
+
+    def accuracy(self, data: Batches) -> float:
+        """Share of the samples that are classified rightly."""
+        network = self.network.eval()
+        right = 0
+        with torch.no_grad():
+            for rows, y in data.in_order():
+                right += int((self.loss.objectives.scores(network(rows), network.head.norms).argmax(dim=1) == y).sum())
+        return right / len(data)
+
+
+def _show(row: Row, epochs: int, seconds: float) -> None:
+    line = (
+        f"deep-npsvcpp: {seconds:7.1f} s  epoch {row['epoch']}/{epochs}  largest objective {row['largest']:.4g}  "
+        f"accuracy {row['accuracy']:.4f}"
+    )
+    if "validation_accuracy" in row:
+        line += f"  validation {row['validation_accuracy']:.4f}"
+    sys.stderr.write(f"\r{line:<110}")
+    sys.stderr.flush()
