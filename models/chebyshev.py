@@ -10,15 +10,17 @@ from typing import Any, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ..errors import InputError, UnsupportedModelError
+from ..errors import InputError, TooLargeError, UnsupportedModelError
 from .arrays import FloatArray, Points, as_points, as_positive, as_vector
 from .base import Appraisal, Bound, Model
 from .chebyshev_form import chebyshev_form
 from .feature_map import FeatureMap
 from .form import StandardForm
 from .graph import neighbour_laplacian
-from .hinge_quadratic import HingeFactor, HingeQuadratic, LoweredFactor
+from .hinge_factor import HingeFactor, KernelRows, LoweredFactor, PointsFactor
+from .hinge_quadratic import HingeQuadratic
 from .kernels import Kernel, Linear, Precomputed, as_kernel
+from .limits import materialise_limit
 from .nonparallel import as_classes
 from .statement import Line, Statement
 
@@ -143,11 +145,17 @@ class ChebyshevNPSVC(Model):
         return inside if self.orientation == "one" else ~inside
 
     @cached_property
-    def _factors(self) -> dict[int, HingeFactor]:
+    def _factors(self) -> dict[int, HingeFactor | PointsFactor]:
         return {}
 
-    def factor(self, k: int) -> HingeFactor:
+    @cached_property
+    def _kernel_rows(self) -> KernelRows:
+        return KernelRows(self.features.rows, self.features.gram, self.r1)
+
+    def factor(self, k: int) -> HingeFactor | PointsFactor:
         """A'A + r1 I and the rows B of class k; kept, since P does not enter."""
+        if k not in self._factors and not self.features.linear:
+            self._factors[k] = PointsFactor(self._kernel_rows, self.near(k))
         if k not in self._factors:
             psi, near = self.features.rows, self.near(k)
             A = psi[near]
@@ -172,7 +180,7 @@ class ChebyshevNPSVC(Model):
         """
         P = self._fixed(P)
         factor = self.factor(k)
-        m = factor.G.shape[0]
+        m = factor.shape[0]
         constant = self.smoothness(P)
         hinge = (np.ones(m), np.full(m, self.c), np.zeros(m))
         if v is None:
@@ -259,6 +267,32 @@ class ChebyshevNPSVC(Model):
         """K copies of the rows, split between cones and margins, and of P."""
         p = self.features.features
         return 12 * self.K * (self.X.shape[0] * p + p * (int(self.d or 1) + 1))
+
+    def check_memory(self) -> None:
+        """Refuse where the matrices of the alternating steps would not fit: O(n²) for all classes, and |B|² for each.
+
+        With features Ψ of p columns the p × p matrices are the same in number, and each class has two of them.
+
+        Raises
+        ------
+        TooLargeError
+            Says how many bytes they would need, and what to do.
+        """
+        n, p = self.X.shape[0], self.features.features
+        outside = [int((~self.near(k)).sum()) for k in range(self.K)]
+        if self.features.linear:
+            numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
+        else:
+            shared = 2 if min(outside) * 2 < n else 0
+            numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
+        limit = materialise_limit()
+        if 8 * numbers > limit:
+            need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
+            raise TooLargeError(
+                f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
+                "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
+                "KernelNPSVC(approximation='nystroem' or 'fourier')"
+            )
 
     def compile(self) -> StandardForm:
         """The second-order cone program of `chebyshev_form`.

@@ -63,15 +63,21 @@ class FeatureMap:
         check_bytes(8 * n * self.features * 2, "the kernel matrix and its Cholesky factor" if not self.linear else "dense rows")
         if self.linear:
             return self._linear(self.X)
-        matrix = np.array(self.kernel.matrix(self.X, self.X)) + self.offset
-        matrix[np.diag_indices(n)] += self.ridge
         try:
-            return np.asarray(scipy.linalg.cholesky(matrix, lower=True, overwrite_a=True))
+            return np.asarray(scipy.linalg.cholesky(self.gram, lower=True, overwrite_a=True))
         except np.linalg.LinAlgError as error:
             raise InputError(
                 f"the kernel matrix plus ridge = {self.ridge:g} is not positive definite (equal points, or no Mercer kernel): "
                 "give a larger ridge"
             ) from error
+
+    @property
+    def gram(self) -> FloatArray:
+        """K + offset + εI, computed anew (kernels only)."""
+        matrix = np.array(self.kernel.matrix(self.X, self.X))
+        matrix += self.offset
+        matrix[np.diag_indices(matrix.shape[0])] += self.ridge
+        return matrix
 
     def _linear(self, X: Points) -> FloatArray:
         dense = to_dense(X)

@@ -8,7 +8,6 @@ from functools import cached_property
 from typing import TypeVar
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from ..errors import InputError
@@ -16,91 +15,13 @@ from .arrays import FloatArray, as_vector
 from .base import Bound, Model
 from .cones import Nonnegative
 from .form import Block, Constraint, Quadratic, StandardForm
+from .hinge_factor import Factor, HingeFactor, LoweredFactor
 from .statement import Line, Statement
 from .views import BoxPoint, BoxQP
 
 __all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic", "LoweredFactor"]
 
 V = TypeVar("V")
-
-
-@dataclass(frozen=True, eq=False)
-class HingeFactor:
-    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G."""
-
-    H: FloatArray
-    G: FloatArray
-
-    @cached_property
-    def cholesky(self) -> FloatArray:
-        """L, lower."""
-        try:
-            return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
-        except np.linalg.LinAlgError as error:
-            raise InputError(
-                "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)"
-            ) from error
-
-    @cached_property
-    def Z(self) -> FloatArray:
-        """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
-        return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
-
-    @cached_property
-    def gram(self) -> FloatArray | None:
-        """ZZ' where Z has at least as many columns as rows; else None."""
-        return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """H⁻¹ b."""
-        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b))
-
-
-@dataclass(frozen=True, eq=False)
-class LoweredFactor:
-    """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
-
-    (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
-    """
-
-    base: HingeFactor
-    P: FloatArray
-    kappa: float
-
-    @property
-    def G(self) -> FloatArray:
-        """Rows of the losses."""
-        return self.base.G
-
-    @cached_property
-    def H(self) -> FloatArray:
-        """H - κPP'."""
-        return np.asarray(self.base.H - self.kappa * (self.P @ self.P.T))
-
-    @cached_property
-    def _spread(self) -> FloatArray:
-        """H⁻¹P R^{-1} with M = R'R."""
-        columns = self.base.solve(self.P)
-        M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
-        upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)
-        return np.asarray(scipy.linalg.solve_triangular(upper, columns.T, trans="T").T)
-
-    @cached_property
-    def Z(self) -> FloatArray:
-        """(m, p + d)."""
-        return np.ascontiguousarray(np.hstack([self.base.Z, self.base.G @ self._spread]))
-
-    @cached_property
-    def gram(self) -> FloatArray | None:
-        """ZZ' where that of H is kept: a change of rank d."""
-        if self.base.gram is None:
-            return None
-        added = self.base.G @ self._spread
-        return np.asarray(self.base.gram + added @ added.T)
-
-    def solve(self, b: FloatArray) -> FloatArray:
-        """(H - κPP')⁻¹ b."""
-        return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -115,8 +36,8 @@ class HingeQuadratic(Model):
 
     Parameters
     ----------
-    factor : HingeFactor or LoweredFactor
-        H (p, p) symmetric positive definite and G (m, p); m may be 0.
+    factor : HingeFactor, PointsFactor or LoweredFactor
+        H (p, p) symmetric positive definite and G (m, p); m may be 0 (`hinge_factor`).
     b : array_like (p,)
     constant : float
     h, weights, tau : array_like (m,)
@@ -133,7 +54,7 @@ class HingeQuadratic(Model):
         Shapes that do not fit; a negative weight or τ.
     """
 
-    factor: HingeFactor | LoweredFactor
+    factor: Factor
     b: FloatArray
     h: FloatArray
     weights: FloatArray
@@ -143,8 +64,8 @@ class HingeQuadratic(Model):
     name = "HingeQuadratic"
 
     def __post_init__(self) -> None:
-        m, p = self.factor.G.shape
-        if self.factor.H.shape != (p, p):
+        m, p = self.factor.shape
+        if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
             raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}")
         for name, size in (("b", p), ("h", m), ("weights", m), ("tau", m)):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
@@ -161,34 +82,35 @@ class HingeQuadratic(Model):
     @cached_property
     def box(self) -> BoxQP:
         """The dual as a minimisation over λ."""
+        gram = self.factor.gram
         return BoxQP(
-            Z=self.factor.Z,
-            q=-self.h - self.factor.G @ self._centre,
+            Z=self.factor.Z if gram is None else np.zeros((self.h.size, 0)),
+            q=-self.h - self.factor.times(self._centre),
             lower=-self.tau * self.weights,
             upper=np.array(self.weights),
             ridge=np.zeros(self.h.size),
             recover=self.recover,
             offset=self.constant - 0.5 * float(self.b @ self._centre),
-            gram=self.factor.gram,
+            gram=gram,
         )
 
     @property
     def dual(self) -> BoxProgram:
         """The dual as a program of its own, for solvers that are to be given that one."""
-        return BoxProgram(self.box.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
+        return BoxProgram(self.factor.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
 
     def primal(self, lam: FloatArray) -> FloatArray:
         """u = H⁻¹(G'λ - b)."""
-        return self.factor.solve(self.factor.G.T @ lam) - self._centre
+        return self.factor.solve(self.factor.pulled(lam)) - self._centre
 
     def losses(self, u: FloatArray) -> FloatArray:
         """max(h - Gu, -τ(h - Gu))."""
-        short = self.h - self.factor.G @ u
+        short = self.h - self.factor.times(u)
         return np.asarray(np.maximum(short, -self.tau * short))
 
     def value(self, u: FloatArray) -> float:
         """The objective at u."""
-        quadratic = 0.5 * float(u @ self.factor.H @ u) + float(self.b @ u) + self.constant
+        quadratic = 0.5 * self.factor.quadratic(u) + float(self.b @ u) + self.constant
         return quadratic + float(self.weights @ self.losses(u))
 
     def recover(self, lam: FloatArray) -> BoxPoint:
@@ -216,7 +138,7 @@ class HingeQuadratic(Model):
         if self.h.size and (multipliers is None or "margin" not in multipliers):
             return Bound(-np.inf, "no multipliers")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
-        pulled = self.factor.G.T @ lam - self.b
+        pulled = self.factor.pulled(lam) - self.b
         value = float(self.h @ lam) - 0.5 * float(pulled @ self.factor.solve(pulled)) + self.constant
         return Bound(value, "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box")
 
@@ -229,12 +151,12 @@ class HingeQuadratic(Model):
     @property
     def form_bytes(self) -> int:
         """H and the rows of G."""
-        m, p = self.factor.G.shape
+        m, p = self.factor.shape
         return 12 * p * p + 12 * m * (p + 1) * (1 + int((self.tau > 0).any()))
 
     def compile(self) -> StandardForm:
         """The form of the notes above."""
-        m, p = self.factor.G.shape
+        m, p = self.factor.shape
         G = sp.csr_array(self.factor.G)
         constraints = []
         if m:
@@ -263,7 +185,7 @@ class HingeQuadratic(Model):
     @property
     def statement(self) -> Statement:
         """The algebra above."""
-        m, p = self.factor.G.shape
+        m, p = self.factor.shape
         return Statement(
             title="Quadratic with piecewise-linear losses",
             problem_class="convex QP",

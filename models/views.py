@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
@@ -174,7 +175,7 @@ class BoxQP:
     Parameters
     ----------
     Z : ndarray (m, r)
-        Factor, C order.
+        Factor, C order; not read, and may have no columns, where ``gram`` is given.
     q : ndarray (m,)
     lower, upper : ndarray (m,)
         Finite.
@@ -183,7 +184,7 @@ class BoxQP:
     recover : callable
         The model's point that a belongs to.
     gram : ndarray (m, m), optional
-        ZZ', where it is kept: worth its m² numbers from about r = m on.
+        ZZ', in place of its factor: worth its m² numbers from about r = m on.
     offset : float, optional
         The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
     """
@@ -202,9 +203,31 @@ class BoxQP:
         """Number of variables."""
         return int(self.q.size)
 
+    @property
+    def width(self) -> int:
+        """Scalar multiplications for each variable of a product with ZZ', halved: r, or m/2 where ZZ' is kept."""
+        return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
+
+    def product(self, a: FloatArray) -> FloatArray:
+        """ZZ'a."""
+        return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
+
+    def among(self, chosen: IntArray | BoolArray) -> FloatArray:
+        """The rows and columns of ZZ' that are chosen, a matrix of its own."""
+        if self.gram is not None:
+            return np.asarray(self.gram[np.ix_(chosen, chosen)])
+        rows = self.Z[chosen]
+        return np.asarray(rows @ rows.T)
+
+    @cached_property
+    def diagonal(self) -> FloatArray:
+        """Of ZZ' + D."""
+        own = np.einsum("ij,ij->i", self.Z, self.Z) if self.gram is None else np.diagonal(self.gram)
+        return np.asarray(own + self.ridge)
+
     def gradient(self, a: FloatArray) -> FloatArray:
         """(ZZ' + D)a + q, in float64 from the data."""
-        return np.asarray(self.Z @ (self.Z.T @ a) + self.ridge * a + self.q)
+        return np.asarray(self.product(a) + self.ridge * a + self.q)
 
     def objective(self, a: FloatArray, gradient: FloatArray | None = None) -> float:
         """½a'(ZZ' + D)a + q'a = ½a'(∇ + q)."""

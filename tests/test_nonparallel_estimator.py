@@ -12,6 +12,7 @@ from sklearn.utils.estimator_checks import check_estimator
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
 from marginopt.estimators.npsvc import KernelNPSVC
+from marginopt.models import RBF
 
 pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
 
@@ -30,9 +31,9 @@ def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:
     [
         KernelNPSVC(max_iter=5, tol=0.05),
         KernelNPSVC(kernel="linear", orientation="rest", intercept=1.0),
-        KernelNPSVC(landmarks=20, classes_step="joint", max_iter=4, tol=0.1),
+        KernelNPSVC(approximation="nystroem", components=20, classes_step="joint", max_iter=4, tol=0.1),
     ],
-    ids=["default", "linear-rest", "landmarks"],
+    ids=["default", "linear-rest", "nystroem"],
 )
 def test_check_estimator(estimator: Any) -> None:
     check_estimator(estimator, on_skip=None)
@@ -84,8 +85,20 @@ def test_precomputed_kernel_gives_the_same_classifier_without_the_graph() -> Non
 def test_all_landmarks_reproduce_the_kernel() -> None:
     X, y = _data()
     full = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4).fit(X, y)
-    landmarks = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4, landmarks=60).fit(X, y)
+    landmarks = KernelNPSVC(gamma=0.3, mu=0.0, ridge=1e-8, max_iter=3, d=4, approximation="nystroem", components=60).fit(X, y)
     assert (full.predict(X) == landmarks.predict(X)).mean() >= 0.95
+
+
+def test_fourier_features_approach_the_kernel() -> None:
+    X, y = _data(90)
+    few = KernelNPSVC(gamma=0.3, approximation="fourier", components=2000, max_iter=2, tol=1.0, d=4).fit(X, y)
+    Z = few.problem_.X
+    assert pytest.approx(RBF(0.3).matrix(_standard(X), _standard(X)), abs=0.12) == Z @ Z.T
+    assert (KernelNPSVC(gamma=0.3, d=4).fit(X, y).predict(X) == few.predict(X)).mean() >= 0.9
+
+
+def _standard(X: np.ndarray) -> np.ndarray:
+    return (X - X.mean(axis=0)) / X.std(axis=0)
 
 
 def test_same_random_state_same_classifier() -> None:
@@ -106,7 +119,10 @@ def test_short_runs_warn() -> None:
         ({"r1": 0.0}, "r1"),
         ({"orientation": "x"}, "orientation"),
         ({"kernel": "sigmoid"}, "kernel"),
-        ({"landmarks": 0}, "landmarks"),
+        ({"approximation": "nystroem", "components": 0}, "components"),
+        ({"approximation": "random"}, "approximation must"),
+        ({"approximation": "fourier", "kernel": "polynomial"}, "rbf"),
+        ({"approximation": "nystroem", "ridge": -1.0}, "ridge"),
         ({"d": 1000}, "d must"),
         ({"dual_weight": -1.0}, "gamma"),
         ({"neighbours": 60}, "neighbours"),
@@ -127,4 +143,4 @@ def test_bad_data_are_named() -> None:
     with pytest.raises(InputError, match="equal"):
         KernelNPSVC().fit(np.ones((60, 3)), y)
     with pytest.raises(InputError, match="precomputed"):
-        KernelNPSVC(kernel="precomputed", landmarks=5).fit(np.eye(60), y)
+        KernelNPSVC(kernel="precomputed", approximation="nystroem").fit(np.eye(60), y)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-import scipy.linalg
 from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
@@ -15,7 +13,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_points, as_positive
+from ..models.arrays import FloatArray, Points, as_points
 from ..models.chebyshev import ChebyshevNPSVC
 from ..models.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.base import Problem, RawSolution
@@ -23,41 +21,22 @@ from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.options import Options
 from ..solvers.status import Status
 from ..solvers.structure import certify_structure
+from .approximation import Approximation, approximate
 from .preparation import Scaling
 from .spaces import is_precomputed, make_kernel
 
 __all__ = ["KernelNPSVC"]
 
 
-@dataclass(frozen=True, eq=False)
-class _Landmarks:
-    """Nyström features k(x, Z)L^{-T}, LL' = k(Z, Z) + εI: rows whose products approximate the kernel."""
-
-    Z: Points
-    kernel: Kernel
-    factor: FloatArray
-
-    @classmethod
-    def of(cls, X: Points, count: int, kernel: Kernel, ridge: float, rng: np.random.RandomState) -> _Landmarks:
-        chosen = np.sort(rng.choice(X.shape[0], size=min(count, X.shape[0]), replace=False))
-        fitted, Z = kernel.fitted(X), X[chosen]
-        matrix = fitted.matrix(Z, Z) + ridge * np.eye(Z.shape[0])
-        try:
-            return cls(Z, fitted, np.asarray(scipy.linalg.cholesky(matrix, lower=True)))
-        except np.linalg.LinAlgError as error:
-            raise InputError(f"the kernel matrix of the landmarks plus ridge = {ridge:g} is not positive definite") from error
-
-    def rows(self, X: Points) -> FloatArray:
-        return np.asarray(scipy.linalg.solve_triangular(self.factor, self.kernel.matrix(X, self.Z).T, lower=True).T)
-
-
 class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
     Prediction (21): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the
-    farthest. Memory and time: the kernel matrix and its factor are O(n²) numbers, and so are up to four matrices for each class:
-    some (4K + 4) × 8n² bytes (9 GB for n = 5,000 and K = 10), O(n³) operations for each, once. Beyond that give ``landmarks``
-    (Nyström features): O(n m) numbers and O(n m²) operations for m landmarks.
+    farthest.
+
+    **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square of the number of points that it is to be far from: 8n²(6 + K) bytes or less with ``orientation="one"`` (12 GB
+    for n = 10,000 and K = 10), 8n²(8 + 1/K) with ``"rest"``. O(n³) operations. What would not fit is refused before anything is
+    computed. Beyond that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
 
     Parameters
     ----------
@@ -93,12 +72,15 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         Outer iterations.
     tol : float
         Pareto stationarity at which to stop.
-    landmarks : int, optional
-        Nyström features in place of the kernel matrix.
+    approximation : {None, "nystroem", "fourier"}
+        Features in place of the kernel matrix: Nyström's (k(x, Z)L^{-T} at landmarks Z drawn from the training points,
+        LL' = k(Z, Z) + εI), or random Fourier features (kernel "rbf" only).
+    components : int
+        Their number.
     standardise : bool
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int, RandomState or None
-        Of the start and the landmarks.
+        Of the start and the features.
 
     Attributes
     ----------
@@ -145,7 +127,8 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         stiefel: str = "stiefel-bb",
         max_iter: int = 10,
         tol: float = 1e-3,
-        landmarks: int | None = None,
+        approximation: Any = None,
+        components: int = 500,
         standardise: bool = True,
         random_state: Any = 0,
     ) -> None:
@@ -170,7 +153,8 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.stiefel = stiefel
         self.max_iter = max_iter
         self.tol = tol
-        self.landmarks = landmarks
+        self.approximation = approximation
+        self.components = components
         self.standardise = standardise
         self.random_state = random_state
 
@@ -191,9 +175,10 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         plain = isinstance(kernel, Precomputed) or not self.standardise
         self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
         rows = as_points(self._scaling.transform(points))
-        self._landmarks = None if self.landmarks is None else self._nystroem(rows, kernel, rng)
-        if self._landmarks is not None:
-            rows, kernel = self._landmarks.rows(rows), Linear()
+        self._features: Approximation | None = None
+        if self.approximation is not None:
+            self._features = approximate(self.approximation, rows, kernel, self.components, self.ridge, rng)
+            rows, kernel = self._features.rows(rows), Linear()
         model = self._model(rows, labels, kernel)
         raw = self._solve(model, int(rng.randint(2**31 - 1)))
         assert raw.values is not None
@@ -212,14 +197,6 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
                 stacklevel=2,
             )
         return self
-
-    def _nystroem(self, rows: Points, kernel: Kernel, rng: np.random.RandomState) -> _Landmarks:
-        count = self.landmarks
-        if isinstance(count, bool) or not isinstance(count, (int, np.integer)) or count < 1:
-            raise InputError(f"landmarks must be an integer ≥ 1, or None; it is {count!r}")
-        if isinstance(kernel, Precomputed):
-            raise InputError("landmarks need points, not a precomputed kernel matrix: give the kernel itself")
-        return _Landmarks.of(rows, int(count), kernel, as_positive(self.ridge, "ridge", zero=True), rng)
 
     def _model(self, rows: Points, labels: np.ndarray, kernel: Kernel) -> ChebyshevNPSVC:
         K, n = max(np.unique(labels).size, 1), rows.shape[0]
@@ -248,7 +225,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         check_is_fitted(self)
         given = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
         rows = as_points(self._scaling.transform(given))
-        return rows if self._landmarks is None else self._landmarks.rows(rows)
+        return rows if self._features is None else self._features.rows(rows)
 
     def decision_function(self, X: Any) -> FloatArray:
         """Minus the scores of (21) (n × K), so that the largest wins; for two classes the second's minus the first's (n,)."""

@@ -63,11 +63,12 @@ class BoxState:
     def refresh(self) -> None:
         """w, the gradient, the objective and the gap in float64 from the data."""
         view = self.view
-        self.w = view.Z.T @ self.a
-        product = view.Z @ self.w
+        if view.gram is None:
+            self.w = view.Z.T @ self.a
+            product = view.Z @ self.w
+        else:
+            product = self.w = view.gram @ self.a
         self.gradient = product + view.ridge * self.a + view.q
-        if view.gram is not None:
-            self.w = product
         self.objective = view.objective(self.a, self.gradient)
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
@@ -153,7 +154,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         from .loops import WORK
 
         view = state.view
-        m, r = view.Z.shape
+        m, r = view.n, view.width
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.integer[WORK]) / _LOOP
 
@@ -217,7 +218,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
     integer[0], integer[4] = view.n, seed
     state = BoxState(
         view, tol, limit, a, np.zeros(0), np.zeros(view.n),
-        np.einsum("ij,ij->i", view.Z, view.Z) + view.ridge, np.arange(view.n), integer, np.array([np.inf, -np.inf]), 1.0,
+        view.diagonal, np.arange(view.n), integer, np.array([np.inf, -np.inf]), 1.0,
     )  # fmt: skip
     state.refresh()
     state.violation = 0.1 * max(float(np.abs(state.gradient).max(initial=0.0)), 1e-300)

@@ -24,22 +24,24 @@ _FRACTION = 0.995
 
 def interior_operations(view: BoxQP) -> float:
     """Scalar operations of a run of some twenty steps."""
-    m, r = view.Z.shape
-    return 20.0 * (m * r * r + r**3 / 3.0) if r < m else 20.0 * m**3 / 3.0 + (m * m * r if view.gram is None else 0)
+    m, r = view.n, view.Z.shape[1]
+    return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
 
 
 def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
     """From the middle of the box until the duality gap is at most ``aim()`` or no longer falls; fixed variables stay fixed."""
     moving = view.upper > view.lower
-    Z, q, ridge = view.Z[moving], view.q[moving], view.ridge[moving]
+    Z, ridge = view.Z[moving], view.ridge[moving]
     lower, upper = view.lower[moving], view.upper[moving]
-    q = q + Z @ (view.Z[~moving].T @ view.lower[~moving])
-    Q = None
-    if Z.shape[1] >= Z.shape[0]:
-        Q = Z @ Z.T if view.gram is None else view.gram[np.ix_(moving, moving)]
-    whole = view.lower.copy()
+    whole = np.where(moving, 0.0, view.lower)
+    q = (view.product(whole) + view.q)[moving]
+    Q = view.among(moving) if view.gram is not None or Z.shape[1] >= Z.shape[0] else None
+
+    def product(x: FloatArray) -> FloatArray:
+        return np.asarray(Z @ (Z.T @ x) if Q is None else Q @ x)
+
     a = 0.5 * (lower + upper)
-    scale = float(np.abs(Z @ (Z.T @ a) + ridge * a + q).max(initial=0.0)) + 1e-300
+    scale = float(np.abs(product(a) + ridge * a + q).max(initial=0.0)) + 1e-300
     z, y = np.full(a.size, scale), np.full(a.size, scale)
     best, best_gap, failures, steps = None, np.inf, 0, 0
     for _ in range(_STEPS):
@@ -51,7 +53,7 @@ def interior_point(view: BoxQP, aim: Callable[[], float]) -> FinishRun:
         if gap <= aim() or failures >= 5:
             break
         s, t = a - lower, upper - a
-        gradient = Z @ (Z.T @ a) + ridge * a + q
+        gradient = product(a) + ridge * a + q
         mu = float(s @ z + t @ y) / (2 * a.size)
         try:
             solve = _factor(Z, Q, ridge + z / s + y / t)

@@ -31,7 +31,7 @@ def newton_steps(view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: Flo
     """At most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective."""
     a, g = a.copy(), gradient.copy()
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
-    r = view.Z.shape[1]
+    r = view.width
     for _ in range(30):
         free = _free(view, a, g)
         size = int(np.count_nonzero(free))
@@ -63,7 +63,7 @@ def _step(view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free:
     d[held] = -g[held] / diagonal[held]
     F = np.flatnonzero(free)
     if F.size:
-        Q = view.Z[F] @ view.Z[F].T if view.gram is None else view.gram[np.ix_(F, F)]
+        Q = view.among(F)
         Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
         try:
             d[F] = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True), g[F])
@@ -75,8 +75,7 @@ def _step(view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free:
         moved = np.clip(a + length * d, view.lower, view.upper)
         change = moved - a
         # f(moved) - f(a) = g'change + ½ change'Q change, without the cancellation of two large objectives
-        product = view.Z.T @ change
-        rise = float(g @ change) + 0.5 * float(product @ product + change @ (view.ridge * change))
+        rise = float(g @ change) + 0.5 * float(change @ (view.product(change) + view.ridge * change))
         if rise < 0.0 and rise <= 1e-4 * float(g @ change) and abs(rise) > 1e-17 * abs(f):
             return moved
         length *= 0.5

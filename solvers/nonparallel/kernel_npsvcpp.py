@@ -132,6 +132,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
 
     def init(self, view: ChebyshevNPSVC, options: Options, rng: np.random.Generator) -> NPSVCState:
         """τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P" and "V"."""
+        view.check_memory()
         size, d, K = view.features.features, int(view.d or 1), view.K
         start = {} if options.start is None else options.start
         problem = StiefelProblem(np.zeros((0, 0)), np.zeros((size, d)))
