@@ -9,7 +9,7 @@ import argparse
 import sys
 from collections.abc import Sequence
 
-from . import __version__, commands
+from . import __version__, commands, report_command
 from .errors import InputError, LicenceError, MarginoptError, MissingPackageError
 
 __all__ = ["main", "parser"]
@@ -69,9 +69,10 @@ def parser() -> argparse.ArgumentParser:
     _solve_options(compare)
     compare.add_argument("--solvers", required=True, help="names separated by commas")
     compare.set_defaults(run=commands.compare)
-    report = sub.add_parser("report", help="a relaxation-gap report as HTML, Markdown, CSV and JSON")
-    _report_options(report)
-    report.set_defaults(run=commands.report)
+    report = sub.add_parser("report", help="a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON")
+    _data_options(report)
+    report_command.add_options(report)
+    report.set_defaults(run=report_command.report)
     proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
     proof.add_argument("file", help="proof log written by solve --proof")
     proof.set_defaults(run=commands.check_proof)
@@ -111,16 +112,6 @@ def _solve_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--tol", type=float, help="relative gap to reach")
     group.add_argument("--threads", type=int)
     group.add_argument("--quiet", action="store_true", help="no progress line")
-
-
-def _report_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("data", nargs="*", help="catalogue names or files; without any, the built-in real and generated sets")
-    _data_options(command)
-    command.add_argument("--out", default="out", help="folder to write to (default out)")
-    command.add_argument("--lam", type=float, default=1.0, help="λ (default 1)")
-    command.add_argument("--exact", default="auto", help="exact solvers separated by commas (default auto)")
-    command.add_argument("--time-limit", type=float, default=30.0, help="seconds for each exact solve (default 30)")
-    command.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
 if __name__ == "__main__":

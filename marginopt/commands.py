@@ -15,10 +15,11 @@ from .errors import InputError
 from .instances import Instance, catalogue, load, read
 from .models import RBF, ConicSVM, HingeSVM, L2SVMDual, Linear, MEBDual, Model, Polynomial, ZeroOneSVM
 from .models.kernels import Kernel
-from .relaxations import default_report_instances, gap_report
 from .solvers import Result, compare as run_compare, solve as run_solve, solvers as solver_table
 
-__all__ = ["MODELS", "check_proof", "compare", "data", "inspect", "report", "solve", "solvers"]
+__all__ = [
+    "MODELS", "check_proof", "compare", "data", "inspect", "json_text", "named_instance", "prepared", "solve", "solvers",
+]  # fmt: skip
 
 SOLVED, NOT_SOLVED = 0, 1
 
@@ -52,7 +53,7 @@ _WITH_INTERCEPT = ("hinge", "zero-one", "conic")
 def solvers(a: argparse.Namespace) -> int:
     """The table of solvers."""
     table = solver_table()
-    print(_json(list(table.rows)) if a.json else table)
+    print(json_text(list(table.rows)) if a.json else table)
     return SOLVED
 
 
@@ -60,11 +61,11 @@ def data(a: argparse.Namespace) -> int:
     """The catalogue, or the figures of one set."""
     if a.name is None:
         entries = catalogue()
-        print(_json([_entry(e) for e in entries]) if a.json else "\n".join(str(e) for e in entries))
+        print(json_text([_entry(e) for e in entries]) if a.json else "\n".join(str(e) for e in entries))
         return SOLVED
-    instance = _instance(a.name, a)
+    instance = named_instance(a.name, a)
     figures = {"name": instance.name, "source": instance.source, **_sizes(instance)}
-    print(_json(figures) if a.json else instance)
+    print(json_text(figures) if a.json else instance)
     return SOLVED
 
 
@@ -73,7 +74,7 @@ def inspect(a: argparse.Namespace) -> int:
     model = _model(a)
     if a.json:
         form = model.form
-        print(_json({
+        print(json_text({
             "model": model.name, "statement": str(model), "latex": model.latex(), "variables": form.n, "rows": form.rows,
             "features": sorted(f.value for f in form.features), "bytes": form.bytes,
         }))  # fmt: skip
@@ -99,7 +100,7 @@ def solve(a: argparse.Namespace) -> int:
         progress=not (a.quiet or a.json),
         **native,
     )
-    print(_json(_result(result)) if a.json else result)
+    print(json_text(_result(result)) if a.json else result)
     if a.save:
         result.save(a.save)
     return SOLVED if result.solved else NOT_SOLVED
@@ -117,7 +118,7 @@ def check_proof(a: argparse.Namespace) -> int:
         )
     found = verify(a.file)
     if a.json:
-        print(_json(asdict(found)))
+        print(json_text(asdict(found)))
     else:
         verdict = "proved" if found.valid else f"NOT proved: {found.message}"
         print(f"lower bound {found.bound:.12g} {verdict}; incumbent {found.value:.12g}; {found.nodes} nodes verified")
@@ -130,29 +131,11 @@ def compare(a: argparse.Namespace) -> int:
     table = run_compare(
         _model(a), names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed, progress=not a.quiet
     )
-    print(_json(table.records()) if a.json else table)
+    print(json_text(table.records()) if a.json else table)
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
 
 
-def report(a: argparse.Namespace) -> int:
-    """Write a gap report in four formats."""
-    instances = [_prepared(_instance(name, a), a, intercept=True) for name in a.data] or default_report_instances(a.seed)
-    exact = a.exact if "," not in a.exact else [name.strip() for name in a.exact.split(",")]
-    found = gap_report(instances, lam=a.lam, exact=exact, time_limit=a.time_limit, seed=a.seed, progress=not a.quiet)
-    folder = Path(a.out)
-    folder.mkdir(parents=True, exist_ok=True)
-    paths = {
-        "html": found.to_html(folder / "report.html"),
-        "md": found.to_markdown(folder / "report.md"),
-        "csv": found.to_csv(folder / "report.csv"),
-        "json": found.to_json(folder / "report.json"),
-    }
-    written = [str(path) for path in paths.values()]
-    print(_json({"written": written}) if a.json else "wrote " + ", ".join(written))
-    return SOLVED
-
-
-def _instance(name: str, a: argparse.Namespace) -> Instance:
+def named_instance(name: str, a: argparse.Namespace) -> Instance:
     """A data set by catalogue name or file, with the sub-setting that was asked for; not prepared."""
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
@@ -181,12 +164,15 @@ def _is_number(text: str) -> bool:
     return True
 
 
-def _prepared(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
+def prepared(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
+    """Standardised, with a column of ones where wanted, unless ``--raw``."""
     return instance if a.raw else instance.prepared(standardise=True, intercept=intercept)
 
 
 def _model(a: argparse.Namespace) -> Model:
-    instance = _prepared(_instance(a.data, a), a, intercept=a.model in _WITH_INTERCEPT and not (a.model == "conic" and a.kernel))
+    instance = prepared(
+        named_instance(a.data, a), a, intercept=a.model in _WITH_INTERCEPT and not (a.model == "conic" and a.kernel)
+    )
     return MODELS[a.model](instance, a)
 
 
@@ -229,7 +215,7 @@ def _result(r: Result) -> dict[str, Any]:
     }
 
 
-def _json(value: Any) -> str:
+def json_text(value: Any) -> str:
     """Strict JSON: infinities and NaN, for which it has no word, become null."""
     return json.dumps(_strict(value), indent=2, default=str, allow_nan=False)
 

@@ -8,12 +8,17 @@ from typing import Any, Protocol, TypeAlias, TypeVar
 from ..errors import DataError
 from ..models.arrays import Points
 
-__all__ = ["Data", "ExactCell", "InstanceCell", "Key", "RelaxationCell"]
+__all__ = ["STRUCTURED", "Data", "ExactCell", "InstanceCell", "KappaCell", "Key", "Record", "RelaxationCell", "TracePoint"]
 
 #: What is solved: the instance's name and λ.
 Key: TypeAlias = tuple[str, float]
+#: Seconds, incumbent and lower bound at that time; None where there is none yet.
+TracePoint: TypeAlias = tuple[float, float | None, float | None]
 
-C = TypeVar("C", bound="_Cell")
+C = TypeVar("C", bound="Record")
+
+#: The encoding of a solver that reads the data and no form.
+STRUCTURED = "none: reads the data"
 
 
 class Data(Protocol):
@@ -37,16 +42,8 @@ class Data(Protocol):
 
 
 @dataclass(frozen=True)
-class _Cell:
+class Record:
     """A record that JSON can hold."""
-
-    instance: str
-    lam: float
-
-    @property
-    def key(self) -> Key:
-        """Instance and λ."""
-        return self.instance, self.lam
 
     def record(self) -> dict[str, Any]:
         """Plain values by field."""
@@ -66,6 +63,19 @@ class _Cell:
             found = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {found}")
         return cls(**record)
+
+
+@dataclass(frozen=True)
+class _Cell(Record):
+    """A cell of one instance at one λ."""
+
+    instance: str
+    lam: float
+
+    @property
+    def key(self) -> Key:
+        """Instance and λ."""
+        return self.instance, self.lam
 
 
 @dataclass(frozen=True)
@@ -183,6 +193,18 @@ class ExactCell(_Cell):
     m_slack : float or None
         Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
     reason : str
+    seed : int
+        Of the solver.
+    root : float or None
+        The bound after the root node, where the solver gives one.
+    bound_seconds : float or None
+        When the trace's bound first was the final one, up to 1e-6 of it.
+    prepare_seconds : float or None
+        Before the solver: the relaxation behind γ* of the strengthened encoding.
+    caveat : str
+        Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
+    trace : tuple of TracePoint
+        Incumbent and bound over time, as the solver's callback tells them; thinned.
     """
 
     solver: str
@@ -205,4 +227,81 @@ class ExactCell(_Cell):
     variables: int | None = None
     rows: int | None = None
     m_slack: float | None = None
+    reason: str = ""
+    seed: int = 0
+    root: float | None = None
+    bound_seconds: float | None = None
+    prepare_seconds: float | None = None
+    caveat: str = ""
+    trace: tuple[TracePoint, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
+
+    @property
+    def bounds_optimum(self) -> bool:
+        """Whether there is a bound and it is one of the 0-1 optimum."""
+        return self.bound is not None and not self.caveat
+
+    @property
+    def variant(self) -> str:
+        """Solver, and its encoding and M where they are not the usual ones: what is compared over instances and seeds."""
+        words = [self.solver]
+        if self.encoding not in ("", "big-M", STRUCTURED):
+            words.append(self.encoding)
+        if self.m_source not in ("", "incumbent", "M from incumbent"):
+            words.append(self.m_source)
+        return ", ".join(words)
+
+
+def _trace_point(point: Any) -> TracePoint:
+    try:
+        seconds, incumbent, bound = point
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {point!r}") from error
+    return seconds, incumbent, bound
+
+
+@dataclass(frozen=True)
+class KappaCell(Record):
+    """The conic relaxation of min ||w||² subject to at most κn margin violations, Conic Appendix C, at one κ.
+
+    Parameters
+    ----------
+    instance : str
+    kappa : float
+    budget : int
+        ⌊κn⌋, the violations that the 0-1 problem allows.
+    solver, version, status, native_status : str
+    bound : float or None
+        Lower bound of that problem's optimum.
+    kind : str
+        "proved", "claimed by solver" or "none".
+    recovered : float or None
+        ||w||² of the classifier of least norm that keeps the n - ⌊κn⌋ points of largest margin: an upper bound.
+    share : float or None
+        Σz/n at the relaxation's point.
+    rank_ratio : float or None
+        Second over first eigenvalue of W.
+    misclassified : int or None
+        Under the recovered classifier.
+    build_seconds, solve_seconds : float or None
+    reason : str
+    """
+
+    instance: str
+    kappa: float
+    budget: int
+    solver: str
+    version: str = ""
+    status: str = "not run"
+    native_status: str = ""
+    bound: float | None = None
+    kind: str = "none"
+    recovered: float | None = None
+    share: float | None = None
+    rank_ratio: float | None = None
+    misclassified: int | None = None
+    build_seconds: float | None = None
+    solve_seconds: float | None = None
     reason: str = ""

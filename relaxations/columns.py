@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from .cells import ExactCell, RelaxationCell
-from .gaps import Interval
+from .gaps import Interval, best_runs
 from .report import GapReport, ReportRow
 
 __all__ = ["COLUMNS", "SUMMARY", "Column", "best_rows", "shown", "text_table"]
@@ -217,8 +217,9 @@ SUMMARY: tuple[Column, ...] = (
     Column(
         "exact",
         "exact solvers",
-        "Each exact solver's status, incumbent and bound, nodes and seconds; or why it did not run.",
-        lambda r: "; ".join(_exact_words(c) for c in r[3]),
+        "Each exact solver's status, incumbent and bound, nodes and seconds (of its runs the one that says most); or why it did "
+        "not run.",
+        lambda r: "; ".join(_exact_words(c) for c in best_runs(r[3])),
     ),
 )
 
@@ -231,7 +232,7 @@ def _exact_words(c: ExactCell) -> str:
         value = f"[{c.bound:.5g}, {value}]"
     nodes = "" if c.nodes is None else f", {c.nodes:,} nodes"
     seconds = "" if c.solve_seconds is None else f", {c.solve_seconds:.3g} s"
-    return f"{c.solver}: {c.status} {value}{nodes}{seconds}"
+    return f"{c.variant}: {c.status} {value}{nodes}{seconds}"
 
 
 def best_rows(report: GapReport) -> list[BestRow]:

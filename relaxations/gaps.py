@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from .cells import ExactCell, InstanceCell, RelaxationCell
 
-__all__ = ["Interval", "audit", "base_bound", "best_known", "gap", "gap_closed", "optimum", "rank_verdict"]
+__all__ = ["Interval", "audit", "base_bound", "best_known", "best_runs", "gap", "gap_closed", "optimum", "rank_verdict"]
 
 #: Two numbers that should agree differ by at most this, relatively.
 AGREE = 1e-6
@@ -32,7 +32,7 @@ def optimum(exact: ExactCell) -> Interval | None:
     """What one exact solve says of the optimum: its value where proven, else [bound, incumbent]; None without a point."""
     if exact.incumbent is None:
         return None
-    if exact.proven or exact.bound is None:
+    if exact.proven or exact.bound is None or not exact.bounds_optimum:
         return Interval(exact.incumbent if exact.proven else 0.0, exact.incumbent)
     return Interval(min(max(exact.bound, 0.0), exact.incumbent), exact.incumbent)
 
@@ -44,7 +44,7 @@ def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], ex
     high = min(value for value in points if value is not None)
     if any(c.proven for c in exacts):
         return Interval(high, high)
-    bounds = [c.bound for c in relaxations if c.bounds_optimum] + [c.bound for c in exacts]
+    bounds = [c.bound for c in relaxations if c.bounds_optimum] + [c.bound for c in exacts if c.bounds_optimum]
     return Interval(min(max([0.0, *(b for b in bounds if b is not None)]), high), high)
 
 
@@ -98,20 +98,40 @@ def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts:
     where = f"{instance.instance}, lam = {instance.lam:g}"
     points = {"the heuristic": instance.objective}
     points |= {c.relaxation: c.recovered for c in relaxations if c.recovered is not None}
-    points |= {c.solver: c.incumbent for c in exacts if c.incumbent is not None}
+    points |= {_run(c): c.incumbent for c in exacts if c.incumbent is not None}
     source = min(points, key=lambda name: points[name])
     best = points[source]
     found = []
     bounds = [(c.relaxation, c.bound, c.kind) for c in relaxations if c.bounds_optimum]
-    bounds += [(c.solver, c.bound, c.kind) for c in exacts]
+    bounds += [(_run(c), c.bound, c.kind) for c in exacts if c.bounds_optimum]
     for name, bound, kind in bounds:
         if bound is not None and bound - best > AGREE * max(abs(best), abs(bound)):
             found.append(f"{where}: the bound {bound:.9g} of {name} ({kind}) exceeds the objective {best:.9g} of {source}")
     for c in exacts:
         if c.proven and c.incumbent is not None and c.incumbent - best > AGREE * abs(best):
-            found.append(f"{where}: {c.solver} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
+            found.append(f"{where}: {_run(c)} claims the optimum {c.incumbent:.9g}; {source} has {best:.9g}")
         if c.incumbent is not None and c.claimed is not None and c.incumbent - c.claimed > AGREE * max(1.0, abs(c.incumbent)):
             found.append(
-                f"{where}: {c.solver} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
+                f"{where}: {_run(c)} claims the objective {c.claimed:.9g}; its classifier has {c.incumbent:.9g} when recomputed"
             )
     return found
+
+
+def _run(cell: ExactCell) -> str:
+    """A run in words: the variant, and its seed where it is not the usual one."""
+    return cell.variant if cell.seed == 0 else f"{cell.variant}, seed {cell.seed}"
+
+
+def best_runs(cells: Iterable[ExactCell]) -> list[ExactCell]:
+    """One cell for each solver, in order: of its encodings, M and seeds the one that says most about the optimum, soonest."""
+    best: dict[str, ExactCell] = {}
+    for cell in cells:
+        if cell.solver not in best or _merit(cell) < _merit(best[cell.solver]):
+            best[cell.solver] = cell
+    return list(best.values())
+
+
+def _merit(cell: ExactCell) -> tuple[bool, float, float]:
+    known = optimum(cell)
+    width = float("inf") if known is None else known.high - known.low
+    return not cell.proven, width, float("inf") if cell.solve_seconds is None else cell.solve_seconds

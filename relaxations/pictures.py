@@ -11,10 +11,10 @@ import numpy as np
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .report import GapReport, ReportRow
 
-__all__ = ["data_uri", "gap_bars", "loss_functions"]
+__all__ = ["COLOURS", "data_uri", "figure_of", "gap_bars", "loss_functions", "svg_of"]
 
 #: Colour-blind safe (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 _GAMMAS = (0.1, 0.3, 1.0)
 
 
@@ -29,7 +29,7 @@ def gap_bars(report: GapReport) -> str:
     columns = min(2, max(len(keys), 1))
     lines = -(-len(keys) // columns)
     height = 0.9 + 0.2 * len(names) * len(solvers) + 0.1 * len(names)
-    figure = _figure(5.6 * columns + 1.0, max(height * lines, 2.2))
+    figure = figure_of(5.6 * columns + 1.0, max(height * lines, 2.2))
     axes = figure.subplots(max(lines, 1), columns, squeeze=False, sharey=True).ravel()
     for ax in axes[len(keys) :]:
         ax.set_visible(False)
@@ -38,7 +38,7 @@ def gap_bars(report: GapReport) -> str:
         _panel(ax, rows, names, solvers)
         ax.set_title(f"{key[0]}, λ = {key[1]:g}", fontsize=10)
     figure.supxlabel("gap = (ζ - bound)/ζ;  hatched: interval where ζ is unproven", fontsize=9)
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def _panel(ax: Any, rows: list[ReportRow], names: list[str], solvers: list[str]) -> None:
@@ -47,7 +47,7 @@ def _panel(ax: Any, rows: list[ReportRow], names: list[str], solvers: list[str])
         solver = row.exact.solver if row.exact is not None else ""
         k = solvers.index(solver)
         at = names.index(row.relaxation.relaxation) + (k - 0.5 * (len(solvers) - 1)) * width
-        colour = _COLOURS[k % len(_COLOURS)]
+        colour = COLOURS[k % len(COLOURS)]
         if row.gap is None:
             why = "not a bound" if row.relaxation.caveat else "none"
             ax.text(0.01, at, why, va="center", fontsize=7, color="#666666")
@@ -74,7 +74,7 @@ def _panel(ax: Any, rows: list[ReportRow], names: list[str], solvers: list[str])
 def loss_functions() -> str:
     """The functions of `relaxations.losses` at λ = 1, as in Conic Figure 1: those from the literature, then the conic loss."""
     u = np.linspace(-2.0, 2.0, 801)
-    figure = _figure(10.0, 3.4)
+    figure = figure_of(10.0, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)
     for ax in (left, right):
         ax.step(u, zero_one_loss(u), where="post", color="black", lw=1.6, label="0-1: 1{u < 1}")
@@ -82,14 +82,14 @@ def loss_functions() -> str:
         ax.set_ylim(-0.05, 2.1)
         ax.grid(alpha=0.3)
     literature = {"hinge": hinge_loss, "ramp": ramp_loss, "ψ": psi_loss, "normalised sigmoid": normalised_sigmoid_loss}
-    for (name, loss), colour, style in zip(literature.items(), _COLOURS, ("-", "-", "--", "-"), strict=False):
+    for (name, loss), colour, style in zip(literature.items(), COLOURS, ("-", "-", "--", "-"), strict=False):
         left.plot(u, loss(u), style, color=colour, label=name)
-    for gamma, colour in zip(_GAMMAS, _COLOURS, strict=False):
+    for gamma, colour in zip(_GAMMAS, COLOURS, strict=False):
         right.plot(u, conic_loss(u, gamma), color=colour, label=f"conic, γ = {gamma:g}")
     left.set_ylabel("loss (λ = 1)")
     for ax in (left, right):
         ax.legend(fontsize=8)
-    return _svg(figure)
+    return svg_of(figure)
 
 
 def data_uri(svg: str) -> str:
@@ -97,13 +97,14 @@ def data_uri(svg: str) -> str:
     return "data:image/svg+xml;base64," + base64.b64encode(svg.encode("utf-8")).decode("ascii")
 
 
-def _figure(width: float, height: float) -> Any:
+def figure_of(width: float, height: float) -> Any:
+    """An empty figure of a size in inches."""
     from matplotlib.figure import Figure  # no pyplot: nothing global is touched
 
     return Figure(figsize=(width, height), layout="constrained")
 
 
-def _svg(figure: Any) -> str:
+def svg_of(figure: Any) -> str:
     """The figure as SVG text, the same for the same figure."""
     import matplotlib as mpl
 

@@ -1,30 +1,42 @@
-"""Gap reports as CSV: one line for each row, raw numbers; intervals take two columns."""
+"""Gap reports as CSV: one line for each row, exact solve or κ, raw numbers; intervals take two columns."""
 
 from __future__ import annotations
 
 import csv
 import io
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from .columns import COLUMNS
+from ..errors import InputError
+from .columns import COLUMNS, Column
+from .exact_columns import EXACT_COLUMNS, KAPPA_COLUMNS, exact_rows
 from .gaps import Interval
 from .report import GapReport
 
 __all__ = ["render_csv"]
 
-_INTERVALS = ("gap", "closed")
+_INTERVALS = ("gap", "closed")  # of the rows
 
 
-def render_csv(report: GapReport) -> str:
+def render_csv(report: GapReport, table: str = "rows") -> str:
     """Header and rows; numbers in full precision, missing ones empty."""
+    tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
+        "rows": (COLUMNS, report.rows),
+        "exacts": (EXACT_COLUMNS, exact_rows(report)),
+        "kappas": (KAPPA_COLUMNS, report.kappas),
+    }
+    if table not in tables:
+        raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}")
+    columns, rows = tables[table]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
     header: list[str] = []
-    for column in COLUMNS:
+    for column in columns:
         header += [f"{column.key}_low", f"{column.key}_high"] if column.key in _INTERVALS else [column.key]
     writer.writerow(header)
-    for row in report.rows:
+    for row in rows:
         cells: list[object] = []
-        for column in COLUMNS:
+        for column in columns:
             value = column.value(row)
             if column.key in _INTERVALS:
                 cells += [value.low, value.high] if isinstance(value, Interval) else ["", ""]

@@ -7,14 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from .cells import ExactCell, InstanceCell, RelaxationCell
+from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
 from .report import GapReport
 
 __all__ = ["FORMAT_VERSION", "read_json", "render_json"]
 
 FORMAT = "marginopt gap report"
-FORMAT_VERSION = 1
-_PARTS = ("instances", "relaxations", "exacts")
+FORMAT_VERSION = 2
+_PARTS = ("instances", "relaxations", "exacts", "kappas")
+#: What layout 1 did not have.
+_NEW: dict[str, Any] = {"seed": 0, "root": None, "bound_seconds": None, "prepare_seconds": None, "caveat": "", "trace": []}
 
 
 def render_json(report: GapReport) -> str:
@@ -42,8 +44,10 @@ def read_json(path: Path) -> GapReport:
         raise DataError(f"{path} is not a stored gap report: {error}") from error
     if not isinstance(stored, dict) or stored.get("format") != FORMAT:
         raise DataError(f"{path} is not a stored gap report: its format is not {FORMAT!r}")
-    if stored.get("format_version") != FORMAT_VERSION:
-        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads {FORMAT_VERSION}")
+    if stored.get("format_version") not in (1, FORMAT_VERSION):
+        raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}")
+    if stored["format_version"] == 1:
+        stored = {**stored, "kappas": [], "exacts": [{**_NEW, **record} for record in stored.get("exacts", [])]}
     missing = [part for part in (*_PARTS, "meta") if part not in stored]
     if missing:
         raise DataError(f"{path} lacks {', '.join(missing)}")
@@ -52,4 +56,5 @@ def read_json(path: Path) -> GapReport:
         tuple(RelaxationCell.from_record(record) for record in stored["relaxations"]),
         tuple(ExactCell.from_record(record) for record in stored["exacts"]),
         stored["meta"],
+        tuple(KappaCell.from_record(record) for record in stored["kappas"]),
     )

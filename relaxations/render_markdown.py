@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from .columns import COLUMNS, SUMMARY, Column, best_rows, shown
+from .columns import Column, shown
 from .foot import foot_lines
+from .mean_columns import report_tables
 from .report import GapReport
 
 __all__ = ["render_markdown"]
@@ -17,9 +18,13 @@ def render_markdown(report: GapReport) -> str:
     parts = ["# Relaxation gaps of the 0-1 loss", ""]
     if report.contradictions:
         parts += ["## Contradictions", "", *(f"- **{_escaped(line)}**" for line in report.contradictions), ""]
-    parts += ["## Instances", "", *_table(SUMMARY, best_rows(report)), ""]
-    parts += ["## Relaxations", "", *_table(COLUMNS, report.rows), ""]
-    parts += ["## What the columns say", "", *(f"- **{c.title}**: {c.explanation}" for c in COLUMNS), ""]
+    tables = report_tables(report)
+    for table in tables:
+        note = [table.note, ""] if table.note else []
+        parts += [f"## {table.title}", "", *note, *_table(table.columns, table.rows), ""]
+    parts += ["## What the columns say", ""]
+    for table in tables:
+        parts += [f"*{table.title}*", "", *(f"- **{c.title}**: {c.explanation}" for c in table.columns), ""]
     parts += ["## How this was made", "", *(f"- {_escaped(line)}" for line in foot_lines(report)), ""]
     return "\n".join(parts)
 

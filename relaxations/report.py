@@ -6,11 +6,11 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from ..errors import InputError
-from .cells import ExactCell, InstanceCell, Key, RelaxationCell
-from .gaps import Interval, audit, base_bound, best_known, gap, gap_closed, optimum, rank_verdict
+from .cells import ExactCell, InstanceCell, KappaCell, Key, RelaxationCell
+from .gaps import Interval, audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
 
 __all__ = ["GapReport", "ReportRow"]
 
@@ -50,12 +50,15 @@ class GapReport:
     instances, relaxations, exacts : tuple of cells
     meta : mapping
         Versions, machine, options, seeds, name of the base relaxation, times: plain values.
+    kappas : tuple of KappaCell
+        Of a sweep over κ.
     """
 
     instances: tuple[InstanceCell, ...]
     relaxations: tuple[RelaxationCell, ...]
     exacts: tuple[ExactCell, ...]
     meta: Mapping[str, Any] = field(default_factory=dict)
+    kappas: tuple[KappaCell, ...] = ()
 
     def __post_init__(self) -> None:
         keys = [c.key for c in self.instances]
@@ -64,6 +67,9 @@ class GapReport:
         strangers = {c.key for c in (*self.relaxations, *self.exacts)} - set(keys)
         if strangers:
             raise InputError(f"cells belong to instances that the report does not have: {sorted(strangers)}")
+        unknown = {c.instance for c in self.kappas} - {c.instance for c in self.instances}
+        if unknown:
+            raise InputError(f"cells of a sweep over kappa belong to instances that the report does not have: {sorted(unknown)}")
 
     def relaxations_of(self, key: Key) -> list[RelaxationCell]:
         """Relaxation cells of one instance, in order."""
@@ -75,14 +81,14 @@ class GapReport:
 
     @cached_property
     def rows(self) -> tuple[ReportRow, ...]:
-        """One row for each instance × relaxation × exact solver."""
+        """One row for each instance × relaxation × exact solver; of a solver's several runs the one that says most."""
         rows = []
         for instance in self.instances:
             relaxed, exacts = self.relaxations_of(instance.key), self.exacts_of(instance.key)
             base = base_bound(relaxed, str(self.meta.get("base", "")))
             known = best_known(instance, relaxed, exacts)
             for cell in relaxed:
-                rows += [_row(instance, cell, exact, base, optimum(exact)) for exact in exacts]
+                rows += [_row(instance, cell, exact, base, optimum(exact)) for exact in best_runs(exacts)]
                 if not exacts:
                     rows.append(_row(instance, cell, None, base, known))
         return tuple(rows)
@@ -111,11 +117,23 @@ class GapReport:
 
         return render_markdown(self)
 
-    def csv(self) -> str:
-        """One line for each row, raw numbers."""
+    def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
+        """One line for each row, each exact solve or each κ, raw numbers.
+
+        Raises
+        ------
+        InputError
+            Another table.
+        """
         from .render_csv import render_csv
 
-        return render_csv(self)
+        return render_csv(self, table)
+
+    def latex(self) -> str:
+        """A document with the tables and the profiles, for plain LaTeX."""
+        from .render_latex import render_latex
+
+        return render_latex(self)
 
     def json(self) -> str:
         """Everything that is stored; `from_json` reads it back."""
@@ -131,9 +149,13 @@ class GapReport:
         """Write `markdown` and return the path."""
         return _write(path, self.markdown())
 
-    def to_csv(self, path: str | Path) -> Path:
+    def to_csv(self, path: str | Path, table: Literal["rows", "exacts", "kappas"] = "rows") -> Path:
         """Write `csv` and return the path."""
-        return _write(path, self.csv())
+        return _write(path, self.csv(table))
+
+    def to_latex(self, path: str | Path) -> Path:
+        """Write `latex` and return the path."""
+        return _write(path, self.latex())
 
     def to_json(self, path: str | Path) -> Path:
         """Write `json` and return the path."""

@@ -1,61 +1,34 @@
-"""Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers)."""
+"""Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers), and sweeps; one after the other or in
+parallel.
+"""
 
 from __future__ import annotations
 
 import datetime
 import os
 import platform
-import sys
 import time
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, MarginoptError
-from ..models.arrays import FloatArray, as_positive
-from ..models.base import Model
-from ..models.linear import has_constant_column, linear_summary
-from ..models.zero_one import ZeroOneSVM
-from ..solvers.auto import choose
-from ..solvers.base import Gives, Problem
+from ..errors import InputError
 from ..solvers.options import Options
 from ..solvers.registry import get_solver, installed
-from ..solvers.solve import solve_problem
-from ..solvers.status import Status
 from .bigm import BigM
-from .cells import Data, ExactCell, InstanceCell, RelaxationCell
-from .combined import Combined
-from .conic import Conic
-from .hinge import Hinge
-from .incumbent import heuristic, tighten
-from .reduction import Reduction, without_warnings
-from .relax import relax
+from .cells import Data, ExactCell, InstanceCell, KappaCell, RelaxationCell
+from .named import default_relaxations
+from .plan import Plan
+from .progress import Progress
+from .reduction import Reduction
 from .report import GapReport
 from .store import CellStore
+from .tasks import Task
 
 __all__ = ["default_relaxations", "gap_report"]
-
-C = TypeVar("C", RelaxationCell, ExactCell)
-
-#: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
-GENERIC = "scip"
-
-
-def default_relaxations() -> tuple[Reduction, ...]:
-    """Big-M at several M, the hinge as it is used, the conic SDP, and the SDP with tightened big-M rows."""
-    return (
-        BigM("zero", factor=100.0),
-        BigM("zero"),
-        BigM("incumbent"),
-        Hinge("incumbent"),
-        Hinge(1.0),
-        Conic(),
-        Combined("incumbent"),
-    )
 
 
 def gap_report(
@@ -69,17 +42,26 @@ def gap_report(
     threads: int | None = None,
     solver: str = "auto",
     store: str | Path | None = None,
+    *,
+    encodings: str | Sequence[str] = "bigm",
+    M: str | float | Sequence[str | float] | None = None,
+    kappa: float | Sequence[float] | None = None,
+    seeds: Sequence[int] | None = None,
+    node_limit: int | None = None,
+    memory_limit: float | None = None,
+    jobs: int | None = None,
 ) -> GapReport:
     """Bounds, optima and gaps of several relaxations on several instances.
 
-    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, then
-    every exact solver, from that incumbent, on the big-M model with the tightened M. What cannot be run (a missing package, a
-    licence, a model that a solver does not read) becomes a cell with its reason.
+    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
+    every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
+    that a solver does not read) becomes a cell with its reason.
 
     Parameters
     ----------
     instances : sequence of Instance
-        Two classes -1, +1; taken literally: prepare them first. Names must differ.
+        Two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same data at
+        several n.
     relaxations : sequence of Reduction, optional
         `default_relaxations` where they are not given.
     exact : "auto", str, sequence of str or None
@@ -92,14 +74,30 @@ def gap_report(
     seed : int
         Of the heuristic and the solvers.
     progress : bool
-        Lines on standard error.
+        Lines on standard error, with an estimate of what remains.
     threads : int, optional
-        For each solver.
+        For each solver; where it is not given, all, divided by the number of cells at a time.
     solver : str
         Solver of the relaxations.
     store : path-like, optional
         A file (`relaxations.store.CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
         several reports may use one at once, and a kill at any moment costs only the cells that are being computed.
+    encodings : str or sequence of str
+        "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
+    M : str, float or sequence, optional
+        M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
+        number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
+    kappa : float or sequence of float, optional
+        A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
+    seeds : sequence of int, optional
+        Seeds of the exact solvers; ``seed`` where they are not given.
+    node_limit : int, optional
+        For each exact solve.
+    memory_limit : float, optional
+        Bytes for each solve, for the solvers that have such a limit (SCIP, Gurobi, zero-one-bb).
+    jobs : int, optional
+        Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
+        ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
 
     Returns
     -------
@@ -108,241 +106,90 @@ def gap_report(
     Raises
     ------
     InputError
-        No instances, names that repeat, labels that are not -1 and +1, an unknown solver, λ ≤ 0: before anything is solved.
+        No instances, names that repeat, labels that are not -1 and +1, an unknown solver or encoding, λ ≤ 0, κ outside
+        [0, 1]: before anything is solved.
     DataError
         The store's file is not a store.
     """
-    chosen = default_relaxations() if relaxations is None else tuple(relaxations)
-    lams = [as_positive(value, "lam") for value in np.atleast_1d(np.asarray(lam, dtype=np.float64))]
-    names = [data.name for data in instances]
-    if not names or len(set(names)) != len(names):
-        raise InputError(f"instances must be a non-empty list of instances with different names; they are {names}")
-    if len({r.name for r in chosen}) != len(chosen):
-        raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
-    for name in [solver, *([] if exact is None else [exact] if isinstance(exact, str) else exact)]:
-        if name != "auto":
-            get_solver(name)  # a misspelt name is an error of the call, not a cell
-    with without_warnings():
-        models = [(data, value, ZeroOneSVM(data.X, data.y, lam=value)) for data in instances for value in lams]
-    options = Options(time_limit=time_limit, seed=seed, threads=threads)
-    cellar = None if store is None else CellStore(store)
+    options = Options(time_limit=time_limit, seed=seed, threads=threads, node_limit=node_limit, memory_limit=memory_limit)
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
+    heuristics = plan.heuristics()
+    if store is not None:
+        CellStore(store)  # a file that is none is an error now
     begin = time.perf_counter()
-    log = _Log(progress, len(models))
-    cells = [_run_instance(data, value, model, chosen, exact, solver, options, log, cellar) for data, value, model in models]
-    base = next((r.name for r in chosen if r == BigM("zero")), next((r.name for r in chosen if isinstance(r, BigM)), ""))
-    meta = _meta(options, exact, solver, chosen, cells)
+    runner = _Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
+    found = runner.run(heuristics)
+    tasks: list[Task] = []
+    for first, record in zip(heuristics, found, strict=True):
+        tasks += plan.after(first, np.array(record["w"]))
+    records = runner.run(tasks)
+    of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
+    relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
+    exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
+    base = next((r.name for r in plan.relaxations if r == BigM("zero")), None)
+    base = base or next((r.name for r in plan.relaxations if isinstance(r, BigM)), "")
+    meta = _meta(plan, {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason})
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
-    return GapReport(
-        tuple(cell.instance for cell in cells),
-        tuple(c for cell in cells for c in cell.relaxations),
-        tuple(c for cell in cells for c in cell.exacts),
-        meta,
-    )
+    cells = tuple(InstanceCell.from_record(record["cell"]) for record in found)
+    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
 
 
-@dataclass(frozen=True, eq=False)
-class _Cells:
-    instance: InstanceCell
-    relaxations: list[RelaxationCell]
-    exacts: list[ExactCell]
+_KINDS = ("relaxation", "exact", "kappa")
 
 
-class _Log:
-    """Progress on standard error: one line for each cell, with the time so far."""
+class _Runner:
+    """Runs tasks and tells of them."""
 
-    def __init__(self, on: bool, total: int) -> None:
-        self.on, self.total, self.done, self.begin = on, total, 0, time.perf_counter()
+    def __init__(self, jobs: int | None, store: Path | None, progress: Progress) -> None:
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
+            raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
+        import joblib  # when a report runs: heavy
 
-    def line(self, text: str) -> None:
-        """Write one line."""
-        if self.on:
-            seconds = time.perf_counter() - self.begin
-            sys.stderr.write(f"[{self.done}/{self.total}, {seconds:5.1f} s] {text}\n")
-            sys.stderr.flush()
+        self.jobs, self.store, self.progress = jobs, store, progress
+        self.workers = int(joblib.effective_n_jobs(jobs))
 
+    def run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        """The tasks' records, in order."""
+        self.progress.plan([(task.kind, task.label) for task in tasks], self.workers)
+        if tasks:
+            what = "cell" if len(tasks) == 1 else "cells"
+            self.progress.line(f"{len(tasks)} {what} to do" + (f", {self.workers} at a time" if self.workers > 1 else ""))
+        records: dict[int, dict[str, Any]] = {}
+        for index, record, known, seconds in self._done(tasks):
+            task = tasks[index]
+            records[index] = record
+            self.progress.finish(task.kind, task.label, seconds, known)
+            self.progress.line(task.told(record) + (" (stored)" if known else ""))
+        return [records[index] for index in range(len(tasks))]
 
-def _run_instance(
-    data: Data,
-    lam: float,
-    model: ZeroOneSVM,
-    relaxations: Sequence[Reduction],
-    exact: str | Sequence[str] | None,
-    solver: str,
-    options: Options,
-    log: _Log,
-    store: CellStore | None,
-) -> _Cells:
-    log.line(f"{data.name}, λ = {lam:g}: {model.X.shape[0]} points, heuristic")
-    parts = {"name": data.name, "source": data.source, "X": model.X, "y": model.y, "lam": lam, "options": options.record()}
+    def _done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
+        """Index, record, whether it was stored, seconds: as tasks are done."""
+        if self.workers == 1:
+            for index, task in enumerate(tasks):
+                yield _perform(index, task, self.store, None)
+            return
+        import joblib
 
-    def first() -> tuple[dict[str, Any], bool]:
-        cell, w = _instance_cell(data, lam, model, options)
-        return {"cell": cell.record(), "w": w.tolist()}, True
-
-    record, known = first() if store is None else store.remember("instance", parts, first)
-    instance, w = InstanceCell.from_record(record["cell"]), np.array(record["w"])
-    log.line(f"  heuristic: objective {instance.objective:.7g} ({instance.seconds:.1f} s)" + _stored(store, known))
-    tightened = tighten(model, w)
-    parts["incumbent"] = w
-    relaxed: list[RelaxationCell] = []
-    for reduction in relaxations:
-
-        def relaxation(reduction: Reduction = reduction) -> RelaxationCell:
-            return _relaxation_cell(instance, tightened, reduction, solver, options)
-
-        what = {"reduction": reduction, "solver": solver}
-        relaxed.append(_cell(store, "relaxation", {**parts, **what}, RelaxationCell, relaxation, log))
-    exacts: list[ExactCell] = []
-    for name in _exact_names(exact, tightened, options):
-
-        def exactly(name: str = name) -> ExactCell:
-            return _exact_cell(instance, tightened, name, w, options)
-
-        exacts.append(_cell(store, "exact", {**parts, "solver": name, "encoding": model.encoding}, ExactCell, exactly, log))
-    log.done += 1
-    return _Cells(instance, relaxed, exacts)
+        backend, _ = joblib.parallel.get_active_backend()
+        # a backend that cannot hand over results one by one hands over all at the end
+        order = "generator_unordered" if backend.supports_return_generator else "list"
+        threads = max(1, (os.cpu_count() or 1) // self.workers)
+        calls = (joblib.delayed(_perform)(index, task, self.store, threads) for index, task in enumerate(tasks))
+        yield from joblib.Parallel(n_jobs=self.jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")(calls)
 
 
-def _stored(store: CellStore | None, known: bool) -> str:
-    return " (stored)" if store is not None and known else ""
-
-
-def _cell(store: CellStore | None, kind: str, parts: dict[str, Any], sort: type[C], make: Callable[[], C], log: _Log) -> C:
-    """A cell from the store, or computed and stored: not where it could not run or was interrupted."""
-
-    def record() -> tuple[dict[str, Any], bool]:
-        cell = make()
-        return cell.record(), not cell.reason and cell.status != str(Status.INTERRUPTED)
-
-    found, known = record() if store is None else store.remember(kind, parts, record)
-    cell = sort.from_record(found)
-    log.line("  " + _told(cell) + _stored(store, known))
-    return cell
-
-
-def _instance_cell(data: Data, lam: float, model: ZeroOneSVM, options: Options) -> tuple[InstanceCell, FloatArray]:
-    """The heuristic's classifier on an instance."""
+def _perform(index: int, task: Task, store: Path | None, threads: int | None) -> tuple[int, dict[str, Any], bool, float]:
+    """One task, from the store or computed and stored."""
     begin = time.perf_counter()
-    w, objective = heuristic(model, options.seed)
-    seconds = time.perf_counter() - begin
-    figures = linear_summary(model.X, model.y, w)
-    constant = has_constant_column(model.X)
-    cell = InstanceCell(
-        data.name, lam, data.source, model.X.shape[0], model.X.shape[1] - constant, constant, int((model.y > 0).sum()), objective,
-        int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
-    )  # fmt: skip
-    return cell, w
+    if store is None:
+        record, known = task.compute(threads)[0], False
+    else:
+        record, known = CellStore(store).remember(task.kind, task.parts, lambda: task.compute(threads))
+    return index, record, known, time.perf_counter() - begin
 
 
-def _exact_names(exact: str | Sequence[str] | None, model: ZeroOneSVM, options: Options) -> list[str]:
-    if exact is None:
-        return []
-    if isinstance(exact, str) and exact != "auto":
-        return [exact]
-    if not isinstance(exact, str) and "auto" not in exact:
-        return list(exact)
-    picked = choose(Problem(model), options)[0]
-    names = [picked, GENERIC] if exact == "auto" else [picked if name == "auto" else name for name in exact]
-    return list(dict.fromkeys(names))
-
-
-def _relaxation_cell(
-    instance: InstanceCell, model: ZeroOneSVM, reduction: Reduction, solver: str, options: Options
-) -> RelaxationCell:
-    empty = RelaxationCell(instance.instance, instance.lam, reduction.name, solver)
-    try:
-        M = reduction.constants(model)
-        target = reduction.apply(model)
-        form = target.form if isinstance(target, Model) else target
-        solved = relax(model, reduction, solver, options)
-        result = solved.result
-    except MarginoptError as error:
-        return replace(empty, reason=str(error))
-    figures = {} if solved.values is None else linear_summary(model.X, model.y, solved.values["w"])
-    ratio = result.summary.get("rank_ratio")
-    return replace(
-        empty,
-        solver=result.solver,
-        version=result.version,
-        status=str(result.status),
-        native_status=result.claim.native_status,
-        bound=_number(solved.bound),
-        kind=solved.bound_kind,
-        argument="" if result.certificate is None else result.certificate.argument,
-        caveat=solved.caveat,
-        m_source=reduction.m_source(model),
-        m_low=None if M is None else float(M.min()),
-        m_high=None if M is None else float(M.max()),
-        recovered=_number(solved.objective),
-        violations=_count(figures, "margin_violations"),
-        misclassified=_count(figures, "misclassified"),
-        rank_ratio=None if ratio is None else _number(ratio),
-        variables=form.n,
-        rows=form.rows,
-        bytes=form.bytes,
-        build_seconds=result.build_seconds,
-        solve_seconds=result.solve_seconds,
-    )
-
-
-def _exact_cell(instance: InstanceCell, model: ZeroOneSVM, name: str, w: Any, options: Options) -> ExactCell:
-    structured = bool(get_solver(name).info.views)  # reads the data, not the form
-    encoding = "none: reads the data" if structured else "big-M"
-    empty = ExactCell(
-        instance.instance, instance.lam, name, encoding=encoding, m_source=model.m_source, time_limit=options.time_limit
-    )
-    warm = Gives.WARM_START in get_solver(name).info.gives
-    try:
-        result = solve_problem(model, name, replace(options, start=model.point(w) if warm else None))
-    except MarginoptError as error:
-        return replace(empty, reason=str(error))
-    found = bool(result.values)
-    figures = linear_summary(model.X, model.y, result.values["w"]) if found else {}
-    bound, kind = result.best_bound
-    return replace(
-        empty,
-        version=result.version,
-        status=str(result.status),
-        native_status=result.claim.native_status,
-        proven=result.status is Status.OPTIMAL,
-        incumbent=model.objective(result.values["w"]) if found else None,
-        claimed=_number(result.claim.objective),
-        bound=_number(bound),
-        kind=kind,
-        nodes=result.nodes,
-        violations=_count(figures, "margin_violations"),
-        misclassified=_count(figures, "misclassified"),
-        build_seconds=result.build_seconds,
-        solve_seconds=result.solve_seconds,
-        variables=None if structured else model.form.n,
-        rows=None if structured else model.form.rows,
-        m_slack=None if structured else _number(result.summary.get("smallest_big_m_slack")),
-    )
-
-
-def _number(value: float | None) -> float | None:
-    return float(value) if value is not None and np.isfinite(value) else None
-
-
-def _count(figures: dict[str, float], name: str) -> int | None:
-    return int(figures[name]) if name in figures else None
-
-
-def _told(cell: RelaxationCell | ExactCell) -> str:
-    name = cell.relaxation if isinstance(cell, RelaxationCell) else cell.solver
-    if cell.reason:
-        return f"{name}: not run: {cell.reason}"
-    bound = "no bound" if cell.bound is None else f"bound {cell.bound:.7g} ({cell.kind})"
-    point = "" if isinstance(cell, RelaxationCell) or cell.incumbent is None else f", incumbent {cell.incumbent:.7g}"
-    return f"{name}: {cell.status}, {bound}{point} ({cell.solve_seconds:.2f} s)"
-
-
-def _meta(
-    options: Options, exact: str | Sequence[str] | None, solver: str, relaxations: Sequence[Reduction], cells: Sequence[_Cells]
-) -> dict[str, Any]:
+def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
     """What the foot says: versions, machine, options, seeds."""
-    used = {c.solver for cell in cells for c in cell.relaxations if not c.reason}
-    used |= {c.solver for cell in cells for c in cell.exacts if not c.reason}
     packages = {get_solver(name).info.package for name in used if installed(get_solver(name))} - {""}
     versions = {"marginopt": metadata.version("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
@@ -352,13 +199,7 @@ def _meta(
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB",
-        "options": {
-            "exact": exact if exact is None or isinstance(exact, str) else list(exact),
-            "relaxation solver": solver,
-            "time limit": options.time_limit,
-            "threads": "all" if options.threads is None else options.threads,
-            "start": "the heuristic's classifier",
-        },
-        "seed": options.seed,
-        "relaxations": [r.name for r in relaxations],
+        "options": plan.record(),
+        "seed": plan.options.seed,
+        "relaxations": [r.name for r in plan.relaxations],
     }

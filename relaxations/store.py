@@ -96,6 +96,12 @@ class CellStore:
         record, keep = make()
         return (self.put(key, kind, record) if keep else record), False
 
+    def records(self, kind: str) -> list[dict[str, Any]]:
+        """All records of one kind, in the order of their keys."""
+        with self._transaction() as connection:
+            rows = connection.execute("SELECT record FROM cells WHERE kind = ? ORDER BY key", (kind,)).fetchall()
+        return [dict(json.loads(row[0])) for row in rows]
+
     def counts(self) -> dict[str, int]:
         """Number of records of each kind."""
         with self._transaction() as connection:

@@ -7,8 +7,8 @@ from dataclasses import replace
 import pytest
 
 from marginopt.errors import DataError, InputError
-from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, RelaxationCell
-from marginopt.relaxations.gaps import audit, base_bound, best_known, gap, gap_closed, optimum, rank_verdict
+from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, KappaCell, RelaxationCell
+from marginopt.relaxations.gaps import audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
 
 INSTANCE = InstanceCell("a", 1.0, "made up", 50, 3, True, 25, objective=12.0, violations=9, misclassified=4, seconds=0.1)
 CELL = RelaxationCell("a", 1.0, "conic SDP", "clarabel", status="optimal", bound=6.0, kind="proved", recovered=11.0)
@@ -92,7 +92,7 @@ def test_audit_names_contradictions() -> None:
 def test_rows_of_a_report() -> None:
     base = replace(CELL, relaxation="big-M, M from w=0", bound=2.0)
     loose = replace(CELL, relaxation="hinge, M=1", bound=30.0, caveat="M is too small")
-    report = GapReport((INSTANCE,), (base, CELL, loose), (EXACT, STOPPED), {"base": "big-M, M from w=0"})
+    report = GapReport((INSTANCE,), (base, CELL, loose), (EXACT, replace(STOPPED, solver="other")), {"base": "big-M, M from w=0"})
     assert len(report.rows) == 6
     by = {(r.relaxation.relaxation, r.exact.status): r for r in report.rows if r.exact is not None}
     assert by["conic SDP", "optimal"].gap == Interval(0.4, 0.4)
@@ -107,7 +107,30 @@ def test_rows_of_a_report() -> None:
     assert failed.rows[0].gap is None and failed.rows[0].zeta is None
 
 
+def test_the_best_run_of_a_solver_is_the_one_that_says_most() -> None:
+    slow = replace(EXACT, encoding="indicator", solve_seconds=9.0)
+    fast = replace(EXACT, encoding="strengthened", solve_seconds=3.0)
+    refused = replace(EXACT, solver="gurobi", incumbent=None, bound=None, proven=False, reason="no licence")
+    assert best_runs([STOPPED, slow, refused, fast]) == [fast, refused]
+    nearer = replace(STOPPED, bound=9.5)
+    assert best_runs([STOPPED, nearer]) == [nearer]
+    report = GapReport((INSTANCE,), (CELL,), (STOPPED, slow, fast))
+    assert len(report.rows) == 1 and report.rows[0].exact == fast
+
+
+def test_an_exact_solve_with_an_m_that_is_not_valid_bounds_nothing() -> None:
+    cut = replace(EXACT, m_source="M=2", caveat="M is too small", proven=False, incumbent=11.0, claimed=11.0, bound=11.0)
+    assert not cut.bounds_optimum
+    assert optimum(cut) == Interval(0.0, 11.0)
+    assert best_known(INSTANCE, [], [cut, STOPPED]) == Interval(8.0, 10.0)
+    assert audit(INSTANCE, [], [cut, EXACT]) == []
+    assert cut.variant == "scip, M=2" and EXACT.variant == "scip"
+    assert replace(EXACT, encoding="strengthened", m_source="M from incumbent").variant == "scip, strengthened"
+
+
 def test_reports_refuse_mixed_up_cells() -> None:
+    with pytest.raises(InputError, match="sweep over kappa"):
+        GapReport((INSTANCE,), (), (), kappas=(KappaCell("b", 0.1, 5, "clarabel"),))
     with pytest.raises(InputError, match="different names"):
         GapReport((INSTANCE, INSTANCE), (), ())
     with pytest.raises(InputError, match="does not have"):

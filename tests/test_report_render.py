@@ -15,6 +15,7 @@ import pytest
 from marginopt.errors import DataError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
 from marginopt.relaxations.columns import COLUMNS, SUMMARY
+from marginopt.relaxations.mean_columns import report_tables
 from marginopt.relaxations.pictures import gap_bars, loss_functions
 
 
@@ -142,8 +143,9 @@ def test_markdown_tables_are_well_formed() -> None:
     text = made_up().markdown()
     tables = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
     counts = {line.count("|") - 1 for line in tables}
-    assert counts == {len(SUMMARY), len(COLUMNS)}
-    assert len(tables) == (2 + 2) + (2 + 12)
+    assert counts == {len(table.columns) for table in report_tables(made_up())}
+    # two instances, twelve rows, two relaxations that ran, four exact solves, one exact variant that ran
+    assert len(tables) == (2 + 2) + (2 + 12) + (2 + 2) + (2 + 4) + (2 + 1)
     assert "made \\| up" in text
     assert "[20.83%, 36.67%]" in text and "seed: 7" in text
 
@@ -166,7 +168,7 @@ def test_stored_reports_render_the_same(tmp_path: Path) -> None:
     assert again.instances == report.instances
     assert again.relaxations == report.relaxations
     assert again.exacts == report.exacts
-    for name in ("html", "markdown", "csv", "json"):
+    for name in ("html", "markdown", "csv", "json", "latex"):
         assert getattr(again, name)() == getattr(report, name)(), name
     assert str(again) == str(report)
 
@@ -207,6 +209,7 @@ def test_pictures_are_drawn_without_exact_solvers_and_without_bounds() -> None:
         ("not json", "not a stored gap report"),
         ("[]", "its format"),
         (json.dumps({"format": "marginopt gap report", "format_version": 99}), "layout 99"),
+        (json.dumps({"format": "marginopt gap report", "format_version": 2}), "lacks instances"),
         (json.dumps({"format": "marginopt gap report", "format_version": 1}), "lacks instances"),
     ],
 )

@@ -86,6 +86,7 @@ def test_meta_says_what_was_run(report: GapReport) -> None:
     assert report.meta["base"] == "big-M, M from w=0"
     assert {"marginopt", "numpy", "pyscipopt"} <= set(report.meta["versions"])
     assert report.meta["options"]["exact"] == ["scip", "clarabel"]
+    assert report.meta["options"]["solver seeds"] == [0] and report.meta["options"]["encodings"] == ["bigm"]
     assert "seed: 0" in report.markdown()
 
 
@@ -110,7 +111,7 @@ def test_a_stopped_solver_leaves_an_interval(capsys: pytest.CaptureFixture[str])
     assert "[" in found.markdown()
     progress = capsys.readouterr()
     assert progress.out == ""
-    assert "clustered 120" in progress.err and "scip: time limit" in progress.err and len(progress.err.splitlines()) == 5
+    assert "clustered 120" in progress.err and "scip, seed 1: time limit" in progress.err and len(progress.err.splitlines()) == 6
 
 
 def test_auto_puts_scip_beside_what_auto_picks() -> None:
