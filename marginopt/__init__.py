@@ -65,6 +65,7 @@ if TYPE_CHECKING:
         ConicSVCCV,
         HingeSVC,
         HingeSVCCV,
+        KernelNPSVC,
         MaxMinSVC,
         MEBOneClass,
         ZeroOneSVC,
@@ -90,6 +91,7 @@ __all__ = [
     "HingeSVM",
     "InputError",
     "Instance",
+    "KernelNPSVC",
     "L1SVMDual",
     "L2SVMDual",
     "LicenceError",
@@ -139,7 +141,18 @@ __all__ = [
 ]
 
 _ESTIMATORS = frozenset(
-    {"L2SVC", "NCHSVC", "ConicSVC", "ConicSVCCV", "HingeSVC", "HingeSVCCV", "MEBOneClass", "MaxMinSVC", "ZeroOneSVC"}
+    {
+        "L2SVC",
+        "NCHSVC",
+        "ConicSVC",
+        "ConicSVCCV",
+        "HingeSVC",
+        "HingeSVCCV",
+        "KernelNPSVC",
+        "MEBOneClass",
+        "MaxMinSVC",
+        "ZeroOneSVC",
+    }
 )
 
 
