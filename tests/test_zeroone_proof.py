@@ -1,5 +1,7 @@
 """Proof logs: accepted when untouched, never believed beyond the truth when damaged."""
 
+import copy
+import hashlib
 import json
 
 import numpy as np
@@ -32,13 +34,25 @@ def write(problem, path, seconds=30.0, **native):
     return outcome, algorithm.answer(state)
 
 
+def sealed(records):
+    """The text of a log, with the seal that fits it."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+def read(path):
+    """The records of a log without its seal."""
+    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
 @pytest.mark.parametrize("free", [False, True])
 @pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
-def test_logs_are_accepted(tmp_path, free, name):
+def test_logs_are_accepted(tmp_path, engine, free, name):
     for seed in range(3):
         path = tmp_path / f"{seed}{name}"
         problem = problem_of(seed, 16, 1 + seed % 3, free, 10.0 ** (seed - 1))
-        outcome, answer = write(problem, path)
+        outcome, answer = write(problem, path, engine=engine)
         report = check_proof(path)
         assert outcome.name == "CONVERGED"
         assert report.valid, report.message
@@ -74,7 +88,7 @@ def best_value(log):
 
 def damage(rng, log):
     """A log with one random change; returns what was done."""
-    log = json.loads(json.dumps(log))
+    log = copy.deepcopy(log)
     nodes = list(range(1, len(log) - 1))
     record = log[int(rng.choice(nodes))]
     kind = str(rng.choice(["bound", "drop", "clear", "alpha", "split", "weight", "row", "incumbent", "parent", "T", "cut"]))
@@ -104,18 +118,61 @@ def damage(rng, log):
     return kind, log
 
 
+def damage_conflicts(rng, log):
+    """The same for a log of the conflict search."""
+    log = copy.deepcopy(log)
+    conflicts = [record for record in log if "conflict" in record]
+    nodes = [record for record in log if "steps" in record]
+    conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
+    at = int(rng.integers(len(conflict["conflict"])))
+    kind = str(
+        rng.choice(["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"])
+    )
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(node)
+    elif kind == "clear":
+        node["steps"] = []
+    elif kind == "alpha":
+        conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
+    elif kind == "point":
+        conflict["conflict"][at] = int(rng.integers(len(log[0]["weights"])))
+    elif kind == "pack":
+        for step in node["steps"]:
+            if step[0] == "pack":
+                step[1] = [[number, y * float(rng.choice([0.5, 1.5, -1.0]))] for number, y in step[1]]
+            else:
+                step[1] = int(rng.integers(-1, len(conflicts) + 1))
+    elif kind == "split" and "split" in node:
+        node["split"][1] = node["split"][1][:-1] if rng.random() < 0.5 else [*node["split"][1], node["split"][1][0]]
+    elif kind == "weight":
+        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+    elif kind == "row":
+        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+    elif kind == "member":
+        log[0]["member"][int(rng.integers(len(log[0]["member"])))] = int(rng.integers(-1, len(log[0]["member"])))
+    elif kind == "parent":
+        node["parent"] = int(rng.integers(len(nodes)))
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+    return kind, log
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
 @pytest.mark.parametrize("free", [False, True])
-def test_damaged_logs_prove_nothing_false(tmp_path, free):
-    """Whatever is done to a log, what the checker then accepts is true of the problem that the log states."""
+def test_forged_logs_prove_nothing_false(tmp_path, engine, free):
+    """Whatever is done to a log and sealed anew, what the checker then accepts is true of the problem that the log states."""
     path = tmp_path / "log"
-    write(problem_of(11, 12, 2, free, 2.0), path)
-    log = [json.loads(line) for line in path.read_text().splitlines()]
+    write(problem_of(11, 12, 2, free, 2.0), path, engine=engine)
+    log = read(path)
+    path.write_text(sealed(log))
     assert check_proof(path).valid
     rng = np.random.default_rng(1)
     refused = 0
     for _ in range(40):
-        kind, bad = damage(rng, log)
-        path.write_text("\n".join(json.dumps(record) for record in bad))
+        kind, bad = (damage if engine == "boxes" else damage_conflicts)(rng, log)
+        path.write_text(sealed(bad))
         report = check_proof(path)
         refused += not report.valid
         if kind in ("bound", "cut"):
@@ -123,6 +180,53 @@ def test_damaged_logs_prove_nothing_false(tmp_path, free):
         if report.valid:
             assert report.bound <= best_value(bad) * (1 + 2e-9), kind
     assert refused >= 20
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
+def test_corrupted_logs_are_refused(tmp_path, engine):
+    """Any change of any byte breaks the seal: bytes changed, lost, repeated, lines exchanged."""
+    path = tmp_path / "log"
+    write(problem_of(12, 14, 2, True, 2.0), path, engine=engine)
+    good = path.read_bytes()
+    assert check_proof(path).valid
+    rng = np.random.default_rng(2)
+    for trial in range(500):
+        at = int(rng.integers(len(good)))
+        lines = good.splitlines(keepends=True)
+        i, k = (int(x) for x in rng.choice(len(lines), 2, replace=False))
+        lines[i], lines[k] = lines[k], lines[i]
+        bad = (
+            good[:at] + bytes([good[at] ^ (1 << int(rng.integers(8)))]) + good[at + 1 :],
+            good[:at],
+            good[:at] + good[at + 1 :],
+            good[:at] + good[at : at + 40] + good[at:],
+            b"".join(lines),
+        )[trial % 5]
+        if bad != good:
+            path.write_bytes(bad)
+            assert not check_proof(path).valid, trial
+
+
+def test_the_conflict_pass_uses_fractional_packings_and_one_conflict_many_times(tmp_path):
+    path = tmp_path / "log"
+    outcome, answer = write(problem_of(3, 40, 6, True, 5.0), path, engine="conflicts")
+    assert outcome.name == "CONVERGED" and check_proof(path).valid
+    packs = [step[1] for record in read(path) for step in record.get("steps", []) if step[0] == "pack"]
+    uses = np.bincount([number for pack in packs for number, _ in pack])
+    assert uses.max() > 1
+    assert answer.details["proof_bound"] == pytest.approx(answer.bound, rel=2e-9)
+
+
+def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
+    path = tmp_path / "log"
+    problem = problem_of(7, 60, 8, True, 3.0)
+    algorithm = ZeroOneBB(proof=str(path), engine="conflicts", restarts=2, neighbourhoods=2)
+    state = algorithm.init(problem, Options(node_limit=5), np.random.default_rng(0))
+    while algorithm.advance(state, 0.05).name == "RUNNING":
+        pass
+    answer = algorithm.answer(state)
+    report = check_proof(path)
+    assert report.valid and report.bound == answer.details["proof_bound"] == 0.0
 
 
 def test_unreadable_files_are_reported(tmp_path):
@@ -134,8 +238,6 @@ def test_unreadable_files_are_reported(tmp_path):
     assert "not a proof log" in check_proof(tmp_path / "other").message
 
 
-def test_a_proof_needs_the_box_engine_and_a_path_that_can_be_written(tmp_path):
-    with pytest.raises(InputError, match="box engine"):
-        ZeroOneBB(engine="conflicts", proof=str(tmp_path / "log"))
+def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
     with pytest.raises(InputError, match="can be written"):
         write(problem_of(0, 8, 1, False, 1.0), tmp_path / "no" / "folder")

@@ -20,6 +20,7 @@ from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, RawSolution, SolverInfo
 from ..native import replace_parameters
 from ..options import Options
+from .conflict_proof import ConflictRecorder
 from .engine import Engine, Limits, Shared
 from .incumbent import Polish, hinge_path, trivial_incumbent
 from .proof import ProofWriter
@@ -63,6 +64,7 @@ class ZeroOneState:
     engine: Engine | None = None
     earlier_nodes: int = 0
     writer: ProofWriter | None = None
+    recorder: ConflictRecorder | None = None
     carried: float = 0.0
 
 
@@ -79,7 +81,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     neighbourhoods : int
         Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
     proof : str, optional
-        Path of a proof log that `solvers.zeroone.check.check_proof` verifies (box engine only).
+        Path of a proof log that `solvers.zeroone.check.check_proof` verifies. The box engine writes it as it goes; after the
+        conflict engine a second, slower pass proves the bound again.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
         their proved bounds are carried over (`solvers.zeroone.transfer`), so that a run may end before it searches.
@@ -107,8 +110,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def __post_init__(self) -> None:
         if self.engine not in ("auto", "boxes", "conflicts"):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
-        if self.proof is not None and self.engine == "conflicts":
-            raise InputError("a proof log is written by the box engine: leave engine at 'auto' or 'boxes', or proof at None")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
@@ -147,13 +148,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
-        reduced = reduce_problem(view, full=self.proof is not None)
+        reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
         name = self.engine
         if name == "auto":
-            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES or self.proof is not None else "conflicts"
+            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES else "conflicts"
         state = ZeroOneState(shared, options, rng, name)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
@@ -204,7 +205,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.engine.nodes >= state.engine.pause:
             self._try_again(state)
             state.engine.pause = state.engine.nodes * 3 // 2 + AGAIN
-        return state.engine.work(max(end - time.perf_counter(), 1e-3))
+        if state.recorder is None:
+            outcome = state.engine.work(max(end - time.perf_counter(), 1e-3))
+            if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
+                return outcome
+            state.recorder = ConflictRecorder(self.proof, state.shared.reduced, state.shared.floor, _order(state))
+        state.recorder.work(max(end - time.perf_counter(), 1e-3))
+        return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
 
     def _try_again(self, state: ZeroOneState) -> None:
         """A neighbourhood and a restart between two stretches of the search: a better incumbent prunes more."""
@@ -238,7 +245,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         threads = state.options.threads or joblib.cpu_count()
         shared.reduced = shared.reduced.restretched(shared.upper)
         shared.polish = Polish.of(shared.reduced)
-        if self.proof is not None:
+        if self.proof is not None and state.engine_name == "boxes":
             state.earlier_nodes = 0
             state.writer = ProofWriter(self.proof, shared.reduced)
             return BoxEngine(shared, log=state.writer)
@@ -302,6 +309,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.writer is not None and isinstance(engine, BoxEngine):
             state.writer.finish(engine.own_bound, w)
             details["proof"] = self.proof
+        elif self.proof is not None:
+            recorder = state.recorder or ConflictRecorder(self.proof, shared.reduced, 0.0, _order(state))
+            details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
         return Answer(
             values={"w": w, "z": z},
             bound=shared.floor,

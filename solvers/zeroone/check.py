@@ -10,9 +10,9 @@ boxes and fixings are not in it.
 from __future__ import annotations
 
 import gzip
+import hashlib
 import json
 import math
-from collections.abc import Iterator
 from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
@@ -21,7 +21,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-__all__ = ["ProofReport", "check_proof"]
+__all__ = ["InvalidProofError", "ProofReport", "check_proof"]
 
 Array = npt.NDArray[np.float64]
 
@@ -59,7 +59,7 @@ class ProofReport:
         return (self.value - self.bound) / scale if scale else 0.0
 
 
-class _InvalidProofError(Exception):
+class InvalidProofError(Exception):
     """The log does not prove its claim; the message says why."""
 
 
@@ -122,47 +122,54 @@ def check_proof(path: str | Path) -> ProofReport:
     nodes = 0
     try:
         with np.errstate(all="ignore"):
-            header, tree, claim = _read(Path(path))
+            header, records, claim = _read(Path(path))
             A, weights, penalised = _data(header)
             bound = float(claim["bound"])
             value = _incumbent_value(A, weights, penalised, claim["w"])
             if not math.isfinite(bound) or bound > value:
-                raise _InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-            if bound > 0.0:
+                raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+            if bound > 0.0 and header["kind"] == "conflicts":
+                from .check_conflicts import check_conflict_tree
+
+                nodes = check_conflict_tree(header, A, weights, penalised, bound, records)
+            elif bound > 0.0:
                 problem = _reduce(header, A, weights, penalised, bound)
                 if problem is not None:
-                    nodes = _check_tree(problem, tree)
-    except _InvalidProofError as error:
+                    nodes = _check_tree(problem, _tree(records))
+    except InvalidProofError as error:
         return ProofReport(False, bound, value, nodes, str(error))
-    except (OSError, EOFError, ValueError, KeyError, TypeError, IndexError, OverflowError, AttributeError) as error:
+    except (ArithmeticError, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError) as error:
         return ProofReport(False, bound, value, nodes, f"the log cannot be read: {type(error).__name__}: {error}")
     return ProofReport(True, bound, value, nodes, "every node is proved")
 
 
-def _lines(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-        for line in file:
-            record = json.loads(line)
-            if not isinstance(record, dict):
-                raise _InvalidProofError("a line of the log is not an object")
-            yield record
+def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
+    """Header, records and claim of a log whose seal fits: the last line is the SHA-256 of all others."""
+    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
+        lines = file.readlines()
+    parsed = [json.loads(line) for line in lines]
+    if not all(isinstance(record, dict) for record in parsed):
+        raise InvalidProofError("a line of the log is not an object")
+    if not parsed or parsed[0].get("format") != "marginopt-zero-one-proof" or parsed[0].get("version") != 2:
+        raise InvalidProofError("this is not a proof log of version 2")
+    if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
+        raise InvalidProofError("the log ends without its claim and its seal")
+    if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():
+        raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
+    return parsed[0], parsed[1:-2], parsed[-2]
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[tuple[int, int], dict[str, Any]], dict[str, Any]]:
-    records = list(_lines(path))
-    if len(records) < 2 or records[0].get("format") != "marginopt-zero-one-proof" or records[0].get("version") != 1:
-        raise _InvalidProofError("this is not a proof log of version 1")
-    if "bound" not in records[-1]:
-        raise _InvalidProofError("the log ends without its claim")
+def _tree(records: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
+    """Nodes by parent and side."""
     tree: dict[tuple[int, int], dict[str, Any]] = {}
-    for record in records[1:-1]:
+    for record in records:
         if "id" not in record:
-            raise _InvalidProofError("a record is neither a node nor the last one")
+            raise InvalidProofError("a record is neither a node nor the last one")
         key = (int(record["parent"]), int(record["side"]))
         if key in tree:
-            raise _InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
+            raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
         tree[key] = record
-    return records[0], tree, records[-1]
+    return tree
 
 
 def _data(header: dict[str, Any]) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
@@ -170,16 +177,16 @@ def _data(header: dict[str, Any]) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
     weights = np.array(header["weights"], dtype=np.float64)
     penalised = np.array(header["penalised"], dtype=bool)
     if A.ndim != 2 or weights.shape != A.shape[:1] or penalised.shape != A.shape[1:]:
-        raise _InvalidProofError("the shapes of A, weights and penalised do not fit")
+        raise InvalidProofError("the shapes of A, weights and penalised do not fit")
     if not (np.isfinite(A).all() and np.isfinite(weights).all() and (weights > 0).all()):
-        raise _InvalidProofError("A or the weights are not finite, or a weight is not positive")
+        raise InvalidProofError("A or the weights are not finite, or a weight is not positive")
     return A, weights, penalised
 
 
 def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_], w: list[float]) -> float:
     """The exact objective in rational arithmetic, rounded up."""
     if len(w) != A.shape[1]:
-        raise _InvalidProofError("the incumbent has the wrong length")
+        raise InvalidProofError("the incumbent has the wrong length")
     point = [Fraction(float(x)) for x in w]
     total = sum((x * x for x, d in zip(point, penalised, strict=True) if d), Fraction(0))
     for row, weight in zip(A.tolist(), weights.tolist(), strict=True):
@@ -189,23 +196,21 @@ def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_],
     return value if Fraction(value) >= total else math.nextafter(value, math.inf)
 
 
-def _reduce(
-    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
-) -> _Problem | None:
+def _reduce(header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float) -> _Problem | None:
     """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
     T = np.array(header["T"], dtype=np.float64)
     member = np.array(header["member"], dtype=np.int64)
     p = A.shape[1]
     free = not bool(penalised.all())
     if T.shape != (p, p) or member.shape != weights.shape or not np.isfinite(T).all():
-        raise _InvalidProofError("T must be a finite square matrix, member one number for each point")
+        raise InvalidProofError("T must be a finite square matrix, member one number for each point")
     if free and int((~penalised).sum()) > 1:
-        raise _InvalidProofError("more than one weight is outside the norm")
+        raise InvalidProofError("more than one weight is outside the norm")
     if free and (T[penalised, -1].any() or T[~penalised, :-1].any() or T[~penalised, -1][0] == 0.0):
-        raise _InvalidProofError("T mixes the intercept with the penalised weights")
+        raise InvalidProofError("T mixes the intercept with the penalised weights")
     zero = member < 0
     if A[zero].any():
-        raise _InvalidProofError("a row is called zero and is not")
+        raise InvalidProofError("a row is called zero and is not")
     constant = _sum_down(weights[zero]) if zero.any() else 0.0
     if constant >= bound:
         return None
@@ -217,7 +222,7 @@ def _reduce(
     if free:
         length = _up(np.sqrt(_up(np.array([_sum_up(_up(row * row)) for row in first[:, penalised]]))))
         if not (np.abs(first[:, ~penalised]) == 1.0).all():
-            raise _InvalidProofError("the intercept's column does not hold ±1")
+            raise InvalidProofError("the intercept's column does not hold ±1")
         reach = _up(1.0 + _up(float(length.max()) * _up(math.sqrt(bound))))
         half[-1] = float(_up(reach / abs(T[~penalised, -1][0])))
     e = np.array([_sum_up(_up(row * half)) for row in radius])
@@ -236,10 +241,10 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
         if first[k] < 0:
             first[k] = i
         elif not (A[first[k]] == A[i]).all():
-            raise _InvalidProofError(f"points {first[k]} and {i} are merged and differ")
+            raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
         total[k] = _down(total[k] + weights[i]) if total[k] else weights[i]
     if (first < 0).any():
-        raise _InvalidProofError("a merged row has no point")
+        raise InvalidProofError("a merged row has no point")
     return A[first], total
 
 
@@ -255,7 +260,7 @@ def _least_curvature(T: Array) -> float:
     if least is None:
         return 1.0
     if least <= 0:
-        raise _InvalidProofError("T is not close enough to a multiple of a rotation")
+        raise InvalidProofError("T is not close enough to a multiple of a rotation")
     sigma = float(least)
     return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
 
@@ -280,25 +285,25 @@ def _check_tree(problem: _Problem, tree: dict[tuple[int, int], dict[str, Any]]) 
     root.state[problem.weights >= problem.target] = _KEPT
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:
-        raise _InvalidProofError(f"the tree has {len(roots)} roots")
+        raise InvalidProofError(f"the tree has {len(roots)} roots")
     stack = [(tree[roots[0]], root)]
     visited: set[int] = set()
     while stack:
         record, node = stack.pop()
         ident = int(record["id"])
         if ident in visited:
-            raise _InvalidProofError(f"node {ident} occurs twice")
+            raise InvalidProofError(f"node {ident} occurs twice")
         visited.add(ident)
         if _settled(problem, node, record["rounds"]):
             continue
         if "split" not in record:
-            raise _InvalidProofError(f"node {ident} is neither proved ({node.bound:g} < {problem.target:g}) nor split")
+            raise InvalidProofError(f"node {ident} is neither proved ({node.bound:g} < {problem.target:g}) nor split")
         for side in (0, 1):
             child = _child(node, record["split"], side, p, n)
             if (ident, side) in tree:
                 stack.append((tree[(ident, side)], child))
             elif not node.bound >= problem.target:
-                raise _InvalidProofError(f"child {side} of node {ident} is missing")
+                raise InvalidProofError(f"child {side} of node {ident} is missing")
     return len(visited)
 
 
@@ -307,7 +312,7 @@ def _child(node: _Node, split: list[Any], side: int, p: int, n: int) -> _Node:
     child = _Node(node.lo.copy(), node.hi.copy(), node.state.copy(), node.lower.copy(), node.bound)
     if name >= 0:
         if name >= p or not math.isfinite(mid):
-            raise _InvalidProofError("a split names no coordinate")
+            raise InvalidProofError("a split names no coordinate")
         if side == 0:
             child.hi[name] = min(child.hi[name], mid)
         else:
@@ -315,7 +320,7 @@ def _child(node: _Node, split: list[Any], side: int, p: int, n: int) -> _Node:
         return child
     point = -1 - name
     if point >= n:
-        raise _InvalidProofError("a split names no point")
+        raise InvalidProofError("a split names no point")
     if child.state[point] not in (_FREE, side):
         child.bound = math.inf
     child.state[point] = side
@@ -380,9 +385,9 @@ def _multipliers(problem: _Problem, node: _Node, entry: list[Any]) -> tuple[Arra
     if points.size == 0:
         return alpha, flipped
     if not (points.shape == states.shape == values.shape) or not np.isfinite(values).all() or (values < 0).any():
-        raise _InvalidProofError("multipliers must be finite and not negative, one for each point")
+        raise InvalidProofError("multipliers must be finite and not negative, one for each point")
     if (points < 0).any() or (points >= len(alpha)).any() or len(np.unique(points)) < len(points):
-        raise _InvalidProofError("multipliers name points that do not exist, or one twice")
+        raise InvalidProofError("multipliers name points that do not exist, or one twice")
     own = node.state[points]
     up = (states != _VIOLATED) & (own != _VIOLATED)
     alpha[points[up]] = values[up]

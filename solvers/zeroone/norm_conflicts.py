@@ -75,6 +75,9 @@ class ConflictFinder:
         status, norm = active_set(self.rows, ok, self._keen, T, active, self._margins, 1e-11)
         if status == CONFLICT:
             return Found(self._conflict(active, self.rows.tau, norm), None, active)
+        own = self.norm_of(active)
+        if own >= T:  # the S-pair that it began with was one already
+            return Found(self._conflict(active, self.rows.tau, own), None, active)
         if exact and self.exact.free:
             pairs = empty_active(self.exact.a.shape[1])
             status, norm = active_set(self.exact, ok, self._keen, T, pairs, self._margins, 1e-11)

@@ -1,22 +1,18 @@
 """The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
 
-One JSON object in a line (gzip where the path ends in .gz): the problem and the coordinates; then every node with its parent,
-its rounds [points, states, α] and its split; last the claimed bound and the incumbent. Floats are written so that they read
-back exactly.
+One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α] and
+its split; then the claimed bound and the incumbent; last the seal (`log_file`). Floats read back exactly as they were.
 """
 
 from __future__ import annotations
 
-import gzip
-import json
 import math
-from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
 from ...models.arrays import FloatArray
+from .log_file import LogFile
 from .reduced import Reduced
 
 __all__ = ["ProofWriter"]
@@ -29,31 +25,20 @@ class ProofWriter:
     """Writes a proof log as the search goes."""
 
     def __init__(self, path: str, reduced: Reduced) -> None:
-        self._path = Path(path)
+        self._file = LogFile(path)
         self._node: dict[str, Any] | None = None
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
-            "version": 1,
+            "version": 2,
+            "kind": "boxes",
             "A": problem.A.tolist(),
             "weights": problem.weights.tolist(),
             "penalised": problem.penalised.tolist(),
             "T": reduced.T.tolist(),
             "member": reduced.member.tolist(),
         }
-        try:
-            self._write([header], "wt")
-        except OSError as error:
-            raise InputError(f"proof must be a path that can be written; {path!r} cannot: {error}") from error
-
-    def _write(self, records: list[dict[str, Any]], mode: Literal["at", "wt"] = "at") -> None:
-        text = "".join(json.dumps(record) + "\n" for record in records)
-        if self._path.suffix == ".gz":
-            with gzip.open(self._path, mode) as packed:
-                packed.write(text)
-        else:
-            with self._path.open(mode) as plain:
-                plain.write(text)
+        self._file.write([header])
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid."""
@@ -75,7 +60,7 @@ class ProofWriter:
                 assert self._node is not None
                 self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
                 at += 4
-        self._write(done)
+        self._file.write(done)
 
     def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
         assert self._node is not None
@@ -106,4 +91,5 @@ class ProofWriter:
         claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
         last = [] if self._node is None else [self._node]
         self._node = None
-        self._write([*last, {"bound": claimed, "w": w.tolist()}])
+        self._file.write([*last, {"bound": claimed, "w": w.tolist()}])
+        self._file.seal()
