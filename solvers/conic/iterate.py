@@ -14,9 +14,9 @@ entries vanish where those of V do not. Without this shear W - ww' would cancel 
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 
 import numpy as np
-import scipy.linalg as sl
 
 from ...models.arrays import FloatArray
 from .cones import PointScaling, Sym2, max_step
@@ -89,13 +89,13 @@ class Iterate:
         """(γ, v, μ)."""
         return self.gamma, self.zeta, self.mu
 
-    @property
+    @cached_property
     def objective(self) -> float:
         """Tr W [+ λΣz]."""
         value = float(self.w @ self.w + np.trace(self.V))
         return value if self.data.lam is None else value + self.data.lam * float(self.z.sum())
 
-    @property
+    @cached_property
     def bound(self) -> float:
         """-τ + Σ(ζ - γ) [- μκn]: a lower bound, as S̄ ⪰ 0."""
         w, eta = self.w, 0.5 * self.data.A.T @ (2.0 * self.gamma - self.zeta)
@@ -103,14 +103,14 @@ class Iterate:
         value = float((self.zeta - self.gamma).sum()) - tau
         return value if self.data.budget is None else value - self.mu * self.data.budget
 
-    @property
+    @cached_property
     def gap(self) -> float:
         """Sum of the complementarities: objective - bound without its cancellation."""
         lifted = self.corner + float((self.S[1:, 1:] * self.V).sum())
         total = lifted + float(self.primal.dot(self.dual).sum() + (self.slack * self.zeta).sum())
         return total if self.data.budget is None else total + self.mu * self.room
 
-    @property
+    @cached_property
     def relative_gap(self) -> float:
         """Gap over max(|objective|, |bound|)."""
         return self.gap / max(abs(self.objective), abs(self.bound), 1e-300)
@@ -154,17 +154,20 @@ class Step:
     q: FloatArray
     u: FloatArray
 
-    @property
+    @cached_property
     def Z(self) -> FloatArray:
         """[0 dw'; dw dV]."""
-        return np.block([[np.zeros((1, 1)), self.w[None, :]], [self.w[:, None], self.V]])
+        Z = np.zeros_like(self.S)
+        Z[0, 1:] = Z[1:, 0] = self.w
+        Z[1:, 1:] = self.V
+        return Z
 
-    @property
+    @cached_property
     def primal(self) -> Sym2:
         """Rates of the points' primal matrices."""
         return Sym2(self.q, self.z, self.rho)
 
-    @property
+    @cached_property
     def dual(self) -> Sym2:
         """Rates of the points' dual matrices."""
         return Sym2(self.gamma, np.full(self.gamma.size, self.mu), -0.5 * self.zeta)
@@ -293,7 +296,7 @@ class _Linearised:
 
     def _matrix_step(self, scaled: FloatArray) -> float:
         root = 1.0 / np.sqrt(self.scaled)
-        smallest = float(sl.eigvalsh(root[:, None] * scaled * root, check_finite=False)[0])
+        smallest = float(np.linalg.eigvalsh(root[:, None] * scaled * root)[0])
         return np.inf if smallest >= 0.0 else -1.0 / smallest
 
     def gap_after(self, step: Step, primal: float, dual: float) -> float:

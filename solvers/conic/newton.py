@@ -100,7 +100,10 @@ class NewtonSystem(ABC):
         return moment
 
     def _solve(self, right: FloatArray) -> FloatArray:
-        return np.asarray(self._jacobi * sl.cho_solve((self._factor, True), self._jacobi * right, check_finite=False))
+        solution, _ = sl.lapack.dpotrs(
+            self._factor, self._jacobi * right, lower=1
+        )  # SciPy's own checks take longer for small systems
+        return np.asarray(self._jacobi * solution)
 
 
 class GramSystem(NewtonSystem):
@@ -220,12 +223,12 @@ def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     regularisation = 1e-15
     while True:
         H[np.diag_indices_from(H)] = 1.0 + regularisation
-        try:
-            return sl.cholesky(H, lower=True, check_finite=False), jacobi
-        except np.linalg.LinAlgError:
-            regularisation *= 100.0
-            if regularisation > 1e-8:
-                raise
+        factor, info = sl.lapack.dpotrf(H, lower=1, clean=0)
+        if info == 0:
+            return factor, jacobi
+        regularisation *= 100.0
+        if regularisation > 1e-8:
+            raise np.linalg.LinAlgError("the Newton system is not positive definite")
 
 
 def best_system(A: FloatArray) -> NewtonSystem:
