@@ -21,8 +21,9 @@ lint: $(VENV)/.lint typing
 	$(BIN)/ruff check .
 	$(BIN)/mypy
 
+# Commercial solvers with full licences: what they solve, and in-place updates. What has no licence is skipped, and says why.
 test-licensed: env-test
-	$(BIN)/python -m pytest -m licensed
+	$(BIN)/python -m pytest -m licensed -v
 
 env: $(VENV)/.base
 env-test: $(VENV)/.test

@@ -8,6 +8,7 @@ from itertools import chain
 from ..errors import UnsupportedModelError
 from ..models.cones import Feature
 from .base import Problem
+from .licence import LicenceState
 from .options import Options
 from .registry import all_solvers, installed
 
@@ -25,8 +26,8 @@ QUADRATIC = ("piqp", "clarabel", "highs", "osqp")
 LINEAR = ("highs", "clarabel")
 
 
-def choose(problem: Problem, options: Options) -> tuple[str, str]:
-    """Name of the solver for this problem and the reason in one sentence."""
+def choose(problem: Problem, options: Options, *, only_open: bool = False) -> tuple[str, str]:
+    """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
     known = all_solvers(discover=False)
     passed: list[str] = []
     # backends are asked last: their list needs the form, which structured solvers do without
@@ -41,6 +42,8 @@ def choose(problem: Problem, options: Options) -> tuple[str, str]:
         if obstacle is not None:
             continue
         licence = solver.licence()
+        if only_open and licence.state is not LicenceState.OPEN:
+            continue
         refusal = None if solver.info.views and licence.usable else licence.refusal(problem.form)
         if refusal is not None:
             passed.append(f"{name}: {refusal}")

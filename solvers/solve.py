@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import InputError, LicenceError, TooLargeError, UnsupportedModelError
+from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.form import StandardForm
@@ -51,7 +51,7 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     if isinstance(solver, str) and solver.lower() == "auto":
         solver, picked = choose(problem, options)
     chosen = solver if isinstance(solver, Solver) else get_solver(solver)
-    licence = require(chosen)
+    licence = _licence(chosen, problem, options)
     obstacle = chosen.obstacle(problem)
     if obstacle is not None:
         able = ", ".join(readers(problem)) or "none that is installed"
@@ -59,7 +59,10 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     refusal = None if chosen.info.views else licence.refusal(problem.form)
     if refusal is not None:
         able = ", ".join(name for name in readers(problem) if get_solver(name).licence().limit is None)
-        raise LicenceError(f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}")
+        raise LicenceError(
+            f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
+            + _alternative(problem, options)
+        )
     _check_start(problem, options)
     impossible = _inseparable(problem, chosen)
     if impossible is not None:
@@ -69,6 +72,23 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     else:
         raw = chosen.run(problem, options)
     return judge(problem, chosen, raw, options, licence, picked)
+
+
+def _licence(chosen: Solver, problem: Problem, options: Options) -> Licence:
+    """The licence of the solver, before anything is built for it; a refusal names the best open alternative."""
+    try:
+        return require(chosen)
+    except (LicenceError, MissingPackageError) as error:
+        raise type(error)(str(error).rstrip(".") + _alternative(problem, options)) from error
+
+
+def _alternative(problem: Problem, options: Options) -> str:
+    """The open solver that reads the problem best, as a sentence."""
+    try:
+        name, _ = choose(problem, options, only_open=True)
+    except (TooLargeError, UnsupportedModelError):
+        return f". No open solver that is installed reads {problem.name}"
+    return f". The best open one for {problem.name}: {name}"
 
 
 def as_problem(model: object) -> Problem:
