@@ -501,7 +501,7 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
             stack.at[level] = -1
         c = stack.at[level]
         single = stack.size[level] == -1
-        if c >= 0:
+        if c >= 0 and not (single and c == 1):
             state[stack.conflict[level, c]] = KEPT
         c += 1
         stack.at[level] = c
