@@ -97,7 +97,7 @@ def _model_options(command: argparse.ArgumentParser) -> None:
     _data_options(command)
     group = command.add_argument_group("parameters of the formulation")
     group.add_argument("--lam", type=float, help="λ of hinge, zero-one, conic (default 1)")
-    group.add_argument("--kappa", type=float, help="κ of conic, in place of λ")
+    group.add_argument("--kappa", type=float, help="κ of conic and zero-one, in place of λ")
     group.add_argument("--M", type=float, help="big-M of zero-one (default: a valid one from the data)")
     group.add_argument("--intercept", choices=("penalised", "free"), default="penalised", help="of zero-one")
     group.add_argument("--C", type=float, default=1.0, help="C of l2svm (default 1)")

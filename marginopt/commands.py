@@ -41,7 +41,7 @@ def _conic(d: Instance, a: argparse.Namespace) -> Model:
 #: The formulations by their names at the prompt.
 MODELS: Mapping[str, Callable[[Instance, argparse.Namespace], Model]] = {
     "hinge": lambda d, a: HingeSVM(d.X, d.y, lam=1.0 if a.lam is None else a.lam),
-    "zero-one": lambda d, a: ZeroOneSVM(d.X, d.y, lam=1.0 if a.lam is None else a.lam, M=a.M, intercept=a.intercept),
+    "zero-one": lambda d, a: ZeroOneSVM(d.X, d.y, lam=a.lam, M=a.M, intercept=a.intercept, kappa=a.kappa),
     "conic": _conic,
     "l2svm": lambda d, a: L2SVMDual(d.X, d.y, C=a.C, kernel=_kernel(a)),
     "meb": lambda d, a: MEBDual(d.X, kernel=_kernel(a)),

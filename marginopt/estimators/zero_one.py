@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.base import Model
 from ..models.zero_one import ZeroOneSVM
@@ -19,13 +20,15 @@ __all__ = ["ZeroOneSVC"]
 class ZeroOneSVC(WeightedClassifier, LinearClassifier):
     """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
 
+    With ``kappa`` in place of ``lam``: min ||w||² with at most κn margins violated.
+
     Solved by exact branch and bound within a budget: ``result_.gap`` (of each problem) says how far the classifier can be from
     the optimum, and the bound is proved. A search that the budget ends gives its best classifier, without a warning.
 
     Parameters
     ----------
-    lam : float
-        λ > 0; s_i = sample weight × class weight multiplies it.
+    lam : float, optional
+        λ > 0, 1 where neither λ nor κ is given; s_i = sample weight × class weight multiplies it.
     intercept : {"penalised", "free"}
         Whether the intercept is part of ||w||² (Conic) or not (Brooks).
     solver : str
@@ -38,6 +41,8 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         Budget of seconds for each binary problem.
     random_state : int
         Seed of the incumbent heuristic.
+    kappa : float, optional
+        κ in [0, 1], a part of the points of each binary problem; without weights. Too small a κ has no classifier: an error.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 
@@ -53,7 +58,7 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
 
     def __init__(
         self,
-        lam: float = 1.0,
+        lam: float | None = None,
         *,
         intercept: str = "penalised",
         solver: Any = "auto",
@@ -65,6 +70,7 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         n_jobs: int | None = None,
         class_weight: Any = None,
         standardise: bool = True,
+        kappa: float | None = None,
     ) -> None:
         self.lam = lam
         self.intercept = intercept
@@ -77,10 +83,18 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         self.n_jobs = n_jobs
         self.class_weight = class_weight
         self.standardise = standardise
+        self.kappa = kappa
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         intercept: Any = self.intercept
-        return ZeroOneSVM(X, y, lam=as_positive(self.lam, "lam") * cost, intercept=intercept)
+        if self.kappa is None:
+            lam = 1.0 if self.lam is None else as_positive(self.lam, "lam")
+            return ZeroOneSVM(X, y, lam=lam * cost, intercept=intercept)
+        if self.lam is not None:
+            raise InputError(f"give lam or kappa, not both; lam={self.lam!r}, kappa={self.kappa!r}")
+        if (cost != 1.0).any():
+            raise InputError("kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points")
+        return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         return Options(tol=self.tol, time_limit=self.time_limit, node_limit=self.node_limit, seed=self.random_state, start=start)
