@@ -1,152 +1,224 @@
-"""Strengthened against big-M encodings of the 0-1 loss in SCIP: nodes and time over data seeds and solver seeds.
+"""Strengthened against big-M encodings of the 0-1 loss in SCIP: a map of nodes and time over n, p, σ, λ.
 
-    python benchmarks/strengthened.py --store strengthened.db [--n 40 60] [--p 2 3] [--sigma .2 .5] [--lam .2 .5 1]
-                                      [--outliers clustered] [--data-seeds 10] [--solver-seeds 3] [--limit 120]
-                                      [--variants bigm fixed strengthened strengthened-fixed]
+    python benchmarks/strengthened.py --store strengthened.db --jobs 2 [--n 40 60] [--p 2 3] [--sigma .2 .5] [--lam 3 10]
+                                      [--outliers clustered] [--data-seeds 10] [--solver-seeds 3] [--limit 60]
+                                      [--budget 1500] [--variants bigm fixed strengthened strengthened-fixed] [--table]
 
 Every variant starts from the same incumbent (`relaxations.heuristic`) and has M tightened by it:
 
 - ``bigm``: Conic (3);                     ``fixed``: the same with `relaxations.Fixing` at γ*, M and z from the dual point;
 - ``strengthened``: `relaxations.strengthen` (γ*, row with M for every point);  ``strengthened-fixed``: the same with `Fixing`.
 
-Time is SCIP's; that of the SDP and of the fixing is told apart. Trivial optima (w a multiple of the intercept) are set apart: on
-them every method is quick or the instance says little. Shifted geometric means: 10 nodes, 1 second. Runs that reach the limit
-count with what they had and are told. Every run is kept in the store, so an interrupted benchmark continues.
+Our own exact solver finds the optimum first. Trivial optima (w a multiple of the intercept) are set apart and given to nobody
+else: on them every method is quick or the instance says little. Time is the solver's; that of the SDP and of the fixing is told
+apart. Shifted geometric means over data seeds × solver seeds: 10 nodes, 1 second; in brackets big-M's divided by them. Runs that
+reach the limit count with what they had and are told. A proven optimum that is not the reference's is told.
+
+Every run is kept in the store (SQLite) when it is done: an interrupted benchmark continues, several may work on one store, and
+``--table`` prints what it holds and solves nothing. After ``--budget`` seconds no further solve is begun; a data seed whose runs
+are not complete is left out of the means and told.
 """
 
 from __future__ import annotations
 
 import argparse
 import itertools
+import sys
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
+from joblib import Parallel, delayed
 
 from marginopt import instances
 from marginopt.models import ZeroOneSVM
-from marginopt.relaxations import CellStore, fix_variables, heuristic, strengthen
+from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean, strengthen
 from marginopt.relaxations.reduction import restated
+from marginopt.relaxations.store import digest
 from marginopt.solvers import solve
 
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")
+#: Seconds for the optimum by zero-one-bb.
+REFERENCE_LIMIT = 120.0
 Record = dict[str, Any]
+Where = tuple[int, int, float, float]
 
 
-def shifted(values: Sequence[float], shift: float) -> float:
-    """Shifted geometric mean."""
-    return float(np.exp(np.mean(np.log(np.asarray(values) + shift))) - shift)
+@dataclass(frozen=True)
+class Draw:
+    """One data seed of a cell (n, p, σ, λ), and what is solved on it."""
+
+    where: Where
+    outliers: str
+    seed: int
+    solver: str
+    limit: float
+    solver_seeds: int
+    variants: tuple[str, ...]
+
+    @property
+    def common(self) -> Record:
+        """What determines a run beside its variant and seed."""
+        return {"where": list(self.where), "outliers": self.outliers, "data": self.seed}
+
+    @property
+    def reference_key(self) -> str:
+        """Key of the optimum."""
+        return digest({"reference": self.common})
+
+    @property
+    def runs(self) -> Iterator[tuple[str, str, int]]:
+        """Key, variant, solver seed; the variants of one seed together."""
+        for seed, variant in itertools.product(range(self.solver_seeds), self.variants):
+            parts = {**self.common, "seed": seed, "variant": variant, "limit": self.limit, "solver": self.solver}
+            yield digest({"strengthened": parts}), variant, seed
 
 
-def prepared(n: int, p: int, sigma: float, lam: float, outliers: str, seed: int) -> tuple[ZeroOneSVM, ZeroOneSVM, float]:
-    """Big-M model with incumbent, strengthened model, seconds of strengthening."""
-    data = instances.gaussian_clusters(n, p, sigma, outliers=outliers, rng=seed)
-    model = ZeroOneSVM(data.X, data.y, lam)
-    w, _ = heuristic(model, seed)
-    model = restated(model, incumbent=w)
-    begin = time.perf_counter()
-    strong = strengthen(model, rounds=0)
-    return restated(model, incumbent=strong.incumbent), strong, time.perf_counter() - begin
+class Prepared:
+    """A draw's models: big-M with the heuristic's incumbent; the strengthened one with the same, made when first asked for."""
+
+    def __init__(self, draw: Draw) -> None:
+        n, p, sigma, lam = draw.where
+        data = instances.gaussian_clusters(n, p, sigma, outliers=draw.outliers, rng=draw.seed)
+        model = ZeroOneSVM(data.X, data.y, lam)
+        self.draw = draw
+        self.model = restated(model, incumbent=heuristic(model, draw.seed)[0])
+        self._strong: tuple[ZeroOneSVM, float] | None = None
+
+    def strong(self) -> tuple[ZeroOneSVM, float]:
+        """The strengthened model and its seconds."""
+        if self._strong is None:
+            begin = time.perf_counter()
+            strong = strengthen(self.model, rounds=0)
+            self._strong = restated(strong, incumbent=self.model.incumbent), time.perf_counter() - begin
+        return self._strong
+
+    def reference(self) -> Record:
+        """The optimum by our own solver, and whether it is trivial."""
+        result = solve(self.model, "zero-one-bb", time_limit=REFERENCE_LIMIT, threads=1)
+        w = result.values["w"]
+        trivial = bool(np.linalg.norm(w[1:]) <= 1e-6 * max(1.0, float(np.linalg.norm(w))))
+        return {"status": str(result.status), "objective": self.model.objective(w), "trivial": trivial}
+
+    def solve(self, variant: str, seed: int) -> Record:
+        """One solve."""
+        draw = self.draw
+        chosen, before = self.strong() if variant.startswith("strengthened") else (self.model, 0.0)
+        begin = time.perf_counter()
+        target: Any = chosen
+        if variant.endswith("fixed"):
+            target = fix_variables(self.model).apply(chosen)
+        before += time.perf_counter() - begin
+        result = solve(target, draw.solver, start=chosen.start, seed=seed, time_limit=draw.limit, threads=1, tol=1e-6)
+        return {
+            "status": str(result.status),
+            "nodes": result.nodes,
+            "seconds": result.solve_seconds,
+            "before": before,
+            "objective": min(self.model.objective(result.values["w"], tol=1e-6), self.model.incumbent_value),
+            "bound": float(result.best_bound[0]),
+            "root": result.details.get("root_bound"),
+        }
 
 
-def one(variant: str, model: ZeroOneSVM, strong: ZeroOneSVM, solver: str, seed: int, limit: float) -> Record:
-    """One solve."""
-    chosen = strong if variant.startswith("strengthened") else model
-    begin = time.perf_counter()
-    target: Any = chosen
-    if variant.endswith("fixed"):
-        fixing = fix_variables(model)
-        target = fixing.apply(chosen)
-    before = time.perf_counter() - begin
-    result = solve(target, solver, start=chosen.start, seed=seed, time_limit=limit, threads=1, tol=1e-6)
-    w = result.values["w"]
-    return {
-        "status": str(result.status),
-        "nodes": result.nodes,
-        "seconds": result.solve_seconds,
-        "before": before,
-        "objective": min(model.objective(w, tol=1e-6), model.incumbent_value),
-        "bound": float(result.best_bound[0]),
-        "root": result.details.get("root_bound"),
-        "trivial": bool(np.linalg.norm(w[1:]) <= 1e-6 * max(1.0, np.linalg.norm(w))),
-    }
+def work(draw: Draw, path: str, deadline: float) -> float:
+    """All runs of one draw that the store does not have, until the deadline; the seconds it took."""
+    store, begin = CellStore(path), time.perf_counter()
+    prepared: Prepared | None = None
+    reference = store.get(draw.reference_key)
+    if reference is None:
+        if time.time() > deadline:
+            return 0.0
+        prepared = Prepared(draw)
+        reference = store.put(draw.reference_key, "reference", prepared.reference())
+    if not reference["trivial"]:
+        for key, variant, seed in draw.runs:
+            if store.get(key) is None and time.time() <= deadline:
+                prepared = Prepared(draw) if prepared is None else prepared
+                store.put(key, "strengthened", prepared.solve(variant, seed))
+    return time.perf_counter() - begin
 
 
-def cell(args: argparse.Namespace, store: CellStore, where: tuple[int, int, float, float]) -> list[Record]:
-    """All runs of one (n, p, σ, λ)."""
-    n, p, sigma, lam = where
-    found = []
-    for data_seed in range(args.data_seeds):
-        made: list[tuple[ZeroOneSVM, ZeroOneSVM, float]] = []
-        for solver_seed, variant in itertools.product(range(args.solver_seeds), args.variants):
-            parts = {"where": list(where), "outliers": args.outliers, "data": data_seed, "seed": solver_seed,
-                     "variant": variant, "limit": args.limit, "solver": args.solver}  # fmt: skip
-
-            def run(
-                variant: str = variant, solver_seed: int = solver_seed, data_seed: int = data_seed, made: list[Any] = made
-            ) -> tuple[Record, bool]:
-                if not made:
-                    made.append(prepared(n, p, sigma, lam, args.outliers, data_seed))
-                model, strong, seconds = made[0]
-                record = one(variant, model, strong, args.solver, solver_seed, args.limit)
-                record["before"] += seconds if variant.startswith("strengthened") else 0.0
-                return record, True
-
-            record, _ = store.remember("strengthened", parts, run)
-            found.append({**record, "variant": variant, "data": data_seed, "seed": solver_seed})
-    return found
-
-
-def told(args: argparse.Namespace, where: tuple[int, int, float, float], runs: list[Record]) -> str:
-    """One line: means of the non-trivial instances, ratios to big-M."""
-    by = {(r["data"], r["seed"], r["variant"]): r for r in runs}
-    optima: dict[int, list[float]] = {}
-    for r in runs:
-        if r["status"] == "optimal":
-            optima.setdefault(r["data"], []).append(r["objective"])
-    spread = max((max(v) / min(v) - 1.0 for v in optima.values()), default=0.0)
-    trivial = {
-        d
-        for d in range(args.data_seeds)
-        if any(by[d, 0, v]["trivial"] and by[d, 0, v]["status"] == "optimal" for v in args.variants)
-    }
-    rest = [(d, s) for d in range(args.data_seeds) if d not in trivial for s in range(args.solver_seeds)]
-    head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*where, args.data_seeds - len(trivial), args.data_seeds)
-    if not rest:
-        return head + " all trivial |"
+def line(draws: Sequence[Draw], store: CellStore) -> str:
+    """One row of the table: means of the complete draws that are not trivial, ratios to the first variant."""
+    variants = draws[0].variants
+    references = [store.get(draw.reference_key) for draw in draws]
+    rest = [(d, r) for d, r in zip(draws, references, strict=True) if r is not None and not r["trivial"]]
+    found = [(r, {(variant, seed): store.get(key) for key, variant, seed in d.runs}) for d, r in rest]
+    complete = [(r, runs) for r, runs in found if all(run is not None for run in runs.values())]
+    known = sum(r is not None for r in references)
+    head = "| {} | {} | {:g} | {:g} | {} of {} |".format(*draws[0].where, len(rest), known)
+    note = f" {len(complete)} of {len(rest)} draws complete |" if len(complete) < len(rest) else ""
+    note += f" {len(draws) - known} draws not begun |" if known < len(draws) else ""
+    if not complete:
+        return head + (" all trivial |" if known and not rest else " |") + note
     base = None
-    for variant in args.variants:
-        runs_of = [by[d, s, variant] for d, s in rest]
-        nodes, seconds = shifted([r["nodes"] for r in runs_of], 10.0), shifted([r["seconds"] for r in runs_of], 1.0)
+    for variant in variants:
+        runs_of = [run for _, runs in complete for (v, _), run in runs.items() if v == variant and run is not None]
+        nodes = shifted_geometric_mean([r["nodes"] for r in runs_of], 10.0)
+        seconds = shifted_geometric_mean([r["seconds"] for r in runs_of], 1.0)
+        before = shifted_geometric_mean([r["before"] for r in runs_of], 1.0)
         open_ = sum(r["status"] != "optimal" for r in runs_of)
         base = base or (nodes, seconds)
-        text = f"{nodes:.0f} nodes, {seconds:.1f} s" + (f", {open_} open" if open_ else "")
-        if variant != args.variants[0]:
+        text = f"{nodes:.0f} nodes, {seconds:.2f} s" + (f" after {before:.2f}" if before else "")
+        text += f", {open_} of {len(runs_of)} open" if open_ else ""
+        if variant != variants[0]:
             text += f" ({base[0] / max(nodes, 1e-9):.1f}x, {base[1] / max(seconds, 1e-9):.2f}x)"
         head += f" {text} |"
-    return head + ("" if spread < 1e-5 else f" OPTIMA DIFFER by {spread:.1e} |")
+    return head + note + _differences(complete)
+
+
+def _differences(complete: Sequence[tuple[Record, dict[tuple[str, int], Record | None]]]) -> str:
+    """Proven optima that are not the reference's."""
+    worst = 0.0
+    for reference, runs in complete:
+        for run in runs.values():
+            if run is not None and run["status"] == "optimal" and reference["status"] == "optimal":
+                worst = max(worst, abs(run["objective"] / reference["objective"] - 1.0))
+    return "" if worst < 1e-5 else f" OPTIMA DIFFER by {worst:.1e} |"
 
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--store", required=True, help="file that keeps the runs (SQLite)")
+    parser.add_argument("--jobs", type=int, default=1, help="draws at a time")
     parser.add_argument("--n", type=int, nargs="+", default=[40, 60])
     parser.add_argument("--p", type=int, nargs="+", default=[2, 3])
     parser.add_argument("--sigma", type=float, nargs="+", default=[0.2, 0.5])
-    parser.add_argument("--lam", type=float, nargs="+", default=[0.2, 0.5, 1.0])
+    parser.add_argument("--lam", type=float, nargs="+", default=[3.0, 10.0])
     parser.add_argument("--outliers", default="clustered")
     parser.add_argument("--data-seeds", type=int, default=10)
     parser.add_argument("--solver-seeds", type=int, default=3)
-    parser.add_argument("--limit", type=float, default=120.0)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds of each solve")
+    parser.add_argument("--budget", type=float, default=float("inf"), help="seconds after which no solve is begun")
     parser.add_argument("--solver", default="scip")
     parser.add_argument("--variants", nargs="+", default=list(VARIANTS), choices=VARIANTS)
+    parser.add_argument("--table", action="store_true", help="print the table of what the store holds")
     args = parser.parse_args()
     store = CellStore(args.store)
+    cells = [
+        [
+            Draw(where, args.outliers, seed, args.solver, args.limit, args.solver_seeds, tuple(args.variants))
+            for seed in range(args.data_seeds)
+        ]
+        for where in itertools.product(args.n, args.p, args.sigma, args.lam)
+    ]
+    if not args.table:
+        # data seeds outermost: where the budget ends, every cell has its first seeds
+        draws = [draw for same_seed in zip(*cells, strict=True) for draw in same_seed]
+        begin = time.time()
+        calls = (delayed(work)(draw, args.store, begin + args.budget) for draw in draws)
+        finished = Parallel(n_jobs=args.jobs, return_as="generator_unordered", batch_size=1, pre_dispatch="2*n_jobs")(calls)
+        for done, _ in enumerate(finished, start=1):
+            spent = time.time() - begin
+            left = min(spent / done * (len(draws) - done), max(args.budget - spent, 0.0))
+            sys.stderr.write(f"{done} of {len(draws)} draws, {spent:.0f} s, about {left:.0f} s left\n")
     print("| n | p | σ | λ | not trivial | " + " | ".join(args.variants) + " |")
     print("|---" * (5 + len(args.variants)) + "|")
-    for where in itertools.product(args.n, args.p, args.sigma, args.lam):
-        print(told(args, where, cell(args, store, where)), flush=True)
+    for draws in cells:
+        print(line(draws, store))
 
 
 if __name__ == "__main__":
