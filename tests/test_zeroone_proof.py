@@ -207,14 +207,21 @@ def test_corrupted_logs_are_refused(tmp_path, engine):
             assert not check_proof(path).valid, trial
 
 
-def test_the_conflict_pass_uses_fractional_packings_and_one_conflict_many_times(tmp_path):
+def test_fractional_packings_are_accepted_and_overfull_ones_refused(tmp_path):
     path = tmp_path / "log"
     outcome, answer = write(problem_of(3, 40, 6, True, 5.0), path, engine="conflicts")
     assert outcome.name == "CONVERGED" and check_proof(path).valid
-    packs = [step[1] for record in read(path) for step in record.get("steps", []) if step[0] == "pack"]
-    uses = np.bincount([number for pack in packs for number, _ in pack])
-    assert uses.max() > 1
     assert answer.details["proof_bound"] == pytest.approx(answer.bound, rel=2e-9)
+    log = read(path)
+    packs = [step for record in log for step in record.get("steps", []) if step[0] == "pack"]
+    assert len(packs) > 3
+    for step in packs:  # every conflict in two halves
+        step[1] = [[number, y / 2] for number, y in step[1] for _ in range(2)]
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    packs[0][1] += packs[0][1]
+    path.write_text(sealed(log))
+    assert "more on a point than its weight" in check_proof(path).message
 
 
 def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
