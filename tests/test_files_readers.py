@@ -126,9 +126,9 @@ def test_scip_solves_our_nl_file_to_our_optimum(model: Model, tmp_path: Path) ->
     native = scip.Model()
     native.hideOutput()
     native.readProblem(str(model.write(tmp_path / "model.nl")))
-    native.setParam("limits/gap", 0.0)
+    native.setParams({"numerics/feastol": 1e-9, "numerics/dualfeastol": 1e-9, "limits/gap": 0.0})
     native.optimize()
-    assert native.getObjVal() == pytest.approx(_optimum(model), rel=1e-5, abs=1e-6)
+    assert native.getObjVal() == pytest.approx(_optimum(model), rel=1e-6, abs=1e-6)
     assert native.getNIntVars() + native.getNBinVars() == model.form.integer.sum()
 
 
@@ -149,6 +149,32 @@ def test_casadi_reads_the_same_functions_from_our_nl_file(model: Model, tmp_path
     np.testing.assert_allclose(g.full().ravel(), F @ point, rtol=1e-12, atol=1e-12)
     np.testing.assert_array_equal(builder.discrete, form.integer[order])
     np.testing.assert_array_equal(np.array(builder.x_lb)[form.integer[order]], form.lower[order][form.integer[order]])
+
+
+@pytest.mark.parametrize("model", [m for m in _quadratic_models() if not m.form.integer.any()], ids=lambda m: m.name)
+def test_ipopt_solves_what_casadi_reads_to_our_optimum(model: Model, tmp_path: Path) -> None:
+    casadi = pytest.importorskip("casadi", reason="casadi is not installed")
+    builder = casadi.NlpBuilder()
+    builder.import_nl(str(model.write(tmp_path / "model.nl")), {"verbose": False})
+    problem = {"x": casadi.vertcat(*builder.x), "f": builder.f, "g": casadi.vertcat(*builder.g)}
+    settings = {"print_time": False, "ipopt": {"print_level": 0, "sb": "yes", "tol": 1e-10}}
+    answer = casadi.nlpsol("solver", "ipopt", problem, settings)(
+        x0=builder.x_init, lbx=builder.x_lb, ubx=builder.x_ub, lbg=builder.g_lb, ubg=builder.g_ub
+    )
+    assert float(answer["f"]) == pytest.approx(_optimum(model), rel=1e-6, abs=1e-6)
+
+
+@pytest.mark.parametrize("suffix", [".cbf", ".ptf"])
+@pytest.mark.parametrize("form", _conic_forms(), ids=lambda f: f.name)
+def test_what_mosek_reads_has_our_optimum(suffix: str, form: StandardForm, tmp_path: Path) -> None:
+    """MOSEK's reading solved by an open solver: no licence is needed."""
+    pytest.importorskip("mosek", reason="mosek is not installed")
+    from marginopt.solvers import solve
+
+    solver = "scip" if form.integer.any() else "clarabel"
+    back = read_task(write_form(form, tmp_path / f"model{suffix}"))
+    ours, theirs = solve(form, solver, tol=1e-8), solve(back, solver, tol=1e-8)
+    assert theirs.objective == pytest.approx(ours.objective, rel=1e-6)
 
 
 @pytest.mark.parametrize("model", _quadratic_models(), ids=lambda m: m.name)

@@ -2,7 +2,8 @@
 
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone and, for our svec
 rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each cone, named
-``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels.
+``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels. Indicators are
+MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero.
 """
 
 from __future__ import annotations
@@ -16,9 +17,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError
-from ..cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..form import Block, Constraint, Quadratic, StandardForm
 from .files import FileFormat
+from .indicators import indicator_rows
 from .layout import Layout
 
 __all__ = ["FORMAT"]
@@ -35,9 +37,10 @@ _CONES: dict[str, Callable[[int], Cone]] = {name: cone for cone, name in _SETS.i
 class _MOF(FileFormat):
     suffix = ".mof.json"
     title = "MathOptFormat"
-    carries = frozenset(Feature) - {Feature.INDICATOR}
+    carries = frozenset(Feature)
 
     def write(self, form: StandardForm, path: Path) -> None:
+        indicator_rows(form)  # refuses switches that are no binary variables
         names = form.names()
         constraints = [piece for c in form.constraints for piece in _pieces(c, names)]
         constraints += list(_bounds(form, names))
@@ -103,6 +106,8 @@ def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
 def _set(cone: Cone, dim: int) -> dict[str, Any]:
     if isinstance(cone, PSD):
         return {"type": "Scaled", "set": {"type": "PositiveSemidefiniteConeTriangle", "side_dimension": cone.order}}
+    if isinstance(cone, Indicator):
+        return {"type": "Indicator", "set": {"type": "GreaterThan", "lower": 0.0}, "activate_on": "zero"}
     return {"type": _SETS[type(cone)], "dimension": dim}
 
 
@@ -144,9 +149,25 @@ def _read_piece(c: dict[str, Any], index: dict[str, int]) -> Constraint:
     F = sp.csr_array((data, (rows, columns)), shape=(g.size, len(index)), dtype=np.float64)
     if kind == "Scaled":
         return Constraint(c["name"], F, g, PSD(g.size))
+    if kind == "Indicator":
+        return _read_indicator(c, F, g)
     if kind not in _CONES:
         raise DataError(f"sets of type {kind} are not read")
     return Constraint(c["name"], F, g, _CONES[kind](g.size))
+
+
+def _read_indicator(c: dict[str, Any], F: sp.csr_array, g: Any) -> Constraint:
+    """(z, row) with z = 0 (ours) or z = 1 asking row ≥ lower, or ≤ upper."""
+    inner, sign, shift = c["set"]["set"], np.ones(2), np.zeros(2)
+    if inner["type"] == "GreaterThan":
+        shift[1] = -inner["lower"]
+    elif inner["type"] == "LessThan":
+        sign[1], shift[1] = -1.0, inner["upper"]
+    else:
+        raise DataError(f"indicators of sets of type {inner['type']} are not read")
+    if c["set"]["activate_on"] == "one":
+        sign[0], shift[0] = -1.0, 1.0
+    return Constraint(c["name"], sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
 
 
 def _read_bound(c: dict[str, Any], index: dict[str, int], lower: Any, upper: Any, integer: Any) -> None:
