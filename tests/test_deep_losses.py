@@ -37,9 +37,10 @@ def test_the_objectives_are_those_of_a13(batch: tuple, orientation: str) -> None
 
 
 def test_the_hinge_is_not_the_released_code_s_square() -> None:
-    """[s - f]_+, not [s - |f|]_+: far on the wrong side costs."""
-    J = deep.NearObjectives(2)(torch.tensor([[0.0, -3.0]]), torch.tensor([0]))
-    assert J.tolist() == [0.0, 8.0]
+    """[s - f]_+², not (s - f)²: beyond the margin costs nothing, the wrong side all the more."""
+    objectives = deep.NearObjectives(2)
+    assert objectives(torch.tensor([[0.0, 3.0]]), torch.tensor([0])).tolist() == [0.0, 0.0]
+    assert objectives(torch.tensor([[0.0, -3.0]]), torch.tensor([0])).tolist() == [0.0, 8.0]
 
 
 def test_softmax_objectives_add_up_to_the_cross_entropy(batch: tuple) -> None:

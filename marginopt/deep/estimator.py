@@ -56,7 +56,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
     gamma, final_gamma : float
         γ of (25), cosine-annealed over the epochs: how much τ leans to the largest objective.
     momentum : float
-        Share of the new τ in (26).
+        Share of the new τ in (26): 0.85 in the paper. A small share averages the weights over batches.
     simplex : str
         Solver of (25), any that reads `marginopt.ParetoQP`.
     epochs, batch_size, optimizer, learning_rate, final_learning_rate, weight_decay, shared_step, encoder_epochs
@@ -114,14 +114,14 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         margin: float = 1.0,
         orientation: Literal["one", "rest"] = "one",
         weights: float | Sequence[float] = 1.0,
-        gamma: float = 1.0,
+        gamma: float = 0.1,
         final_gamma: float = 1e-3,
-        momentum: float = 0.85,
+        momentum: float = 0.02,
         simplex: str = "smo",
         epochs: int = 50,
         batch_size: int = 64,
         optimizer: Literal["adam", "adamw", "sgd"] = "adamw",
-        learning_rate: float = 1e-3,
+        learning_rate: float = 3e-3,
         final_learning_rate: float = 1e-5,
         weight_decay: float = 1e-2,
         shared_step: bool = True,

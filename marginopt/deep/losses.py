@@ -40,7 +40,7 @@ class NearObjectives(Objectives):
     With ``orientation="rest"`` the hyperplane is near the other classes' points, and c weighs class l's:
     J_l = (1/|B|)(1/(K-1) Σ_{y_i≠l} ½f_l² + c Σ_{y_i=l} ½[s - f_l]_+²). Both classify by |f_l|/||w̃_l||, (21).
 
-    **Erratum of the released code**: it takes |f| before the hinge, which leaves a plain square; the hinge here is as printed.
+    **Erratum of the released code**: it takes |s - f| before the hinge, which leaves (s - f)²; the hinge here is as printed.
 
     Parameters
     ----------
@@ -168,7 +168,7 @@ class ChebyshevLoss(nn.Module):
         *,
         combination: Combination = "chebyshev",
         weights: float | Sequence[float] = 1.0,
-        momentum: float = 0.85,
+        momentum: float = 0.02,
         simplex: str = "smo",
     ) -> None:
         super().__init__()

@@ -51,6 +51,8 @@ def draw_objectives(
     InputError
         No history, histories of different K, or an epoch that one of them does not have.
     """
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+
     rows = _rows_at(histories, epoch)
     K = len(next(iter(rows.values())))
     if ax is None:
@@ -64,9 +66,14 @@ def draw_objectives(
         ax.plot(np.append(angles, angles[0]), around, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
     if log:
         ax.set_rscale("log")  # type: ignore[attr-defined, unused-ignore]
+        ax.yaxis.set_major_locator(LogLocator(numticks=4))
+        ax.yaxis.set_minor_locator(NullLocator())
+    else:
+        ax.yaxis.set_major_locator(MaxNLocator(3))
+    ax.set_rlabel_position(180.0 / K)
     ax.set_xticks(angles, [str(name) for name in (range(K) if classes is None else classes)])
-    ax.tick_params(labelsize=8)
-    ax.legend(fontsize=8, loc="lower left", bbox_to_anchor=(-0.12, -0.12))
+    ax.tick_params(labelsize=7)
+    ax.legend(fontsize=8, loc="upper center", bbox_to_anchor=(0.5, -0.06), ncols=2)
     return ax
 
 

@@ -56,10 +56,10 @@ class Settings:
     epochs: int = 50
     batch_size: int = 64
     optimizer: Literal["adam", "adamw", "sgd"] = "adamw"
-    learning_rate: float = 1e-3
+    learning_rate: float = 3e-3
     final_learning_rate: float = 1e-5
     weight_decay: float = 1e-2
-    gamma: float = 1.0
+    gamma: float = 0.1
     final_gamma: float = 1e-3
     shared_step: bool = True
     encoder_epochs: int | None = None
