@@ -162,7 +162,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             return 0.5 * state.tol * max(map(abs, state.pair))
 
         width = 0 if view.gram is not None else r
-        price = 10.0 * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
+        price = 20.0 * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         if state.finish_seconds + price <= spent and state.gap <= state.tried / 3.0:
             state.tried = state.gap
             self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, aim), "newton")

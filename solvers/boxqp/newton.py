@@ -27,11 +27,18 @@ class FinishRun:
     operations: float
 
 
-def newton_steps(view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: FloatArray, aim: Callable[[], float]) -> FinishRun:
-    """At most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective."""
+def newton_steps(
+    view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: FloatArray, aim: Callable[[], float], *, patient: bool = False
+) -> FinishRun:
+    """At most 30 steps from a, until the gap is at most ``aim()`` or no step lowers the objective.
+
+    Unless ``patient``, also until two steps lower the gap less than tenfold: far from the right free set the steps wander, and
+    coordinate descent finds it for less.
+    """
     a, g = a.copy(), gradient.copy()
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
     r = view.width
+    gaps = [best_gap]
     for _ in range(30):
         free = _free(view, a, g)
         size = int(np.count_nonzero(free))
@@ -45,7 +52,8 @@ def newton_steps(view: BoxQP, diagonal: FloatArray, a: FloatArray, gradient: Flo
         gap = view.gap(a, g)
         if gap < best_gap:
             best, best_gap = a, gap
-        if gap <= aim():
+        gaps.append(best_gap)
+        if gap <= aim() or (not patient and steps >= 2 and best_gap > 0.1 * gaps[-3]):
             break
     return FinishRun(best, best_gap, steps, operations)
 

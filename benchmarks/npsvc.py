@@ -1,0 +1,223 @@
+"""Box QPs of nonparallel classifiers and quadratics on the Stiefel manifold: ours and the peers side by side, one run.
+
+    python benchmarks/npsvc.py --out out/npsvc.json
+    python benchmarks/npsvc.py --only stiefel --sizes 1000 --tol 1e-6
+
+Seconds are of the process (one thread, after a warm-up), so the ratios of one run are what counts. *Box QPs*: the dual of
+TWSVM's class problem, ½λ'ZZ'λ - 1'λ over 0 ≤ λ ≤ c with m others of the class; the factorisation that gives Z (and ZZ' where a
+peer wants that) is counted for everyone. Every peer is given the dual as its own interface takes it best (dense for PIQP) and
+asked for the same relative gap; what it reached is recomputed. *Stiefel*: max Tr(P'HP) + 2Tr(P'E) from the same start to the same
+relative Riemannian gradient; "gpi-svd" is the published iteration, polar factor by SVD, with the exact shift.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib.util
+import json
+import platform
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+clock = time.process_time
+
+
+# -- box QPs ------------------------------------------------------------------------------------------------------------
+
+
+def class_problem(kind: str, m: int, c: float, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """H and the rows G of TWSVM's problem for one class of m points against m others; "rbf" over 500 columns of the kernel."""
+    from sklearn.datasets import make_classification
+
+    X, y = make_classification(
+        2 * m, n_features=60, n_informative=20, n_redundant=12, n_clusters_per_class=4, class_sep=1.5, flip_y=0.02,
+        random_state=seed,
+    )  # fmt: skip
+    X = (X - X.mean(0)) / X.std(0)
+    if kind == "rbf":
+        chosen = X[:500]
+        distances = np.maximum((X**2).sum(1)[:, None] + (chosen**2).sum(1) - 2 * X @ chosen.T, 0.0)
+        X = np.exp(-distances / distances.mean())
+    X = np.column_stack([X, np.ones(len(X))])
+    A, B = X[y == 1], X[y == 0][:m]
+    return A.T @ A + 1e-2 * np.eye(X.shape[1]), np.ascontiguousarray(B)
+
+
+def box_peers(m: int, c: float, tol: float) -> dict[str, Callable[[np.ndarray], np.ndarray]]:
+    """Peers by name: from the dense ZZ' to λ."""
+
+    def clarabel(Q: np.ndarray) -> np.ndarray:
+        import clarabel
+
+        settings = clarabel.DefaultSettings()
+        settings.verbose = False
+        settings.tol_gap_rel = settings.tol_gap_abs = settings.tol_feas = tol
+        rows = sp.vstack([sp.eye_array(m), -sp.eye_array(m)]).tocsc()
+        solver = clarabel.DefaultSolver(
+            sp.csc_array(np.triu(Q)), -np.ones(m), rows, np.r_[np.full(m, c), np.zeros(m)], [clarabel.NonnegativeConeT(2 * m)],
+            settings,
+        )  # fmt: skip
+        return np.array(solver.solve().x)
+
+    def piqp(Q: np.ndarray) -> np.ndarray:
+        import piqp
+
+        solver = piqp.DenseSolver()
+        solver.settings.eps_abs, solver.settings.eps_rel = tol, tol
+        solver.setup(Q, -np.ones(m), x_l=np.zeros(m), x_u=np.full(m, c))
+        solver.solve()
+        return np.array(solver.result.x)
+
+    def osqp(Q: np.ndarray) -> np.ndarray:
+        import osqp
+
+        solver = osqp.OSQP()
+        solver.setup(
+            sp.csc_matrix(np.triu(Q)), -np.ones(m), sp.csc_matrix(sp.eye_array(m)), np.zeros(m), np.full(m, c), verbose=False,
+            eps_abs=tol, eps_rel=tol, max_iter=20000,
+        )  # fmt: skip
+        return np.array(solver.solve().x)
+
+    return {
+        name: peer for name, peer in (("clarabel", clarabel), ("piqp", piqp), ("osqp", osqp)) if importlib.util.find_spec(name)
+    }
+
+
+def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str, Any]:
+    """Seconds and true relative gaps (of the primal problem) of ours and every peer."""
+    from marginopt.models.hinge_quadratic import HingeFactor, HingeQuadratic
+    from marginopt.solvers.boxqp import box_minimum
+
+    H, G = class_problem(kind, m, c)
+    m = len(G)
+    ones = np.ones(m)
+    judge = HingeQuadratic(HingeFactor(H, G), np.zeros(H.shape[0]), ones, c * ones, 0 * ones)
+
+    def gap(lam: np.ndarray) -> float:
+        lam = np.clip(lam, 0.0, c)
+        value, bound = judge.value(judge.primal(lam)), judge.bound(None, {"margin": lam}).value
+        return (value - bound) / max(abs(value), abs(bound))
+
+    def ours() -> np.ndarray:
+        model = HingeQuadratic(HingeFactor(H, G), np.zeros(H.shape[0]), ones, c * ones, 0 * ones)
+        return box_minimum(model.box, None, tol)[0]
+
+    def theirs(peer: Callable[[np.ndarray], np.ndarray]) -> Callable[[], np.ndarray]:
+        def run() -> np.ndarray:
+            Z = HingeFactor(H, G).Z
+            return peer(Z @ Z.T)
+
+        return run
+
+    rows = {"boxqp": measured(ours, repeats, gap)}
+    for name, peer in box_peers(m, c, tol).items():
+        rows[name] = measured(theirs(peer), 1, gap)
+    for row in rows.values():
+        row["ratio"] = row["seconds"] / rows["boxqp"]["seconds"]
+    return {"case": f"{kind} m={m} c={c:g}", "rows": rows}
+
+
+def measured(run: Callable[[], np.ndarray], repeats: int, quality: Callable[[np.ndarray], float]) -> dict[str, float]:
+    """Median process seconds, and the quality of the last point."""
+    seconds = []
+    for _ in range(repeats):
+        start = clock()
+        point = run()
+        seconds.append(clock() - start)
+    return {"seconds": float(np.median(seconds)), "reached": quality(point)}
+
+
+# -- Stiefel ------------------------------------------------------------------------------------------------------------
+
+
+def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """H, E and a start: a Gaussian symmetric matrix; a negative one (least squares); a decaying positive one with a small E."""
+    rng = np.random.default_rng(seed)
+    if kind == "indefinite":
+        A = rng.standard_normal((n, n))
+        H, E = (A + A.T) / np.sqrt(2 * n), rng.standard_normal((n, d)) / np.sqrt(n)
+    elif kind == "negative":
+        X = rng.standard_normal((n, 2 * n)) * np.linspace(0.1, 2, n)[:, None]
+        P = np.linalg.qr(rng.standard_normal((n, d)))[0]
+        H, E = -(X @ X.T) / (2 * n), X @ (X.T @ P + 0.5 * rng.standard_normal((2 * n, d))) / (2 * n)
+    else:
+        X = rng.standard_normal((n, 2 * n)) / np.sqrt(np.arange(1, n + 1))[:, None]
+        H, E = X @ X.T / (2 * n), 0.05 * rng.standard_normal((n, d)) / np.sqrt(n)
+    return 0.5 * (H + H.T), E, np.linalg.qr(rng.standard_normal((n, d)))[0]
+
+
+def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[str, Any]:
+    """Seconds, iterations, stationarity and value of every method from the same start."""
+    from marginopt.models import StiefelQP
+    from marginopt.solvers.base import Problem
+    from marginopt.solvers.nonparallel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
+    from marginopt.solvers.options import Options
+
+    H, E, P = stiefel_problem(kind, n, d)
+    model = StiefelQP(H, E)
+    methods: dict[str, Any] = {"stiefel-bb": BarzilaiBorwein(), "gpi-momentum": MomentumGPI(), "gpi": GPI()}
+    methods["gpi-svd"] = GPI(factor="svd")
+    if importlib.util.find_spec("pymanopt"):
+        methods["pymanopt-tr"], methods["pymanopt-cg"] = Pymanopt(), Pymanopt("conjugate-gradient")
+    rows = {}
+    for name, method in methods.items():
+        start = clock()
+        raw = method.run(Problem(model), Options(tol=tol, start={"P": P}, time_limit=limit))
+        rows[name] = {
+            "seconds": clock() - start, "iterations": raw.iterations, "reached": model.stationarity(raw.values["P"]),
+            "value": model.problem.objective(raw.values["P"]), "status": raw.status.value,
+        }  # fmt: skip
+    for row in rows.values():
+        row["ratio"] = row["seconds"] / rows["stiefel-bb"]["seconds"]
+    return {"case": f"{kind} n={n} d={d}", "rows": rows}
+
+
+# -- the run ------------------------------------------------------------------------------------------------------------
+
+
+def show(case: dict[str, Any]) -> None:
+    print(case["case"])
+    for name, row in case["rows"].items():
+        more = f"  iterations {row['iterations']:6d}  value {row['value']:.8g}  {row['status']}" if "iterations" in row else ""
+        print(f"  {name:12s} {row['seconds']:9.3f} s  x{row['ratio']:8.1f}  reached {row['reached']:.1e}{more}", flush=True)
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--only", choices=("box", "stiefel"))
+    parser.add_argument("--sizes", type=int, nargs="*", default=[1000])
+    parser.add_argument("--tol", type=float, default=1e-6)
+    parser.add_argument("--limit", type=float, default=60.0, help="seconds for each method on the manifold")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--out", type=Path)
+    given = parser.parse_args()
+    threadpool_limits(1)
+    cases: list[dict[str, Any]] = []
+    for warm in ("linear", "rbf"):
+        box_case(warm, 700, 1.0, given.tol, 1)
+    stiefel_case("negative", 40, 3, 1e-4, 5.0)
+    for size in given.sizes:
+        if given.only != "stiefel":
+            for kind in ("linear", "rbf"):
+                for c in (1.0, 10.0):
+                    cases.append(box_case(kind, size, c, given.tol, given.repeats))
+                    show(cases[-1])
+        if given.only != "box":
+            for kind in ("indefinite", "negative", "positive"):
+                for d in (9, 36):
+                    cases.append(stiefel_case(kind, size, d, given.tol, given.limit))
+                    show(cases[-1])
+    if given.out is not None:
+        given.out.parent.mkdir(parents=True, exist_ok=True)
+        record = {"machine": platform.processor(), "python": platform.python_version(), "tol": given.tol, "cases": cases}
+        given.out.write_text(json.dumps(record, indent=1))
+
+
+if __name__ == "__main__":
+    main()
