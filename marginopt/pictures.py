@@ -1,21 +1,21 @@
-"""Pictures of models on two-dimensional data."""
+"""Pictures of models on data with two features, or three."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from .errors import InputError
-from .models.arrays import FloatArray, to_dense
+from .models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
 from .models.hulls import ConvexHullsDual
 from .models.kernels import Linear
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["draw_hulls"]
+__all__ = ["draw_classifiers", "draw_hulls"]
 
 #: Colour-blind safe (Okabe and Ito): positive, negative class.
 _COLOURS = ("#0072B2", "#D55E00")
@@ -113,3 +113,101 @@ def _lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, g
     half = 0.5 * (p - q)
     levels, styles = (-half, 0.0, half), ("dotted", "solid", "dotted")
     ax.contour(first, second, scores, levels=levels, colors="#444444", linewidths=1.0, linestyles=styles)
+
+
+#: Colours of the classifiers, colour-blind safe and apart from the classes'.
+_OTHERS = ("#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+
+
+def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
+    """Draw linear classifiers beside each other: x'w = 0 of each, and the margin x'w = ±1 of the first.
+
+    Two features give lines in the plane, three give planes in space. The points whose margin y x'w ≥ 1 the first classifier
+    violates have a ring; the legend says how many margins each classifier violates and how many points it misclassifies.
+
+    Parameters
+    ----------
+    X : array_like (n, 3) or (n, 4)
+        A column of ones, then two or three features.
+    y : array_like (n,)
+        Labels -1, +1.
+    classifiers : mapping of name to ndarray
+        w of each, such as ``{"0-1": result.values["w"], "hinge": ...}``.
+    ax : matplotlib Axes, optional
+        Where to draw (of projection "3d" for three features); a new figure's by default.
+
+    Returns
+    -------
+    matplotlib Axes
+
+    Raises
+    ------
+    InputError
+        X has no first column of ones or another number of features, a w has another length, or there is no classifier.
+    """
+    points = to_dense(as_points(X))
+    labels = as_labels(y, points.shape[0])
+    if points.shape[1] not in (3, 4) or not (points[:, 0] == 1.0).all():
+        raise InputError(
+            f"a picture of classifiers needs a column of ones and two or three features; X has {points.shape[1]} columns"
+        )
+    if not classifiers:
+        raise InputError("classifiers must name at least one w; it is empty")
+    weights = {name: as_vector(np.atleast_1d(w), points.shape[1], f"classifiers[{name!r}]") for name, w in classifiers.items()}
+    if ax is None:
+        import matplotlib.pyplot as plt
+
+        projection = {"projection": "3d"} if points.shape[1] == 4 else None
+        _, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained", subplot_kw=projection)
+    first = next(iter(weights.values()))
+    violated = labels * (points @ first) < 1.0 - 1e-9
+    scatter: Any = ax.scatter  # of two or three coordinates
+    for colour, side in zip(_COLOURS, (1.0, -1.0), strict=True):
+        chosen = points[labels == side][:, 1:]
+        scatter(*chosen.T, s=12, color=colour, label=f"y = {side:+.0f}")
+        rings = points[(labels == side) & violated][:, 1:]
+        scatter(*rings.T, s=70, facecolors="none", edgecolors=colour, linewidths=0.8)
+    for k, (name, w) in enumerate(weights.items()):
+        margins = labels * (points @ w)
+        label = f"{name}: {int((margins < 1 - 1e-9).sum())} violated, {int((margins < 0).sum())} wrong"
+        (_line if points.shape[1] == 3 else _plane)(ax, points[:, 1:], w, _OTHERS[k % len(_OTHERS)], label, margin=k == 0)
+    ax.legend(fontsize=8)
+    return ax
+
+
+def _frame(features: FloatArray) -> tuple[FloatArray, FloatArray]:
+    room = 0.08 * np.maximum(np.ptp(features, axis=0), 1e-12)
+    return features.min(axis=0) - room, features.max(axis=0) + room
+
+
+def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
+    """The line b + w'x = 0 across the frame, and its two margins dotted."""
+    low, high = _frame(features)
+    across = 1 if abs(w[2]) >= abs(w[1]) else 2  # the coordinate that runs, so that the other is not divided by nothing
+    other = 3 - across
+    runs = np.linspace(low[across - 1], high[across - 1], 2)
+    for level in (0.0, -1.0, 1.0) if margin else (0.0,):
+        solved = (level - w[0] - w[across] * runs) / w[other] if w[other] else np.full(2, np.nan)
+        ends = (runs, solved) if across == 1 else (solved, runs)
+        style: dict[str, Any] = (
+            {"linestyle": "solid", "linewidth": 1.5} if level == 0.0 else {"linestyle": "dotted", "linewidth": 1.0}
+        )
+        ax.plot(*ends, color=colour, label=label if level == 0.0 else None, **style)
+    ax.set_xlim(low[0], high[0])
+    ax.set_ylim(low[1], high[1])
+
+
+def _plane(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str, margin: bool) -> None:
+    """The plane b + w'x = 0 inside the frame (its margins would hide the points: they are left out)."""
+    low, high = _frame(features)
+    up = int(np.abs(w[1:]).argmax())
+    first, second = (j for j in range(3) if j != up)
+    grid = np.meshgrid(np.linspace(low[first], high[first], 25), np.linspace(low[second], high[second], 25))
+    height = (
+        -(w[0] + w[1 + first] * grid[0] + w[1 + second] * grid[1]) / w[1 + up] if w[1 + up] else np.full_like(grid[0], np.nan)
+    )
+    height = np.where((height >= low[up]) & (height <= high[up]), height, np.nan)
+    surface = [grid[0], grid[1], grid[1]]
+    surface[first], surface[second], surface[up] = grid[0], grid[1], height
+    ax.plot_surface(*surface, color=colour, alpha=0.35 if margin else 0.2, linewidth=0.0)  # type: ignore[attr-defined]
+    ax.plot([], [], [], color=colour, label=label)
