@@ -11,6 +11,7 @@ from .graph import neighbour_laplacian
 from .hinge import HingeSVM
 from .hinge_quadratic import BoxProgram, HingeQuadratic
 from .hulls import ConvexHullsDual
+from .kernel_families import Laplacian, Mixture, RationalQuadratic
 from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .l1svm import L1SVMDual
 from .limits import materialise_limit
@@ -48,11 +49,13 @@ __all__ = [
     "Kernel",
     "L1SVMDual",
     "L2SVMDual",
+    "Laplacian",
     "Line",
     "Linear",
     "MEBDual",
     "MaxMinProblem",
     "MaxMinSVM",
+    "Mixture",
     "Model",
     "Nonnegative",
     "NonparallelSVM",
@@ -61,6 +64,7 @@ __all__ = [
     "Precomputed",
     "Quadratic",
     "RampSVM",
+    "RationalQuadratic",
     "RotatedSecondOrder",
     "SecondOrder",
     "SimplexQP",

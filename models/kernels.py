@@ -7,7 +7,7 @@ everything else asks the fitted kernel.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from typing import ClassVar, Literal, TypeAlias
 
@@ -22,6 +22,7 @@ __all__ = [
     "GammaRule",
     "Kernel",
     "Linear",
+    "ParameterRange",
     "Polynomial",
     "Precomputed",
     "as_kernel",
@@ -85,8 +86,21 @@ def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None)
 
 
 @dataclass(frozen=True)
+class ParameterRange:
+    """Values that a kernel's differentiable parameter may take: [lower, upper], without 0 where ``positive``."""
+
+    lower: float
+    upper: float
+    positive: bool = False
+
+
+@dataclass(frozen=True)
 class Kernel(ABC):
-    """A symmetric positive semidefinite function of two points."""
+    """A symmetric positive semidefinite function of two points.
+
+    A kernel may declare ``parameters``: numbers with a range and with ``derivative``, the derivative of k with respect to each.
+    `MaxMinSVM` moves any of them.
+    """
 
     name: ClassVar[str]
 
@@ -101,6 +115,38 @@ class Kernel(ABC):
     @abstractmethod
     def diagonal(self, X: Points) -> FloatArray:
         """k(x_i, x_i)."""
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """Differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
+        return {}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
+
+        Raises
+        ------
+        InputError
+            The kernel has no such parameter, or it declares one without a derivative.
+        """
+        self.check_parameter(parameter)
+        raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
+
+    def parameter_value(self, parameter: str) -> float:
+        """The number that the parameter has now."""
+        self.check_parameter(parameter)
+        return _number(getattr(self, parameter))
+
+    def with_parameter(self, parameter: str, value: float) -> Kernel:
+        """The same kernel with another value of the parameter."""
+        self.check_parameter(parameter)
+        return replace(self, **{parameter: float(value)})
+
+    def check_parameter(self, parameter: str) -> None:
+        """Raise `InputError` where there is no such parameter."""
+        if parameter not in self.parameters:
+            known = ", ".join(self.parameters) or "none"
+            raise InputError(f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}")
 
     @property
     @abstractmethod
@@ -163,6 +209,17 @@ class RBF(Kernel):
         values *= -_number(self.gamma)
         return np.exp(values, out=values)
 
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ in (0, ∞)."""
+        return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """-||x_i - z_j||² k, MaxMin (51)."""
+        self.check_parameter(parameter)
+        distances = squared_distances(X, Z)
+        return np.asarray(-distances * np.exp(-_number(self.gamma) * distances))
+
     def diagonal(self, X: Points) -> FloatArray:
         """Ones."""
         return np.ones(X.shape[0])
@@ -214,6 +271,18 @@ class Polynomial(Kernel):
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(γ x_i'z_j + c0)^degree."""
         return np.asarray((_number(self.gamma) * cross_products(X, Z) + self.coef0) ** self.degree)
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ in (0, ∞), c0 in [0, ∞)."""
+        return {"gamma": ParameterRange(0.0, np.inf, positive=True), "coef0": ParameterRange(0.0, np.inf)}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
+        self.check_parameter(parameter)
+        products = cross_products(X, Z)
+        outer = self.degree * (_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
+        return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
         """(γ||x_i||² + c0)^degree."""

@@ -145,8 +145,7 @@ class MaxMinSVC(MarginClassifier):
         return KernelSpace.of(X, sample.rows, self._scaling(X, sample), RBF(1.0), sample.weight)
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
-        parameter: Any = self.parameter
-        return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=parameter)
+        return MaxMinSVM(X, y, C=self.C, gamma0=self.gamma0, lower=self.lower, upper=self.upper, parameter=self.parameter)
 
     def _options(self, start: Any = None) -> Options:
         native = {} if self.tol is None else {"stationarity": self.tol}
@@ -198,9 +197,10 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
         return -value, np.array([-slope])
 
     first = models[0]
-    bounds = [(np.log(first.lower), np.log(first.upper))]
-    found = minimize(negative, np.log([first.gamma0]), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
-    gamma = float(np.clip(np.exp(found.x[0]), first.lower, first.upper))
+    lower, upper = first.problem.lower, first.problem.upper
+    bounds = [(np.log(lower), np.log(upper))]
+    found = minimize(negative, np.log(first.problem.gamma0), jac=True, method="L-BFGS-B", bounds=bounds, options={"gtol": tol})
+    gamma = float(np.clip(np.exp(found.x[0]), lower, upper))
     outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
     metric = np.asarray(np.sqrt(gamma))
     return [Outcome(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.maxmin import MaxMinProblem, fisher_ratio
+from ...models.maxmin import MaxMinProblem
 from ...models.views import SimplexQP
 from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, Solver, SolverInfo
@@ -52,7 +52,7 @@ class MaxMinState:
     eta: float = 1.0
     moved: float = 0.0
     last_slope: FloatArray = field(default_factory=lambda: np.zeros(0))
-    low: float = 0.0  #: one γ: f rises here,
+    low: float = float("-inf")  #: one γ: f rises here,
     high: float = float("inf")  #: and falls here
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to go back to
     models: int = 0
@@ -147,13 +147,21 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             turned = float(np.linalg.norm(slope - state.last_slope))
             state.eta = state.moved / turned if turned > 0 else 2.0 * state.eta
         else:
-            reach = np.log(_FACTOR) if state.problem.parameter == "log-gamma" else (_FACTOR - 1.0) * float(state.gamma.max())
-            state.eta = reach / float(np.abs(slope).max())
+            state.eta = self._reach(state) / float(np.abs(slope).max())
         state.last_slope = slope
         return slope
 
+    def _reach(self, state: MaxMinState) -> float:
+        """How far the first move goes: a factor of 4, or a quarter of a range that contains 0."""
+        if state.problem.logarithmic:
+            return float(np.log(_FACTOR))
+        if state.problem.additive:
+            return (state.problem.upper - state.problem.lower) / _FACTOR
+        return (_FACTOR - 1.0) * float(state.gamma.max())
+
     def _solve_inner(self, state: MaxMinState) -> None:
-        model = state.problem.inner(state.gamma)
+        problem = state.problem
+        model = problem.inner(state.gamma)
         solver: Solver = SMO() if self.inner == "smo" else ProjectedGradient()
         start = {"a": state.a} if self.warm and state.a is not None else None
         raw = solver.run(Problem(model), Options(tol=self.inner_tol, seed=state.seed, start=start))
@@ -162,12 +170,14 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         a = np.asarray(raw.values["a"])
         state.a, state.models = a, state.models + 1
         state.value = 0.5 * float(a @ model.simplex.gram.product(a))
-        state.derivative = state.problem.derivative(a, state.gamma)
-        state.steps.append(Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), _ratio(state)))
+        state.derivative = problem.derivative(a, state.gamma)
+        state.steps.append(
+            Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
+        )
 
     def _slope(self, state: MaxMinState) -> FloatArray:
         """Derivative in the parameter that is moved, zero where it points out of the range."""
-        slope = state.derivative * (state.gamma if state.problem.parameter == "log-gamma" else 1.0)
+        slope = state.derivative * (state.gamma if state.problem.logarithmic else 1.0)
         leaves = ((state.gamma <= state.problem.lower) & (slope < 0)) | ((state.gamma >= state.problem.upper) & (slope > 0))
         return np.where(leaves, 0.0, slope)
 
@@ -176,7 +186,8 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         slope = self._slope(state)
         if self.rate == "printed":
             return float(np.abs(slope).max())
-        factor = 1.0 if state.problem.parameter == "log-gamma" else state.gamma
+        problem = state.problem
+        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.gamma
         return float(np.abs(slope * factor).max()) / state.value
 
     def _clipped(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
@@ -184,17 +195,21 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         problem = state.problem
         if self.rate == "printed":
             return np.clip(moved, problem.lower, problem.upper)
-        moved = np.clip(moved, state.gamma / _FACTOR, state.gamma * _FACTOR)
+        if problem.additive:
+            reach = self._reach(state)
+            moved = np.clip(moved, state.gamma - reach, state.gamma + reach)
+        else:
+            moved = np.clip(moved, state.gamma / _FACTOR, state.gamma * _FACTOR)
         if moved.size == 1 and not state.low < moved[0] < state.high:
             low, high = max(state.low, problem.lower), min(state.high, problem.upper)
-            moved = np.sqrt(np.array([low]) * high)
+            moved = np.array([0.5 * (low + high) if problem.additive else np.sqrt(low * high)])
         return np.clip(moved, problem.lower, problem.upper)
 
     def _move(self, state: MaxMinState, slope: FloatArray) -> bool:
         """γ ← γ + η·slope with η halved until ½a'Q(γ)a rises; False where it does not in floating point."""
         assert state.a is not None
         problem, here = state.problem, state.problem.value(state.a, state.gamma)
-        logarithmic = problem.parameter == "log-gamma"
+        logarithmic = problem.logarithmic
         while state.eta > 1e-15:
             # the range ends long before e^100, where a long secant step would overflow
             grown = state.gamma * np.exp(np.clip(state.eta * slope, -100.0, 100.0))
@@ -230,14 +245,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             reduced=gradient - nu[view.groups],
             model=model,
             details={
-                "gamma": float(gamma[0]) if gamma.size == 1 else gamma.tolist(),
+                problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist(),
                 "stationarity": self._stationarity(state),
                 "models_trained": state.models,
                 "steps": [vars(step) for step in state.steps],
             },
         )
-
-
-def _ratio(state: MaxMinState) -> float:
-    """MaxMin (54)/(55) at the state's γ, which is inside the scaled distances."""
-    return fisher_ratio(state.problem.scaled_distances(state.gamma), state.problem.y, 1.0)
