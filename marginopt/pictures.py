@@ -189,10 +189,11 @@ def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str
     for level in (0.0, -1.0, 1.0) if margin else (0.0,):
         solved = (level - w[0] - w[across] * runs) / w[other] if w[other] else np.full(2, np.nan)
         ends = (runs, solved) if across == 1 else (solved, runs)
-        style: dict[str, Any] = (
+        solid = level == 0.0
+        style: dict[str, Any] = {"linestyle": "solid" if solid else "dotted", "linewidth": 1.5 if solid else 1.0}
             {"linestyle": "solid", "linewidth": 1.5} if level == 0.0 else {"linestyle": "dotted", "linewidth": 1.0}
         )
-        ax.plot(*ends, color=colour, label=label if level == 0.0 else None, **style)
+        ax.plot(*ends, color=colour, label=label if solid else None, **style)
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
 
