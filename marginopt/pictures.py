@@ -191,8 +191,6 @@ def _line(ax: Axes, features: FloatArray, w: FloatArray, colour: str, label: str
         ends = (runs, solved) if across == 1 else (solved, runs)
         solid = level == 0.0
         style: dict[str, Any] = {"linestyle": "solid" if solid else "dotted", "linewidth": 1.5 if solid else 1.0}
-            {"linestyle": "solid", "linewidth": 1.5} if level == 0.0 else {"linestyle": "dotted", "linewidth": 1.0}
-        )
         ax.plot(*ends, color=colour, label=label if solid else None, **style)
     ax.set_xlim(low[0], high[0])
     ax.set_ylim(low[1], high[1])
