@@ -278,7 +278,7 @@ class KappaCell(Record):
     kind : str
         "proved", "claimed by solver" or "none".
     recovered : float or None
-        ||w||² of the classifier of least norm that keeps the n - ⌊κn⌋ points of largest margin: an upper bound.
+        ||w||² of a classifier with at most ⌊κn⌋ violations: an upper bound.
     share : float or None
         Σz/n at the relaxation's point.
     rank_ratio : float or None

@@ -86,8 +86,8 @@ KAPPA_COLUMNS: tuple[Column, ...] = (
     Column(
         "recovered",
         "recovered",
-        "||w||² of least norm that keeps the n - ⌊κn⌋ points of largest margin: an upper bound; empty where they are not "
-        "separable.",
+        "||w||² of a classifier with at most ⌊κn⌋ violations, found by choosing the points to keep: an upper bound; empty where "
+        "no separable choice was found.",
         lambda c: c.recovered,
         "value",
     ),

@@ -140,17 +140,16 @@ class Plan:
             for seed in self.seeds
         ]
 
-    def swept(self, first: HeuristicTask) -> list[KappaTask]:
+    def swept(self, first: HeuristicTask, w: FloatArray) -> list[KappaTask]:
         """Every κ, once for an instance."""
         if first.lam != self.lams[0]:
             return []
-        return [
-            KappaTask(first.name, first.source, first.model, self.relaxation_options, kappa, self.solver) for kappa in self.kappas
-        ]
+        common = (first.name, first.source, first.model, self.relaxation_options, w)
+        return [KappaTask(*common, kappa, self.solver) for kappa in self.kappas]
 
     def after(self, first: HeuristicTask, w: FloatArray) -> list[Task]:
         """All that follows a heuristic."""
-        return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first)]
+        return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first, w)]
 
     def _variants(self, solver: str) -> Iterator[tuple[Encoding | None, BigM | None]]:
         if get_solver(solver).info.views:  # reads the data, not the form

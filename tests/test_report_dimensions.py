@@ -96,10 +96,15 @@ def test_kappa_cells_bound_the_problem_with_a_budget(report: GapReport) -> None:
         assert cell.status == "optimal" and cell.kind == "proved" and cell.budget == int(cell.kappa * n)
         assert cell.bound is not None and cell.share is not None and cell.rank_ratio is not None
         assert cell.share <= cell.kappa + 1e-6
-        if cell.recovered is not None:
-            assert cell.bound <= cell.recovered * (1 + 1e-6)
+        assert cell.recovered is not None and cell.bound <= cell.recovered * (1 + 1e-6)
     of = [c for c in report.kappas if c.instance == "points[n=16]"]
     assert of[0].bound is not None and of[1].bound is not None and of[0].bound > of[1].bound  # a larger budget costs less
+
+
+def test_a_large_budget_needs_no_more_than_a_constant() -> None:
+    (cell,) = gap_report([points(13)], [], None, kappa=[0.47], progress=False).kappas
+    assert cell.budget == 6 == int((points(13).y > 0).sum())  # the smaller class may be given up
+    assert cell.recovered is not None and cell.recovered <= 1.0 + 1e-9 and cell.bound is not None and cell.bound < cell.recovered
 
 
 def test_kappa_zero_needs_separable_data() -> None:
