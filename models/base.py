@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -96,6 +96,16 @@ class Model(ABC):
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """The same model with one field changed; formulations share what does not depend on it, the parts of the form too.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses.
+        """
+        return replace(self, **{parameter: value})
 
     # -- what points mean ---------------------------------------------------------------------------------------
 

@@ -6,6 +6,7 @@ its proof above the code.
 
 from __future__ import annotations
 
+import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -121,14 +122,18 @@ class RotatedBridge(Bridge):
 
     @staticmethod
     def _turn(c: Constraint) -> Constraint:
+        """The turned constraint; made once, since the forms of a path share their constraints."""
         assert isinstance(c.cone, RotatedSecondOrder)
+        if c in _TURNED:
+            return _TURNED[c]
         half = np.sqrt(0.5)
         turn = np.eye(c.cone.dim)
         turn[:2, :2] = [[half, half], [half, -half]]
         whole = sp.kron(sp.eye_array(c.cone.count), sp.csr_array(turn), format="csr")
         F = sp.csr_array(whole @ c.F)
         F.eliminate_zeros()
-        return Constraint(c.label, F, c.cone.rotate(c.g), SecondOrder(c.cone.dim, c.cone.count))
+        _TURNED[c] = Constraint(c.label, F, c.cone.rotate(c.g), SecondOrder(c.cone.dim, c.cone.count))
+        return _TURNED[c]
 
     def recover(self, x: FloatArray) -> FloatArray:
         """The same point."""
@@ -188,14 +193,27 @@ class BoundsToRows(Bridge):
         return DualPoint(kept, reduced)
 
 
+#: What was made of a constraint or a quadratic part, as long as that lives.
+_TURNED: weakref.WeakKeyDictionary[Constraint, Constraint] = weakref.WeakKeyDictionary()
+_FACTORS: weakref.WeakKeyDictionary[Quadratic, sp.csr_array] = weakref.WeakKeyDictionary()
+
+
 def factor_of(quadratic: Quadratic) -> sp.csr_array:
     """R with P = R'R: the factor that is there, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
+
+    Made once for each quadratic part.
 
     Raises
     ------
     InputError
         P is not positive semidefinite.
     """
+    if quadratic not in _FACTORS:
+        _FACTORS[quadratic] = _factored(quadratic)
+    return _FACTORS[quadratic]
+
+
+def _factored(quadratic: Quadratic) -> sp.csr_array:
     if quadratic.factor is not None:
         return sp.csr_array(quadratic.factor)
     P = quadratic.csc

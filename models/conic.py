@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -126,6 +126,27 @@ class ConicSVM(Model):
     def compile(self) -> StandardForm:
         """The form of the notes."""
         return self._hard_form() if self.hard else _sdp(self)
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
+        other = super().moved(parameter, value)
+        same = parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
+        if not same or "form" not in vars(self):
+            return other
+        vars(other).update({name: made for name, made in vars(self).items() if name in ("signed", "metric")})
+        form = self.form
+        if other.lam is not None:
+            q = form.q.copy()
+            q[form.slices["z"]] = other.lam
+            vars(other)["form"] = form.replace(q=q)
+        else:
+            budget = form.constraint("budget")
+            assert other.kappa is not None
+            side = np.array([other.kappa * self.X.shape[0]])
+            vars(other)["form"] = form.replace(
+                constraints=(*form.constraints[:-1], Constraint("budget", budget.F, side, budget.cone))
+            )
+        return other
 
     def _hard_form(self) -> StandardForm:
         n, p = self.signed.shape

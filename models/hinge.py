@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any, Self
 
 import numpy as np
 import scipy.sparse as sp
@@ -88,6 +89,13 @@ class HingeSVM(Model):
             integer=np.zeros(p + n, dtype=bool),
             quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
         )
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
+        other = super().moved(parameter, value)
+        if parameter == "lam" and "form" in vars(self):
+            vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.weights]))
+        return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """Dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -100,6 +100,16 @@ class L1SVMDual(Model):
             integer=np.zeros(n, dtype=bool),
             quadratic=Quadratic(operator=view.gram),
         )
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """C bounds a and no more: the kernel matrix is shared."""
+        other = super().moved(parameter, value)
+        if parameter == "C" and "form" in vars(self):
+            n = self.X.shape[0]
+            upper = np.full(n, other.C) if other.sample_weight is None else other.C * other.sample_weight
+            vars(other)["box"] = replace(self.box, upper=upper)
+            vars(other)["form"] = self.form.replace(upper=upper)
+        return other
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """-½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not); needs no multipliers."""

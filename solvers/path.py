@@ -139,7 +139,8 @@ def path(
     order = _order(model, parameter, values, solver) if update else range(len(values))
     try:
         for k in order:
-            stated, shown = _stated(model, parameter, values[k])
+            latest = solved[-1][0] if solved and update else model
+            stated, shown = _stated(latest, parameter, values[k], share=update)
             start = _start(chosen, results, stated) if update else None
             own = {**native, **(_carried(chosen, solved) if update else {})}
             options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=own)
@@ -168,7 +169,7 @@ def _order(model: Model | StandardForm, parameter: str, values: Sequence[Any], s
     """The order that the solver of the first value asks for."""
     name = solver
     if solver.lower() == "auto":
-        name = choose(as_problem(_stated(model, parameter, values[0])[0]), Options())[0]
+        name = choose(as_problem(_stated(model, parameter, values[0], share=False)[0]), Options())[0]
     chosen = get_solver(name)
     return chosen.path_order(parameter, values) if isinstance(chosen, Algorithm) else range(len(values))
 
@@ -179,14 +180,14 @@ def _carried(solver: str, solved: list[tuple[Model, Result]]) -> Mapping[str, An
     return chosen.carried_over(solved) if isinstance(chosen, Algorithm) else {}
 
 
-def _stated(model: Model | StandardForm, parameter: str, value: Any) -> tuple[Model | StandardForm, Any]:
-    """The program at this value, and the value as results and tables show it."""
+def _stated(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
+    """The program at this value, and the value as results and tables show it; ``share`` what does not depend on it."""
     if parameter == _FIXED:
         form = model.form if isinstance(model, Model) else model
         return _with_fixed(form, value), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
     assert isinstance(model, Model)
     # the parameter is changed and nothing else: fields that the model completed for itself stay
-    return dataclasses.replace(model, **{parameter: value}), value
+    return model.moved(parameter, value) if share else dataclasses.replace(model, **{parameter: value}), value
 
 
 def _with_fixed(form: StandardForm, values: Mapping[str, FloatArray]) -> StandardForm:

@@ -229,3 +229,32 @@ def test_parts_and_reasons() -> None:
     other = conic.replace(constraints=tuple(moved if c.label == "lifted" else c for c in conic.constraints))
     assert kept_parts(conic, other) == (frozenset({"F of cones", "g of cones"}), "")
     assert "constraints" in kept_parts(first, _form(constraints=()))[1]
+
+
+_SHARING: list[tuple[mo.Model, str, list[float]]] = [
+    (mo.HingeSVM(_X, _Y), "lam", [0.5, 2.0]),
+    (mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", [0.2, 0.3, 0.0, 0.4]),
+    (mo.ConicSVM(_X, _Y, lam=1.0, kernel=mo.RBF(0.5)), "lam", [0.2, 3.0]),
+    (mo.L1SVMDual(_X, _Y, C=1.0, kernel=mo.RBF(0.5)), "C", [0.5, 4.0]),
+    (mo.L1SVMDual(_X, _Y, C=1.0, sample_weight=np.linspace(1, 2, 30)), "C", [0.5, 4.0]),
+    (mo.L2SVMDual(_X, _Y, 1.0), "C", [0.5, 4.0]),
+]
+
+
+@pytest.mark.parametrize(("model", "parameter", "values"), _SHARING, ids=lambda v: getattr(v, "name", ""))
+def test_a_moved_model_is_the_new_model(model: mo.Model, parameter: str, values: list[float]) -> None:
+    """What is shared between the models of a path is what a new model would have, form, views and certificates."""
+    import dataclasses
+
+    moved = model
+    for value in values:
+        moved.form  # noqa: B018 - compiled before the next is made of it
+        moved = moved.moved(parameter, value)
+        anew = dataclasses.replace(model, **{parameter: value})
+        assert str(anew.form.diff(moved.form)) == "no difference"
+        assert str(moved) == str(anew)
+        x = np.full(anew.form.n, 0.01)
+        z = {c.label: np.full(c.rows, 0.02) for c in anew.form.constraints}
+        assert moved.bound(x, z).value == anew.bound(x, z).value
+    with pytest.raises(mo.InputError):
+        moved.moved(parameter, -1.0)
