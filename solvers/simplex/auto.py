@@ -12,6 +12,7 @@ from ...models.views import SimplexQP
 from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, SolverInfo
 from ..options import Options
+from .inexact import load_passes
 from .load import load_loops
 from .smo import SMO, SmoState
 
@@ -82,6 +83,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     def load(self) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
+        load_passes()
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
         """Pick and start."""

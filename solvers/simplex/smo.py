@@ -17,6 +17,7 @@ from ..base import Gives, SolverInfo
 from ..options import Options
 from .columns import CACHE_BYTES, ColumnCache, cache_bytes
 from .finish import relative, simplex_answer
+from .inexact import inexact_bytes, inexact_finish, inexact_seconds, load_passes
 from .load import load_loops
 from .newton import Finish, finish, finisher_bytes
 from .start import StartRule, starting_point
@@ -24,7 +25,9 @@ from .start import StartRule, starting_point
 __all__ = ["SMO", "SmoState"]
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
-_FINISH_FROM = 1e-1
+_FINISH_FROM = 1.0
+#: Relative gap from which the finisher with a factor is considered.
+_EXACT_FROM = 0.11
 
 
 @dataclass(eq=False)
@@ -47,6 +50,8 @@ class SmoState:
     finisher: Generator[None, None, Finish] | None = None
     tried: float = float("inf")  #: relative gap at which the finisher was last started
     guesses: int = 0  #: of the finisher
+    inexact: int = 2  #: runs that the finisher by conjugate gradients may still have
+    rough: bool = False  #: the finisher that runs is that one
 
 
 @dataclass(frozen=True)
@@ -95,6 +100,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     def load(self) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
+        load_passes()
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""
@@ -169,13 +175,24 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def _consider_finisher(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
         """Start the finisher where its operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
-        size = int(state.work.size.sum())
-        if not self.newton or size < 2 or finisher_bytes(size) > self._finisher_limit(state) or gap > 0.2 * state.tried:
+        size, item = int(state.work.size.sum()), state.cache.columns.itemsize
+        if not self.newton or size < 2 or gap > 0.2 * state.tried:
             return
-        if hopeless or newton_seconds(state.view.n, size) < pair_seconds(state, gap):
+        limit, expected = self._finisher_limit(state), np.inf if hopeless else pair_seconds(state, gap)
+        fits = finisher_bytes(size) <= limit and gap <= _EXACT_FROM
+        exactly = newton_seconds(state.view.n, size) if fits else np.inf
+        fits = inexact_bytes(size, item) <= limit and state.inexact > 0
+        roughly = inexact_seconds(state.view.n, size) if fits else np.inf
+        if min(exactly, roughly) >= min(expected, 1e300):
+            return
+        state.tried = gap
+        work = state.work
+        state.rough = roughly < exactly
+        if state.rough:
+            state.finisher = inexact_finish(state.view, state.cache, work.a, work.g, state.tol, exact=state.exact)
+        else:
             refresh(state)
-            state.tried = gap
-            state.finisher = finish(state.view, state.work.a.copy(), state.work.g.copy(), state.tol)
+            state.finisher = finish(state.view, work.a.copy(), work.g.copy(), state.tol)
 
     def _finisher_limit(self, state: SmoState) -> float:
         return max(self.cache_bytes, 2**20) if state.memory is None else min(self.cache_bytes, state.memory)
@@ -194,6 +211,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 set_point(state.work, result.a)
                 state.work.g[:] = result.gradient
                 state.step, state.exact = "newton", result.exact
+            if state.rough:
+                state.inexact -= 1
+                state.tried = np.inf if state.inexact == 0 else state.tried
             outcome = self._confirm(state)
             state.marks.append((max(self._gap(state), 1e-300), int(state.work.integer[0])))
             return outcome
@@ -266,16 +286,16 @@ def newton_seconds(n: int, size: int) -> float:
 
 
 def pair_seconds(state: SmoState, gap: float) -> float:
-    """Rough cost of the pairs still expected: as many for each decade of the gap as the last decade took.
+    """Rough cost of the pairs still expected: twice as many for each decade of the gap as the last decade took.
 
     Pairs that only bring a point in, one for each point of the support, are not counted to the first decade.
     """
     entries = int(state.work.size.sum()) if len(state.marks) == 1 else 0
-    marks = [(1.0, min(entries, state.marks[0][1])), *state.marks]
+    marks = [(10.0 * _FINISH_FROM, min(entries, state.marks[0][1])), *state.marks]
     (before, begin), (after, now) = marks[-2], marks[-1]
     decades = max(np.log10(before / max(after, 1e-300)), 0.1)
     left = max(np.log10(gap / state.tol), 0.0)
-    return float((now - begin) / decades * left * (2.5e-9 * state.view.n + 5e-6))
+    return float(2.0 * (now - begin) / decades * left * (2e-9 * state.view.n + 5e-6))
 
 
 def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> Any:
