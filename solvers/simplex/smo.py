@@ -160,7 +160,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """
         last = state.marks[-1][0] if state.marks else 10.0 * _FINISH_FROM
         final = state.tol if self.precision == "double" else max(0.5 * state.tol, 1e-4 * min(state.last_gap, 1e-3))
-        return max(final, min(0.1 * last, _FINISH_FROM)) if self.newton else final
+        following = min(0.1 * last, _FINISH_FROM)
+        return following if self.newton and following > 2.0 * state.tol else final
 
     def _pause(self, state: SmoState, stuck: bool) -> Outcome:
         """At a decade of the gap: on with pairs, or to the finisher; at the end: confirm in float64."""
