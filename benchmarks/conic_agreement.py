@@ -1,6 +1,6 @@
 """Does conic-ipm find the optimum of Clarabel and SCS? Fifty random problems, every answer certified from the data.
 
-    python benchmarks/conic_agreement.py [--count 50] [--limit 60] [--first 0] [--verbose]
+    python benchmarks/conic_agreement.py [--count 50] [--limit 60] [--first 0] [--kernels] [--verbose]
     python benchmarks/conic_agreement.py --tiny              (ten problems of at most 80 points, a few seconds)
 
 σ in {0.2, 0.5, 1}; outliers none, spread, clustered; λ and κ ≥ 0.005; n from 20 to 2,000, p from 1 to 60; every sixth one has an
@@ -50,8 +50,9 @@ def cases(count: int, tiny: bool) -> Iterator[Case]:
     warnings.simplefilter("ignore")
     for k in range(count):
         rng = np.random.default_rng([6, k])
-        sigma, outliers = (0.2, 0.5, 1.0)[k % 3], ("none", "spread", "clustered")[(k // 3) % 3]
         kernel = k % 6 == 5
+        sigma = (0.2, 0.5, 1.0)[k // 6 % 3 if kernel else k % 3]
+        outliers = ("none", "spread", "clustered")[(k // 3) % 3]
         largest = 80 if tiny else 150 if kernel else 2000
         n = round(np.exp(rng.uniform(np.log(20), np.log(largest))))
         p = round(np.exp(rng.uniform(0.0, np.log(8 if kernel or tiny else 60))))
@@ -107,13 +108,14 @@ def main() -> None:
     parser.add_argument("--limit", type=int, default=60, help="processor seconds for each peer and problem")
     parser.add_argument("--peers", nargs="+", default=sorted(PEERS), choices=sorted(PEERS))
     parser.add_argument("--tiny", action="store_true")
+    parser.add_argument("--kernels", action="store_true", help="only the problems with a kernel")
     parser.add_argument("--verbose", action="store_true")
     given = parser.parse_args()
     tally = {peer: dict.fromkeys(("answered", "certified", "agree"), 0) for peer in given.peers}
     worst, reported = dict.fromkeys(given.peers, 0.0), dict.fromkeys(given.peers, 0.0)
     gaps, failures, asked = [], [], 0
     for k, case in enumerate(cases(10 if given.tiny else given.count, given.tiny)):
-        if k < given.first:
+        if k < given.first or (given.kernels and case.model.kernel is None):
             continue
         asked += 1
         ours = solve(case.model, "conic-ipm")
