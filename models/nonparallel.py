@@ -16,7 +16,8 @@ from .base import Bound, Model
 from .feature_map import FeatureMap
 from .form import StandardForm
 from .graph import neighbour_laplacian
-from .hinge_quadratic import HingeFactor, HingeQuadratic
+from .hinge_factor import HingeFactor, KernelRows, PointsFactor
+from .hinge_quadratic import HingeQuadratic
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .statement import Line, Statement
 from .views import BoxQP
@@ -210,6 +211,8 @@ class NonparallelSVM(Model):
                 "stationary point, and model.majorant(u) is the convex problem that it solves last"
             )
         psi = self.features.rows
+        if self.loss in ("twsvm", "pinball") and self._kernel_rows is not None:
+            return self._hinged(PointsFactor(self._kernel_rows, self.inside))
         A, B = psi[self.inside], psi[~self.inside]
         p, m = psi.shape[1], B.shape[0]
         if self.loss == "npsvm":
@@ -220,9 +223,22 @@ class NonparallelSVM(Model):
                 HingeFactor(H, np.zeros((0, p))), -self.c * self.margin * B.sum(axis=0), np.zeros(0), np.zeros(0), np.zeros(0),
                 0.5 * self.c * m * self.margin**2,
             )  # fmt: skip
+        return self._hinged(HingeFactor(self._regulariser + A.T @ A, B))
+
+    def _hinged(self, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
+        m, p = factor.shape
         tau = np.full(m, self.tau if self.loss == "pinball" else 0.0)
-        factor = HingeFactor(self._regulariser + A.T @ A, B)
         return HingeQuadratic(factor, np.zeros(p), np.full(m, self.margin), np.full(m, self.c), tau)
+
+    @cached_property
+    def _kernel_rows(self) -> KernelRows | None:
+        """What the classes' quadratics share with a kernel and no graph; else None."""
+        shared: NonparallelSVM | None = self.__dict__.get("_shared")
+        if shared is not None:
+            return shared._kernel_rows
+        if self.features.linear or self.manifold > 0.0:
+            return None
+        return KernelRows(self.features.rows, self.features.gram, self.r)
 
     @cached_property
     def _rows(self) -> HingeFactor:
