@@ -19,6 +19,7 @@ from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, SolverInfo
 from ..boxqp.descent import box_minimum
 from ..options import Options
+from ..trace import relative_gap
 from .stiefel import orthonormal_start
 
 __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
@@ -28,6 +29,10 @@ __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 class NPSVCStep:
     """One outer iteration after U and V: J_l, their weighted maximum, τ, Pareto stationarity; of the P-step before, its Stiefel
     gradient and how far P moved.
+
+    ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
+    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the largest dual
+    value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from that.
     """
 
     objectives: tuple[float, ...]
@@ -36,6 +41,8 @@ class NPSVCStep:
     pareto: float
     stiefel: float
     moved: float
+    dual: float = float("nan")
+    gap: float = float("nan")
 
 
 @dataclass(eq=False)
@@ -91,6 +98,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         Relative gap of the classes' problems.
     sweeps : int
         Iteration limit of the P-step; 25 as in the released code.
+    dual_values : bool
+        Record the dual value of every iteration: with ``classes="alternate"`` that takes a second problem for each class.
 
     Raises
     ------
@@ -108,6 +117,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     gradient: GradientKind = "embedded"
     inner_tol: float = 1e-6
     sweeps: int = 25
+    dual_values: bool = False
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="kernel-npsvcpp",
@@ -175,8 +185,19 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         """J_l and how far P is from Pareto stationarity, both at U, V, P as they are."""
         J = state.model.objectives(state.U, state.V, state.P)
         largest = float((np.asarray(state.model.weights) * J).max())
-        residual = self._residual(state)
-        state.steps.append(NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved))
+        residual, dual = self._residual(state), self._dual_value(state) if self.dual_values else float("nan")
+        gap = relative_gap(largest, dual) if self.dual_values else float("nan")
+        step = NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved, dual, gap)
+        state.steps.append(step)
+
+    def _dual_value(self, state: NPSVCState) -> float:
+        """Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
+        values = np.zeros(state.model.K)
+        for k in range(state.model.K):
+            program = state.model.class_program(k, state.P)
+            lam, _ = box_minimum(program.box, state.lam[k], self.inner_tol)
+            values[k] = program.bound(None, {"margin": lam}).value
+        return float(state.tau @ (np.asarray(state.model.weights) * values))
 
     def _residual(self, state: NPSVCState) -> float:
         """min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish where all P'u_l are learned."""
