@@ -3,11 +3,12 @@
     MARGINOPT_DATA=data python benchmarks/npsvc_tables.py --splits 10 --out out/npsvc_tables.jsonl
     python benchmarks/npsvc_tables.py --sets binalpha --splits 3 --points 600        # a look in a minute
 
-MARGINOPT_DATA is the directory with the LIBSVM files (``<set>.libsvm.bz2``; the published part "t" of Pendigits is pooled, those of
-DNA and USPS are not: the sizes of the table say so). Each method is tuned on the training part of *every* split alone: one further
-random 70/30 split of at most --tune points of it, the whole grid below, accuracy on the 30 %; ties go to the first. Grids have 18
-cells for every method, so that no rival is detuned. K-NPSVC++ runs to Pareto stationarity 1e-3, at most --iterations; the number
-that it took is reported beside the paper's 5. Finished cells in --out are kept: a killed run continues.
+MARGINOPT_DATA is the directory with the LIBSVM files (``<set>.libsvm.bz2``; the published part "t" of Pendigits is pooled,
+those of DNA and USPS are not: the sizes of the table say so). Each method is tuned on the training part of *every* split
+alone: one further random 70/30 split of at most --tune points of it, the whole grid below, accuracy on the 30 %; ties go to
+the first. Grids have 18 cells for every method, so that no rival is detuned. K-NPSVC++ runs to Pareto stationarity 1e-3, at
+most --iterations; the number that it took is reported beside the paper's 5. Finished cells in --out are kept: a killed run
+continues.
 """
 
 from __future__ import annotations

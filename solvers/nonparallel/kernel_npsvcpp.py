@@ -31,8 +31,9 @@ class NPSVCStep:
     gradient and how far P moved.
 
     ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
-    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the largest dual
-    value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from that.
+    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the
+    largest dual value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from
+    that.
     """
 
     objectives: tuple[float, ...]
