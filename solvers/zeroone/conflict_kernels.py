@@ -264,8 +264,7 @@ class Stack(NamedTuple):
     """A depth-first search that stops and resumes anywhere."""
 
     state: Any  #: (n,) FREE, KEPT or DELETED
-    conflict: Any  #: (levels, width) the branching conflict's free points, in the order of the children
-    size: Any
+    point: Any  #: (levels,) what is branched on: deleted in the first child, kept in the second
     at: Any  #: child in hand, -1 before the first
     extra: Any  #: proved least cost of further deletions
     bound: Any  #: proved lower bound of what is below
@@ -320,10 +319,23 @@ def _free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
 
 @_njit
 def _expand(
-    rows: Rows, exact: Rows, weights: Any, stack: Stack, level: int, cut: float, active: Active, kept: Active, pairs: Active,
-    ok: Any, keen: Any, margins: Any, left: Any, mark: Any, points: Any,
+    rows: Rows,
+    exact: Rows,
+    weights: Any,
+    stack: Stack,
+    level: int,
+    cut: float,
+    active: Active,
+    kept: Active,
+    pairs: Active,
+    ok: Any,
+    keen: Any,
+    margins: Any,
+    left: Any,
+    mark: Any,
+    points: Any,
 ) -> int:
-    """Process the node in hand: 0 it may be forgotten, 1 it branches (conflict stored), 2 it holds a candidate.
+    """Process the node in hand: 0 it may be forgotten, 1 it branches, 2 it holds a candidate.
 
     A solution below the cut deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
     """
@@ -354,11 +366,9 @@ def _expand(
             return 0
         norm = certified(kept, kept.count[0], rows.reach)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
-        best = 0
         forced = -1
         for _turn in range(2):
             packed = 0.0
-            best = 0
             for i in range(n):
                 left[i] = weights[i] if state[i] == FREE else 0.0
             while True:
@@ -397,10 +407,6 @@ def _expand(
                 for k in range(m):
                     left[points[k]] -= least
                 packed += least
-                if best == 0 or m < best:
-                    best = m
-                    for k in range(m):
-                        stack.conflict[level, k] = points[k]
             if forced >= 0 or packed <= extra + pad:
                 break
             extra = stack.extra[level] = packed
@@ -420,25 +426,30 @@ def _expand(
         stack.pair[level, k, 0], stack.pair[level, k, 1] = kept.pair[k, 0], kept.pair[k, 1]
         for j in range(active.w.size):
             stack.g[level, k, j] = kept.g[k, j]
-    stack.size[level] = best
     return 1
 
 
 @_njit
-def _any_free(state: Any) -> int:
-    for i in range(state.size):
-        if state[i] == FREE:
-            return i
-    return -1
+def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
+    """The free point of the greatest (distance by which the kept points' solution violates it) × activity × order².
+
+    All three ask how much is gained by keeping it (the norm rises with the first, conflicts lose a free point with the second)
+    and how likely a good solution deletes it: a third of the nodes of branching within the smallest conflict, by trial.
+    """
+    at, most = -1, -1.0
+    for i in range(stack.state.size):
+        if stack.state[i] == FREE:
+            short = max(rows.tau[i] - _dot(rows.a[i], stack.w[level]), 0.0) * rows.pull[i]
+            score = short * stack.activity[i] * order[i] * order[i]
+            if score > most:
+                at, most = i, score
+    return at
 
 
 @_njit
-def _retreat(stack: Stack, level: int, clear: bool) -> None:
-    """Undo a level: its children's keeping (where it branched) and its forced deletions."""
+def _retreat(stack: Stack, level: int) -> None:
+    """Undo a level's forced deletions."""
     control = stack.control
-    if clear:
-        for k in range(stack.size[level]):
-            stack.state[stack.conflict[level, k]] = FREE
     while control[TRAIL] > stack.trail_from[level]:
         control[TRAIL] -= 1
         stack.state[stack.trail[control[TRAIL]]] = FREE
@@ -448,8 +459,7 @@ def _retreat(stack: Stack, level: int, clear: bool) -> None:
 def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut: float, nodes: int) -> int:
     """Depth-first search for solutions below ``cut``, ``nodes`` nodes of it; returns why it stopped.
 
-    A node branches on the packed conflict with the fewest free points c_0, c_1, ...: child i deletes c_i and keeps
-    c_0 .. c_{i-1}, which covers every solution that deletes a point of the conflict, once.
+    A node branches on one free point: the first child deletes it, the second keeps it.
     """
     n, p = rows.a.shape
     control, state = stack.control, stack.state
@@ -467,9 +477,7 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
             control[NODES] += 1
             if stack.at[level] != -2:
                 stack.trail_from[level] = control[TRAIL]
-            outcome = _expand(
-                rows, exact, weights, stack, level, cut, active, kept, pairs, ok, keen, margins, left, mark, points
-            )
+            outcome = _expand(rows, exact, weights, stack, level, cut, active, kept, pairs, ok, keen, margins, left, mark, points)
             if outcome == 2:
                 stack.at[level] = -2
                 return CANDIDATE
@@ -477,45 +485,30 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
                 for i in range(n):
                     stack.activity[i] *= 0.9
             control[EXPAND] = 0
-            if outcome == 0:
-                _retreat(stack, level, False)
+            point = -1
+            if outcome == 1:
+                point = _branching_point(rows, stack, level, order)
+                if point < 0:
+                    # Rounding hid the conflict that ends this leaf.
+                    stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
+            if point < 0:
+                _retreat(stack, level)
                 control[LEVEL] -= 1
                 continue
-            if stack.size[level] == 0:
-                # Rounding hid the conflict: branch on any free point, or note the leaf as unresolved.
-                i = _any_free(state)
-                if i < 0:
-                    stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
-                    _retreat(stack, level, False)
-                    control[LEVEL] -= 1
-                    continue
-                stack.size[level] = -1
-                stack.conflict[level, 0] = i
-            for a in range(stack.size[level]):
-                top = a
-                for b in range(a + 1, stack.size[level]):
-                    x, y = stack.conflict[level, b], stack.conflict[level, top]
-                    if stack.activity[x] * order[x] > stack.activity[y] * order[y]:
-                        top = b
-                stack.conflict[level, a], stack.conflict[level, top] = stack.conflict[level, top], stack.conflict[level, a]
-            stack.at[level] = -1
-        c = stack.at[level]
-        single = stack.size[level] == -1
-        if c >= 0 and not (single and c == 1):
-            state[stack.conflict[level, c]] = KEPT
-        c += 1
-        stack.at[level] = c
-        if (single and c == 2) or (not single and c >= stack.size[level]):
-            if single:
-                state[stack.conflict[level, 0]] = FREE
-            _retreat(stack, level, not single)
+            stack.point[level], stack.at[level] = point, -1
+        point = stack.point[level]
+        stack.at[level] += 1
+        down = stack.extra[level]
+        if stack.at[level] == 0:
+            state[point] = DELETED
+            down = max(down - weights[point], 0.0)
+        elif stack.at[level] == 1:
+            state[point] = KEPT
+        else:
+            state[point] = FREE
+            _retreat(stack, level)
             control[LEVEL] -= 1
             continue
-        down = stack.extra[level]
-        if not (single and c == 1):
-            i = stack.conflict[level, c]
-            state[i] = DELETED
-            down = max(down - weights[i], 0.0)
         stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = down, stack.bound[level], -1
         stack.count[level + 1] = stack.count[level]
         for j in range(p):

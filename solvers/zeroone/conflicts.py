@@ -34,15 +34,14 @@ class Dive:
     def __init__(self, rows: k.Rows, exact: k.Rows, weights: FloatArray, order: FloatArray) -> None:
         self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
         n, p = rows.a.shape
-        levels, width = n + 3, 2 * p + 6
+        levels = n + 3
         i64, f64 = np.int64, np.float64
         self.stack = k.Stack(
-            state=np.full(n, k.FREE, np.int8), conflict=np.zeros((levels, width), i64), size=np.zeros(levels, i64),
-            at=np.full(levels, -1, i64), extra=np.zeros(levels, f64), bound=np.zeros(levels, f64),
-            trail=np.zeros(n + 1, i64), trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64),
-            g=np.zeros((levels, p + 2, p), f64), u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64),
-            count=np.zeros(levels, i64), activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64),
-            unresolved=np.full(1, np.inf),
+            state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
+            extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
+            trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
+            u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
+            activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
         )  # fmt: skip
         self.stack.control[k.LEVEL] = -1
 
@@ -85,29 +84,14 @@ class Dive:
             trail = self._undo(state, level, trail)
             level -= 1
         while level >= 0:
-            found += self._siblings(state, level)
+            point = int(stack.point[level])
+            if stack.at[level] == 0:
+                state[point] = k.KEPT
+                found.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
+            state[point] = k.FREE
             trail = self._undo(state, level, trail)
             level -= 1
         stack.control[k.LEVEL] = -1
-        return found
-
-    def _siblings(self, state: Any, level: int) -> list[tuple[float, float, Any]]:
-        """Children of a level after the one in hand; leaves ``state`` at the level's own node."""
-        stack, found = self.stack, []
-        bound, extra, at = float(stack.bound[level]), float(stack.extra[level]), int(stack.at[level])
-        size = int(stack.size[level])
-        points = stack.conflict[level, : abs(size)]
-        state[points] = k.FREE
-        if size == -1:
-            if at == 0:
-                child = state.copy()
-                child[points[0]] = k.KEPT
-                found.append((bound, extra, child))
-            return found
-        for c in range(at + 1, size):
-            child = state.copy()
-            child[points[:c]], child[points[c]] = k.KEPT, k.DELETED
-            found.append((bound, max(extra - float(self.weights[points[c]]), 0.0), child))
         return found
 
     def _undo(self, state: Any, level: int, trail: int) -> int:
