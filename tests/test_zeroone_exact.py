@@ -6,21 +6,31 @@ import numpy as np
 import pytest
 
 from marginopt.models.views import ZeroOneProblem
+from marginopt.models.zero_one_budget import ZeroOneBudget
 from marginopt.solvers.options import Options
 from marginopt.solvers.zeroone import ZeroOneBB
+from marginopt.solvers.zeroone.budget import BudgetBB
+from marginopt.solvers.zeroone.check import check_proof
 
 
-def enumerate_supports(problem):
+def enumerate_supports(problem, budget=None):
     """(value, w) of the best least-norm point of {a_i'w = 1, i in S}, |S| ≤ p: some optimum is one of them.
 
-    Candidates are scaled up so that margins within 1e-12, 1e-9, 1e-6 of 1 are met: every value is attained.
+    Candidates are scaled up so that margins within 1e-12, 1e-9, 1e-6 of 1 are met: every value is attained. With a budget
+    the value is the norm of those that violate at most so many margins.
     """
-    A, weights, penalised = problem.A, problem.weights, problem.penalised
+    A, penalised = problem.A, problem.penalised
     n, p = A.shape
-    best, point = float(weights.sum()), np.zeros(p)
+
+    def cost(violated):
+        if budget is None:
+            return violated @ problem.weights
+        return np.where(violated.sum(axis=-1) <= budget, 0.0, np.inf)
+
+    best, point = float(cost(np.ones(n))), np.zeros(p)
     for b in (-1.0, 1.0) if not penalised.all() else ():
         w = np.where(penalised, 0.0, b)
-        value = float(weights[A @ w < 1].sum())
+        value = float(cost(1.0 * (A @ w < 1)))
         if value < best:
             best, point = value, w
     for k in range(1, min(p, n) + 1):
@@ -40,7 +50,7 @@ def enumerate_supports(problem):
             kept = 1 - near <= U
             scale = np.maximum(1 / np.where(kept, U, np.inf).min(axis=1), 1.0)
             scale[~kept.any(axis=1)] = 1.0
-            values = (W[:, penalised] ** 2).sum(axis=1) * scale**2 + (~kept) @ weights
+            values = (W[:, penalised] ** 2).sum(axis=1) * scale**2 + cost(1.0 * ~kept)
             i = int(values.argmin())
             if values[i] < best:
                 best, point = float(values[i]), W[i] * scale[i]
@@ -151,6 +161,45 @@ def test_interval_contains_the_optimum_of_hostile_data(engine, batch):
         assert ((problem.A @ w >= 1) == (answer.values["z"] == 0)).all()
         if outcome.name == "CONVERGED":
             assert measure.objective <= optimum * (1 + 2e-6), seed
+
+
+@pytest.mark.parametrize("batch", range(2))
+def test_logs_of_hostile_data_prove_no_more_than_the_truth(tmp_path, batch):
+    """Both engines' logs: accepted, and their exactly evaluated claims below the optimum."""
+    proved = 0
+    for seed in range(30 * batch, 30 * batch + 30):
+        problem = hostile(seed)
+        optimum, _ = enumerate_supports(problem)
+        path = tmp_path / "log"
+        native = {"engine": "conflicts" if seed % 3 else "boxes", "restarts": 5, "neighbourhoods": 5, "proof": str(path)}
+        outcome, _, answer = run(problem, seconds=3.0, native=native)
+        report = check_proof(path)
+        assert report.valid, (seed, report.message)
+        assert report.bound <= optimum * (1 + 1e-12), seed
+        if outcome.name == "CONVERGED":
+            proved += 1
+            assert report.bound >= answer.bound * (1 - 1e-8), seed
+    assert proved >= 25
+
+
+def test_budget_form_of_hostile_data():
+    for seed in range(36):
+        problem = hostile(seed)
+        n = len(problem.weights)
+        optimum, _ = enumerate_supports(problem, n // 3)
+        algorithm = BudgetBB(ZeroOneBB(restarts=5, neighbourhoods=5))
+        view = ZeroOneBudget(problem.A, n // 3, problem.penalised)
+        state = algorithm.init(view, Options(threads=1), np.random.default_rng(0))
+        outcome = algorithm.advance(state, 0.05)
+        for _ in range(60):
+            if outcome.name != "RUNNING":
+                break
+            outcome = algorithm.advance(state, 0.05)
+        measure = algorithm.measure(state)
+        assert measure.bound <= optimum * (1 + 1e-12), seed
+        assert not measure.objective < measure.bound, seed
+        if outcome.name == "CONVERGED":
+            assert measure.objective <= optimum * (1 + 2e-6) + 1e-12, seed
 
 
 def test_engines_agree_on_a_larger_problem():
