@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import json
+import os
+import signal
 import subprocess
 import sys
+import time
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
+from joblib.parallel import ThreadingBackend
 
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
@@ -147,6 +151,21 @@ def test_parallel_cells_are_those_of_one_after_the_other(report: GapReport) -> N
     assert [c.bound for c in found.kappas] == pytest.approx([c.bound for c in report.kappas], rel=1e-9)
 
 
+class AllAtOnce(ThreadingBackend):
+    """A backend that hands over its results at the end, such as Ray's."""
+
+    supports_return_generator = False
+
+
+def test_a_backend_without_results_one_by_one(report: GapReport, capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.register_parallel_backend("all at once", AllAtOnce)
+    with joblib.parallel_config(backend="all at once"):
+        found = gap_report([points(12), points(16)], [Conic()], None, lam=2.0, time_limit=120.0, threads=1, jobs=2)
+    same = {(c.key, c.relaxation): c.bound for c in report.relaxations}
+    assert [c.bound for c in found.relaxations] == pytest.approx([same[c.key, c.relaxation] for c in found.relaxations], rel=1e-9)
+    assert capsys.readouterr().err.count("left]") == 1 + 2 + 1 + 2
+
+
 SCRIPT = """
 import json, sys
 import marginopt as mo
@@ -162,16 +181,23 @@ if __name__ == "__main__":
 """
 
 
-def test_two_parallel_reports_share_one_store(tmp_path: Path) -> None:
+def test_a_parallel_report_is_killed_and_two_go_on_at_once(tmp_path: Path) -> None:
     script = tmp_path / "script.py"
     script.write_text(SCRIPT)
-    store = tmp_path / "cells.db"
-    runs = [
-        subprocess.Popen(
-            [sys.executable, script, store, tmp_path / f"{k}.json"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True
-        )
-        for k in range(2)
-    ]
+    store = CellStore(tmp_path / "cells.db").path
+
+    def start(name: str) -> subprocess.Popen[str]:
+        words = [sys.executable, script, store, tmp_path / name]
+        return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    killed = start("never.json")
+    while killed.poll() is None and sum(CellStore(store).counts().values()) < 5:
+        time.sleep(0.02)
+    os.killpg(killed.pid, signal.SIGKILL)  # its workers too: left alone they would end after five idle minutes
+    killed.communicate(timeout=60)
+    assert not (tmp_path / "never.json").exists()
+    assert 5 <= sum(CellStore(store).counts().values()) < 22
+    runs = [start(f"{k}.json") for k in range(2)]
     told = [run.communicate(timeout=300)[1] for run in runs]
     assert [run.returncode for run in runs] == [0, 0], told
     assert all("2 at a time" in text and "s left]" in text for text in told)
