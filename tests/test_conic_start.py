@@ -12,7 +12,7 @@ from marginopt.errors import InputError, MarginoptWarning
 from marginopt.models import ConicSVM
 from marginopt.models.kernels import RBF
 from marginopt.models.views import ConicProblem
-from marginopt.solvers import Status, solve
+from marginopt.solvers import Status, path, solve
 from marginopt.solvers.conic.prepared import Prepared
 from marginopt.solvers.conic.starts import cold_start, warm_start
 
@@ -54,6 +54,14 @@ def test_the_whole_result_serves_as_a_start():
     again = solve(given, "conic-ipm", start=first.values)
     assert again.iterations <= 0.6 * first.iterations
     assert again.objective == pytest.approx(first.objective, rel=2e-8)
+
+
+def test_a_path_starts_from_the_neighbour():
+    values = np.geomspace(0.3, 0.6, 8)
+    warm, cold = (path(model(lam=1.0), "lam", values, solver="conic-ipm", update=update) for update in (True, False))
+    assert sum(r.iterations for r in warm.results) < 0.9 * sum(r.iterations for r in cold.results)
+    for one, other in zip(warm.results, cold.results, strict=True):
+        assert one.objective == pytest.approx(other.objective, rel=2e-8)
 
 
 def test_the_start_is_strictly_feasible_on_both_sides():

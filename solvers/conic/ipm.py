@@ -70,7 +70,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         name="conic-ipm",
         summary="structured primal-dual interior-point method for the conic SVM",
         views=(ConicProblem,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.TRACE, Gives.INTERRUPT}),
         tolerance=1e-8,
         reference="Cepeda, Gomez, Han, (21); Mehrotra predictor-corrector, Nesterov-Todd direction",
     )
