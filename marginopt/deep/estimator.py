@@ -229,7 +229,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         K = self.classes_.size
         encoder = make_encoder(self.encoder, tuple(data.rows.shape[1:])).to(data.rows.dtype)
         size = check_output(encoder, data.rows[:2])
-        head = NPSVCHead(size, K, hidden=tuple(self.hidden), dropout=self.dropout, hypothesis=self.hypothesis)
+        head = NPSVCHead(size, K, hidden=self.hidden, dropout=self.dropout, hypothesis=self.hypothesis)
         loss = ChebyshevLoss(
             self._objectives(K), K, combination="chebyshev" if self.objective == "chebyshev" else "sum",
             weights=self.weights, momentum=self.momentum, simplex=self.simplex,
@@ -241,7 +241,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         if self.checkpoint is None:
             return None
         own = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
-        identity = {name: getattr(self, name) for name in own}
+        identity = {name: _plain(getattr(self, name)) for name in own}
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 
@@ -296,6 +296,11 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = [self.dtype]
         return tags
+
+
+def _plain(value: Any) -> float | str:
+    """A number or a name as a checkpoint may hold it: no NumPy scalar."""
+    return value if isinstance(value, str) else float(value)
 
 
 def _finite(X: Any) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from collections.abc import Sequence
 from typing import Literal, TypeAlias, final
 
@@ -9,6 +10,7 @@ import torch
 from torch import Tensor, nn
 
 from ..errors import InputError
+from ..models.arrays import as_positive
 
 __all__ = ["Hypothesis", "NPSVCHead", "Network"]
 
@@ -54,9 +56,12 @@ class NPSVCHead(nn.Module):
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
             raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}")
-        if not hidden or any(width < 1 for width in hidden):
-            raise InputError(f"hidden must name the width of at least one layer; it is {tuple(hidden)}")
-        if not 0.0 <= dropout < 1.0:
+        whole = (
+            not isinstance(hidden, str) and isinstance(hidden, Sequence) and all(isinstance(w, numbers.Integral) for w in hidden)
+        )
+        if not whole or not hidden or min(hidden) < 1:
+            raise InputError(f"hidden must hold the widths of one or more layers, integers ≥ 1; it is {hidden!r}")
+        if as_positive(dropout, "dropout", zero=True) >= 1.0:
             raise InputError(f"dropout must be in [0, 1); it is {dropout!r}")
         self.hypothesis: Hypothesis = hypothesis
         layers: list[nn.Module] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import numbers
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -13,6 +14,7 @@ import torch
 from torch import Tensor
 
 from ..errors import InputError
+from ..models.arrays import as_positive
 from .head import Network
 from .losses import ChebyshevLoss, gradient_gram
 from .weights import stationarity
@@ -23,8 +25,8 @@ __all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine"]
 Row: TypeAlias = dict[str, Any]
 #: Called with every epoch's row; returning True stops.
 Callback: TypeAlias = Callable[[Row], "bool | None"]
-#: Samples that an evaluation takes at once.
-_EVALUATED = 512
+#: Samples that an evaluation takes at once, and numbers that their gradients for all classes may fill.
+_EVALUATED, _NUMBERS = 512, 2**24
 
 
 def cosine(most: float, least: float, epoch: int, epochs: int) -> float:
@@ -69,19 +71,11 @@ class Settings:
             value = getattr(self, name)
             if value is None and name == "encoder_epochs":
                 continue
-            if isinstance(value, bool) or not isinstance(value, int) or value < least:
+            if isinstance(value, bool) or not isinstance(value, numbers.Integral) or value < least:
                 raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+            object.__setattr__(self, name, int(value))
         for name in ("learning_rate", "final_learning_rate", "weight_decay", "gamma", "final_gamma"):
-            value = getattr(self, name)
-            low = name == "learning_rate"
-            if (
-                isinstance(value, bool)
-                or not isinstance(value, (int, float))
-                or not math.isfinite(value)
-                or value < 0
-                or (low and value == 0)
-            ):
-                raise InputError(f"{name} must be a number {'>' if low else '≥'} 0; it is {value!r}")
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name != "learning_rate"))
         if self.final_learning_rate > self.learning_rate:
             raise InputError(
                 f"final_learning_rate = {self.final_learning_rate:g} is above learning_rate = {self.learning_rate:g}: lower it"
@@ -110,10 +104,10 @@ class Batches:
         for part in parts:
             yield self.rows[part].to(self.device), self.y[part].to(self.device)
 
-    def in_order(self) -> Iterator[tuple[Tensor, Tensor]]:
+    def in_order(self, size: int = _EVALUATED) -> Iterator[tuple[Tensor, Tensor]]:
         """All samples as they stand."""
-        for start in range(0, len(self), _EVALUATED):
-            part = slice(start, start + _EVALUATED)
+        for start in range(0, len(self), size):
+            part = slice(start, start + size)
             yield self.rows[part].to(self.device), self.y[part].to(self.device)
 
 
@@ -232,7 +226,8 @@ class Training:
         J = torch.zeros(K, dtype=torch.float64, device=data.device)
         gram = torch.zeros(K, K, dtype=torch.float64, device=data.device)
         right = 0
-        for rows, y in data.in_order():
+        size = max(1, min(_EVALUATED, _NUMBERS // (K * network.head.planes.in_features)))
+        for rows, y in data.in_order(size):
             with torch.no_grad():
                 phi, z = network.represent(rows)
                 scores = loss.objectives.scores(network.head.values(phi, z), network.head.norms)
