@@ -56,11 +56,12 @@ class NPSVCHead(nn.Module):
         super().__init__()
         if hypothesis not in ("skip", "learned", "encoder"):
             raise InputError(f"hypothesis must be 'skip', 'learned' or 'encoder'; it is {hypothesis!r}")
-        whole = (
-            not isinstance(hidden, str) and isinstance(hidden, Sequence) and all(isinstance(w, numbers.Integral) for w in hidden)
-        )
+        given: object = hidden
+        whole = isinstance(given, (tuple, list)) and all(isinstance(width, numbers.Integral) for width in given)
         if not whole or not hidden or min(hidden) < 1:
-            raise InputError(f"hidden must hold the widths of one or more layers, integers ≥ 1; it is {hidden!r}")
+            raise InputError(
+                f"hidden must be a tuple or list with the widths of one or more layers, integers ≥ 1; it is {hidden!r}"
+            )
         if as_positive(dropout, "dropout", zero=True) >= 1.0:
             raise InputError(f"dropout must be in [0, 1); it is {dropout!r}")
         self.hypothesis: Hypothesis = hypothesis
