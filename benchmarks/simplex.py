@@ -2,8 +2,9 @@
 
     python benchmarks/simplex.py --sizes 1000 5000 20000 --C 1 100 --out out/simplex
 
-Every case runs with the same number of threads (--threads, one by default) after a warm-up on a tiny problem of its kind, so
-that compilation and imports are not counted. True relative gaps are recomputed in float64 from the data. LIBSVM's hinge
+Real data (--data a5a w4a, sparse) are read from the directory of MARGINOPT_DATA or from OpenML; a size above a set's own means
+all of it. Every case runs with the same number of threads (--threads, one by default) after a warm-up on a problem of its
+kind, large enough for the code of the large ones, so that compilation and imports are not counted. True relative gaps are recomputed in float64 from the data. LIBSVM's hinge
 SVC ("svc") and oneDAL's ("onedal") solve a *different* problem of the same size, L1SVMDual; "one-class" is LIBSVM on the
 identical problem: its one-class machine with nu = 1/n and the precomputed matrix K~, whose building is timed apart.
 """
@@ -52,10 +53,22 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
         score = X @ rng.standard_normal(300)
         y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
     else:
-        raise SystemExit(f"unknown data {kind!r}: gauss, clusters, sparse")
+        X, y = real_data(kind, n, rng)
     from marginopt.models.kernels import mean_squared_distance
 
     return X, y, 1.0 / mean_squared_distance(X)
+
+
+def real_data(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
+    """A set of the catalogue (a5a and w4a are sparse), or n of its points where it has more."""
+    from marginopt.instances.catalogue import load
+
+    instance = load(kind)
+    classes = sorted(set(instance.y.tolist()))
+    if len(classes) != 2:
+        raise SystemExit(f"{kind} has {len(classes)} classes; two are needed")
+    rows = rng.permutation(instance.X.shape[0])[:n]
+    return instance.X[rows], 2.0 * (instance.y[rows] == classes[1]) - 1.0
 
 
 def make_kernel(name: str, gamma: float) -> Any:
@@ -104,6 +117,9 @@ def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
         from sklearnex.svm import SVC
     else:
         from sklearn.svm import SVC
+    if not isinstance(X, np.ndarray):
+        X = X.copy()
+        X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # LIBSVM reads no others
     machine = SVC(C=case["C"], cache_size=case["cache_mb"], **svc_arguments(case["kernel"], gamma))
     begin, cpu = time.perf_counter(), time.process_time()
     machine.fit(X, y)
@@ -151,7 +167,7 @@ def touch(megabytes: int) -> None:
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
     """One case in this process: warm up, measure, recompute the gap."""
     runner = run_one_class if case["peer"] == "one-class" else run_svc if case["peer"] in ("svc", "onedal") else run_ours
-    X, y, gamma = make_data(case["data"], 300)
+    X, y, gamma = make_data(case["data"], 2000 if runner is run_ours and case["peer"] not in QP else 300)
     runner({**case, "tol": 1e-9, "C": 100.0, "time_limit": 20.0}, X, y, gamma)
     touch(case["touch_mb"])
     X, y, gamma = make_data(case["data"], case["n"])
@@ -262,7 +278,12 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--sizes", type=int, nargs="+", default=[1000, 2000, 5000, 20000])
     parser.add_argument("--C", type=float, nargs="+", default=[1.0, 100.0])
-    parser.add_argument("--data", nargs="+", default=["gauss", "clusters"], help="gauss, clusters, sparse")
+    parser.add_argument(
+        "--data",
+        nargs="+",
+        default=["gauss", "clusters"],
+        help="gauss, clusters, sparse, or a set of the catalogue (a5a, w4a, ...)",
+    )
     parser.add_argument("--kernels", nargs="+", default=["rbf"], help="rbf, linear, polynomial")
     parser.add_argument("--peers", nargs="+", default=["svc", "onedal", "one-class", *OURS, *QP])
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-6, 1e-3, 1e-9], help="the first for all, the rest for SMO")
