@@ -4,9 +4,10 @@
 
 Real data (--data a5a w4a, sparse) are read from the directory of MARGINOPT_DATA or from OpenML; a size above a set's own means
 all of it. Every case runs with the same number of threads (--threads, one by default) after a warm-up on a problem of its
-kind, large enough for the code of the large ones, so that compilation and imports are not counted. True relative gaps are recomputed in float64 from the data. LIBSVM's hinge
-SVC ("svc") and oneDAL's ("onedal") solve a *different* problem of the same size, L1SVMDual; "one-class" is LIBSVM on the
-identical problem: its one-class machine with nu = 1/n and the precomputed matrix K~, whose building is timed apart.
+kind, large enough for the code of the large ones, so that compilation and imports are not counted. True relative gaps are
+recomputed in float64 from the data. LIBSVM's hinge SVC ("svc") and oneDAL's ("onedal", with scikit-learn-intelex installed)
+solve a *different* problem of the same size, L1SVMDual; "one-class" is LIBSVM on the identical problem: its one-class machine
+with nu = 1/n and the precomputed matrix K~, whose building is timed apart.
 """
 
 from __future__ import annotations
