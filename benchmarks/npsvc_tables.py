@@ -29,6 +29,11 @@ import numpy as np
 POOLED = {"pendigits": (".libsvm.bz2", ".t.libsvm.bz2")}
 NAMES = {"binalpha": "BinAlpha", "dna": "DNA", "usps": "USPS", "pendigits": "Pendigits"}
 WIDTHS = (0.3, 1.0, 3.0)  # multiples of 1/(mean squared distance)
+UNTUNED = {
+    "K-NPSVC++": {"width": 1.0, "r": None, "mu": None},
+    "TWSVM": {"width": 1.0, "c": 1.0, "r": 0.1},
+    "SVM": {"width": 1.0, "C": 10.0},
+}
 METHODS = ("K-NPSVC++ rest", "K-NPSVC++ one", "TWSVM", "SVM")
 
 
@@ -112,6 +117,7 @@ def cell(X: np.ndarray, y: np.ndarray, method: str, split: int, tune: int, itera
     order = rng.permutation(len(y))
     k = round(0.6 * len(y))
     train, test = order[:k], order[k:]
+    grid = makers(method, iterations)
     inner = rng.permutation(train)[: min(tune, k)]
     cut = round(0.7 * len(inner))
     learn = inner[:cut][np.isin(y[inner[:cut]], [label for label in np.unique(y) if (y[inner[:cut]] == label).sum() > 1])]
@@ -159,7 +165,7 @@ def main() -> None:
     parser.add_argument("--methods", nargs="*", choices=METHODS, default=list(METHODS))
     parser.add_argument("--splits", type=int, default=10)
     parser.add_argument("--points", type=int, help="use so many points of each set")
-    parser.add_argument("--tune", type=int, default=1000, help="points of the training part that tuning sees")
+    parser.add_argument("--tune", type=int, default=1000, help="points of the training part that tuning sees; 0: none")
     parser.add_argument("--iterations", type=int, default=30)
     parser.add_argument("--published", type=Path, help="CSV with dataset, method, accuracy_pct, std")
     parser.add_argument("--out", type=Path)

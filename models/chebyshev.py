@@ -195,8 +195,17 @@ class ChebyshevNPSVC(Model):
         return np.asarray(self.r1 / (self.r1 + self.r2) * (U @ P))
 
     def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP)."""
-        return 0.5 * self.mu * float(np.sum(P * (self.S @ P))) if self.mu else 0.0
+        """μ/2 Tr(P'SP); that of the last P is kept, since all classes ask for it."""
+        if self.mu == 0.0:
+            return 0.0
+        last = self._last_smoothness
+        if not np.array_equal(P, last.get("P", 0.0)):
+            last["P"], last["value"] = P.copy(), 0.5 * self.mu * float(np.sum(P * (self.S @ P)))
+        return float(last["value"])
+
+    @cached_property
+    def _last_smoothness(self) -> dict[str, Any]:
+        return {}
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
         """J_l at U (K, features), V (K, d)."""

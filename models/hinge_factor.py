@@ -177,8 +177,10 @@ class PointsFactor:
         return float(f @ f) + self.rows.r * float(u @ u)
 
     def solve(self, b: FloatArray) -> FloatArray:
-        """H⁻¹ b, one step of refinement included."""
+        """H⁻¹ b; with A the smaller set one step of refinement, for what the difference of two large terms loses there."""
         x = self._once(b)
+        if not self._few:
+            return x
         f = self.rows.psi @ x
         f[~self.near] = 0.0
         return x + self._once(b - self.rows.psi.T @ f - self.rows.r * x)
