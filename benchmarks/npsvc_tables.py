@@ -122,11 +122,13 @@ def cell(X: np.ndarray, y: np.ndarray, method: str, split: int, tune: int, itera
     cut = round(0.7 * len(inner))
     learn = inner[:cut][np.isin(y[inner[:cut]], [label for label in np.unique(y) if (y[inner[:cut]] == label).sum() > 1])]
     start = time.process_time()
-    scores = [
-        make(X[learn]).fit(X[learn], y[learn]).score(X[inner[cut:]], y[inner[cut:]]) for _, make in makers(method, iterations)
-    ]
+    if tune > 0:
+        scores = [make(X[learn]).fit(X[learn], y[learn]).score(X[inner[cut:]], y[inner[cut:]]) for _, make in grid]
+        chosen = int(np.argmax(scores))
+    else:
+        chosen = next(i for i, (parameters, _) in enumerate(grid) if parameters == UNTUNED[method.split()[0]])
     tuning = time.process_time() - start
-    parameters, make = makers(method, iterations)[int(np.argmax(scores))]
+    parameters, make = grid[chosen]
     start = time.process_time()
     model = make(X[train]).fit(X[train], y[train])
     row = {"method": method, "split": split, "parameters": parameters, "tuning_seconds": tuning}
