@@ -88,20 +88,22 @@ def published(path: Path | None) -> dict[str, float]:
 def scaling(largest: int) -> None:
     """Seconds of one solve for n = 1e3 .. ``largest`` at p = 10, the exponent, and the process's peak of memory so far."""
     sizes = np.array([n for n in (1000, 3000, 10000, 30000, 100000, 300000) if n <= largest])
-    seconds = []
+    seconds, spends = [], []
     for n in sizes:
         A = points(int(n), 10, np.random.default_rng(0))
         begun, spent = time.perf_counter(), time.process_time()
         found = conic_path(ConicProblem(A, None, 0.05), kappas=[0.05])[0]
         seconds.append(time.perf_counter() - begun)
-        cpu, peak = time.process_time() - spent, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
+        spends.append(time.process_time() - spent)
+        peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024
         print(
-            f"n = {n:>7}: {seconds[-1]:7.2f} s, cpu {cpu:7.2f} s, {found.iterations} steps, gap {found.relative_gap:.1e}, "
+            f"n = {n:>7}: {seconds[-1]:7.2f} s, cpu {spends[-1]:7.2f} s, {found.iterations} steps, gap {found.relative_gap:.1e}, "
             f"data {A.nbytes / 2**20:.0f} MiB, resident at most {peak:.0f} MiB",
             flush=True,
         )
     if sizes.size > 1:
-        print(f"exponent {np.polyfit(np.log(sizes), np.log(seconds), 1)[0]:.2f}")
+        slopes = [np.polyfit(np.log(sizes), np.log(of), 1)[0] for of in (seconds, spends)]
+        print(f"exponent {slopes[0]:.2f} by the clock, {slopes[1]:.2f} of processor seconds")
 
 
 def real(path: Path, rows: int, seed: int) -> np.ndarray:
