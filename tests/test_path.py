@@ -45,7 +45,7 @@ def test_updates_give_what_rebuilding_gives(solver: str, model: mo.Model, parame
     assert kept[0].details["update"] == "built"
     assert kept[1].details["update"] == f"updated in place: {part}"
     np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=_TOL[solver])
-    assert [r.status for r in kept] == [r.status for r in anew]
+    assert {r.status for r in kept} == {r.status for r in anew} == {mo.Status.OPTIMAL}  # small objectives included
     assert all(r.bound_kind == "proved" for r in kept)
 
 

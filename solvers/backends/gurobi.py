@@ -125,6 +125,8 @@ class Gurobi(Backend):
         }
         if not form.integer.any():
             chosen |= {"QCPDual": 1, "InfUnbdInfo": 1}
+            # Gurobi's gap is relative to one more than the objective, which may be small
+            chosen["BarConvTol"] = float(np.clip(1e-4 * tol, 1e-12, 1e-8))
         if options.time_limit is not None:
             chosen["TimeLimit"] = options.time_limit
         if options.threads is not None:
