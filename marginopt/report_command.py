@@ -68,7 +68,7 @@ def report(a: argparse.Namespace) -> int:
     found = _run(a, _instances(a))
     paths = [
         found.to_html(folder / "report.html"),
-        found.to_markdown(folder / "report.md"),
+        found.to_markdown(folder / "report.md", pictures=True),
         found.to_csv(folder / "report.csv"),
         found.to_csv(folder / "report-exact.csv", "exacts"),
         found.to_json(folder / "report.json"),

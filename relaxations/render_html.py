@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from html import escape
 from typing import Any
 
 from .columns import COLUMNS, SUMMARY, Column, best_rows, shown, sort_key
 from .foot import foot_lines
 from .mean_columns import Table, report_tables
-from .pictures import data_uri, gap_bars, loss_functions
-from .pictures_sweeps import against_kappa, against_lam, against_m, against_n, convergence, profiles
+from .pictures import data_uri
 from .report import GapReport
 
 __all__ = ["render_html", "tables_html"]
@@ -46,13 +45,6 @@ document.querySelectorAll("table.sortable").forEach(table => {
 def render_html(report: GapReport) -> str:
     """The page."""
     tables = "".join(_section(table, report) for table in report_tables(report))
-    losses = _picture(
-        loss_functions(),
-        "Loss functions",
-        "The 0-1 loss and what stands for it (Conic Figure 1). The conic loss underestimates it for every γ; "
-        "the relaxation takes the best γ for which the sum with ||w||² stays convex.",
-    )
-    bars = "Gaps of every relaxation, by instance and exact solver."
     return (
         '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -60,51 +52,22 @@ def render_html(report: GapReport) -> str:
         "<h1>Relaxation gaps of the 0-1 loss</h1>\n"
         "<p>How far lower bounds of min ||w||² + λ Σ 1{y<sub>i</sub> x<sub>i</sub>'w &lt; 1} are from the optimum ζ. "
         "Click a column's head to sort; hover it for its meaning.</p>\n"
-        f"{_contradictions(report)}{_picture(gap_bars(report), 'Bars of the relaxation gaps', bars) if report.rows else ''}"
-        f"{tables}<h2>Losses</h2>\n{losses}<h2>What the columns say</h2>\n{_explanations(report)}"
+        f"{_contradictions(report)}{_pictures(report, '')}{tables}<h2>Losses</h2>\n{_pictures(report, 'losses')}"
+        f"<h2>What the columns say</h2>\n{_explanations(report)}"
         f"<h2>How this was made</h2>\n<ul>{''.join(f'<li>{escape(line)}</li>' for line in foot_lines(report))}</ul>\n"
         f"<script>{_SCRIPT}</script>\n</body>\n</html>\n"
     )
 
 
-#: Pictures below a table: what draws them, what they are called, what they show.
-_PICTURES: Mapping[str, Sequence[tuple[Callable[[GapReport], str | None], str, str]]] = {
-    "relaxations": (
-        (
-            against_m,
-            "Bound against M",
-            "The big-M relaxation's bound over ζ against its largest M: trivial as M grows. Hollow: M is not proved valid.",
-        ),
-        (against_n, "Gap against n", "Gaps of the relaxations against the number of points (upper ends where ζ is unproven)."),
-        (against_lam, "Gap against λ", "Gaps of the relaxations against λ (upper ends where ζ is unproven)."),
-    ),
-    "exacts": (
-        (
-            convergence,
-            "Convergence",
-            "Incumbent (solid) and lower bound (dashed) over time, as the solver's callback tells them; "
-            "a point where the optimum is proved, a cross where a limit stopped the run.",
-        ),
-    ),
-    "exact-means": (
-        (profiles, "Performance profiles", "Part of the problems proved within τ times the fastest time (Dolan and Moré 2002)."),
-    ),
-    "kappas": (
-        (
-            against_kappa,
-            "Sweep over κ",
-            "The κ form of the conic relaxation: bound and recovered ||w||², Σz/n, and the rank ratio.",
-        ),
-    ),
-}
-
-
 def _section(table: Table, report: GapReport) -> str:
     """A table with its heading and its pictures."""
     note = f"<p>{escape(table.note)}</p>\n" if table.note else ""
-    drawn = ((draw(report), alt, caption) for draw, alt, caption in _PICTURES.get(table.name, ()))
-    pictures = "".join(_picture(svg, alt, caption) for svg, alt, caption in drawn if svg is not None)
-    return f"<h2>{escape(table.title)}</h2>\n{note}{_table(table.columns, table.rows, table.name)}{pictures}"
+    body = _table(table.columns, table.rows, table.name)
+    return f"<h2>{escape(table.title)}</h2>\n{note}{body}{_pictures(report, table.name)}"
+
+
+def _pictures(report: GapReport, table: str) -> str:
+    return "".join(_picture(p.svg, p.title, p.caption) for p in report.pictures if p.table == table)
 
 
 def tables_html(report: GapReport) -> str:

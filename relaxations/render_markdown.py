@@ -13,20 +13,30 @@ from .report import GapReport
 __all__ = ["render_markdown"]
 
 
-def render_markdown(report: GapReport) -> str:
-    """Tables, explanations and foot."""
+def render_markdown(report: GapReport, pictures: str | None = None) -> str:
+    """Tables, explanations and foot; links to the pictures in the folder ``pictures`` where one is given."""
     parts = ["# Relaxation gaps of the 0-1 loss", ""]
     if report.contradictions:
         parts += ["## Contradictions", "", *(f"- **{_escaped(line)}**" for line in report.contradictions), ""]
     tables = report_tables(report)
+    parts += _pictures(report, "", pictures)
     for table in tables:
         note = [table.note, ""] if table.note else []
         parts += [f"## {table.title}", "", *note, *_table(table.columns, table.rows), ""]
+        parts += _pictures(report, table.name, pictures)
+    parts += _pictures(report, "losses", pictures)
     parts += ["## What the columns say", ""]
     for table in tables:
         parts += [f"*{table.title}*", "", *(f"- **{c.title}**: {c.explanation}" for c in table.columns), ""]
     parts += ["## How this was made", "", *(f"- {_escaped(line)}" for line in foot_lines(report)), ""]
     return "\n".join(parts)
+
+
+def _pictures(report: GapReport, table: str, folder: str | None) -> list[str]:
+    if folder is None:
+        return []
+    shown_here = [p for p in report.pictures if p.table == table]
+    return [line for p in shown_here for line in (f"![{p.title}]({folder}/{p.name}.svg)", "", p.caption, "")]
 
 
 def _table(columns: Sequence[Column], rows: Iterable[Any]) -> list[str]:

@@ -6,11 +6,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
 from .cells import ExactCell, InstanceCell, KappaCell, Key, RelaxationCell
 from .gaps import Interval, audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
+
+if TYPE_CHECKING:
+    from .gallery import Picture
 
 __all__ = ["GapReport", "ReportRow"]
 
@@ -103,6 +106,13 @@ class GapReport:
         """Claims that other cells contradict (a bound above a feasible objective, optima that differ)."""
         return tuple(line for c in self.instances for line in audit(c, self.relaxations_of(c.key), self.exacts_of(c.key)))
 
+    @cached_property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Every picture that there are data for; drawn once."""
+        from .gallery import gallery
+
+        return gallery(self)
+
     # -- writing ------------------------------------------------------------------------------------------------
 
     def html(self) -> str:
@@ -111,11 +121,11 @@ class GapReport:
 
         return render_html(self)
 
-    def markdown(self) -> str:
-        """The tables in Markdown."""
+    def markdown(self, pictures: str | None = None) -> str:
+        """The tables in Markdown, with links to the pictures where their folder is given."""
         from .render_markdown import render_markdown
 
-        return render_markdown(self)
+        return render_markdown(self, pictures)
 
     def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
         """One line for each row, each exact solve or each κ, raw numbers.
@@ -145,9 +155,20 @@ class GapReport:
         """Write `html` and return the path."""
         return _write(path, self.html())
 
-    def to_markdown(self, path: str | Path) -> Path:
-        """Write `markdown` and return the path."""
-        return _write(path, self.markdown())
+    def to_markdown(self, path: str | Path, pictures: bool = False) -> Path:
+        """Write `markdown`, and the pictures it links to in a folder beside it where asked; returns the path."""
+        target = Path(path)
+        if not pictures:
+            return _write(target, self.markdown())
+        folder = target.with_name(f"{target.stem}-pictures")
+        self.to_pictures(folder)
+        return _write(target, self.markdown(folder.name))
+
+    def to_pictures(self, folder: str | Path) -> list[Path]:
+        """Write every picture as SVG into a folder, made where it is not there; returns the paths."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        return [_write(place / f"{picture.name}.svg", picture.svg) for picture in self.pictures]
 
     def to_csv(self, path: str | Path, table: Literal["rows", "exacts", "kappas"] = "rows") -> Path:
         """Write `csv` and return the path."""

@@ -38,6 +38,7 @@ def test_dimensions_and_a_store_that_goes_on(data: Path, tmp_path: Path, capsys:
     assert told.err == ""
     names = ("report.html", "report.md", "report.csv", "report-exact.csv", "report.json", "report.tex", "report-kappa.csv")
     assert all((out / name).stat().st_size > 100 and name in told.out for name in names)
+    assert (out / "report-pictures" / "against-kappa.svg").is_file()
     report = GapReport.from_json(out / "report.json")
     assert [c.instance for c in report.instances[::2]] == [c.instance for c in report.instances[1::2]]
     assert sorted({c.n for c in report.instances}) == [10, 12]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import subprocess
 from dataclasses import replace
@@ -68,6 +69,12 @@ def made_up(count: int = 3) -> GapReport:
     return GapReport(tuple(instances), tuple(relaxations), tuple(exacts), meta, tuple(kappas))
 
 
+@pytest.fixture(scope="module")
+def drawn() -> GapReport:
+    """A report whose pictures are drawn once."""
+    return made_up()
+
+
 def test_shifted_geometric_mean() -> None:
     assert shifted_geometric_mean([3.0, 3.0], 10.0) == pytest.approx(3.0)
     assert shifted_geometric_mean([0.0, 8.0], 1.0) == pytest.approx(2.0)
@@ -125,8 +132,8 @@ def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert against_m(bare) is None and against_n(bare) is None and profiles(bare) is None
 
 
-def test_html_and_markdown_hold_every_table() -> None:
-    report = made_up()
+def test_html_and_markdown_hold_every_table(drawn: GapReport) -> None:
+    report = drawn
     page, text = report.html(), report.markdown()
     for name in ("instances", "relaxations", "relaxation-means", "exacts", "exact-means", "kappas"):
         assert f'<table class="sortable" id="{name}">' in page
@@ -134,12 +141,23 @@ def test_html_and_markdown_hold_every_table() -> None:
         assert f"<h2>{title}</h2>" in page and f"## {title}" in text
     for caption in ("Bound against M", "Gap against n", "Convergence", "Performance profiles", "Sweep over κ", "Loss functions"):
         assert f'<img alt="{caption}" src="data:image/svg+xml;base64,' in page
+    assert "![" not in text
     assert "http" not in page.replace("http://www.w3.org", "")
     exacts = report.csv("exacts").splitlines()
     assert len(exacts) == 1 + 24 and "prepare_seconds" in exacts[0]
     assert len(report.csv("kappas").splitlines()) == 1 + 6
     with pytest.raises(InputError, match="table must be"):
         report.csv("all")  # type: ignore[arg-type]
+
+
+def test_markdown_links_to_its_pictures(tmp_path: Path, drawn: GapReport) -> None:
+    report = drawn
+    text = report.to_markdown(tmp_path / "gaps.md", pictures=True).read_text(encoding="utf-8")
+    links = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
+    names = ("gaps", "profiles", "against-m", "against-n", "convergence", "against-kappa", "losses")
+    assert links == [f"gaps-pictures/{name}.svg" for name in names]
+    assert all((tmp_path / link).read_text(encoding="utf-8").rstrip().endswith("</svg>") for link in links)
+    assert [p.name for p in report.to_pictures(tmp_path / "a" / "b")] == [f"{name}.svg" for name in names]
 
 
 def test_stored_reports_keep_traces_and_sweeps(tmp_path: Path) -> None:
