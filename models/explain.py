@@ -165,8 +165,8 @@ def explain(model: Model, result: Solution) -> Explanation:
 
 def _settled(model: Model, details: Mapping[str, Any]) -> Model:
     """The model at the γ or P that was found, where the model leaves these to the solver: the multipliers are that one's."""
-    if isinstance(model, MaxMinSVM) and "gamma" in details:
-        return model.at(details["gamma"])
+    if isinstance(model, MaxMinSVM) and model.problem.label in details:
+        return model.at(details[model.problem.label])
     if isinstance(model, ChebyshevNPSVC) and model.P is None and "P" in details:
         return model.at(details["P"])
     return model

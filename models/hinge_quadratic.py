@@ -16,7 +16,7 @@ from .base import Bound, Model
 from .cones import Nonnegative
 from .form import Block, Constraint, Quadratic, StandardForm
 from .hinge_factor import Factor, HingeFactor, LoweredFactor
-from .statement import Line, Statement
+from .statement import DualStatement, Line, Statement
 from .views import BoxPoint, BoxQP
 
 __all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic", "LoweredFactor"]
@@ -198,6 +198,22 @@ class HingeQuadratic(Model):
             constraints=(),
             sizes=f"p = {p} variables, m = {m} losses",
             source="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("lambda", r"\lambda\in\mathbb{R}^m"),
+                objective=Line(
+                    "h'lambda - 1/2 (G'lambda - b)'H^-1 (G'lambda - b) + k",
+                    r"h^\top\lambda - \tfrac12\,(G^\top\lambda - b)^\top H^{-1} (G^\top\lambda - b) + k",
+                ),
+                constraints=(Line("-tau_j w_j <= lambda_j <= w_j", r"-\tau_j w_j \le \lambda_j \le w_j,\quad j=1,\dots,m"),),
+                kkt=(
+                    Line("u = H^-1 (G'lambda - b)", r"u = H^{-1}(G^\top\lambda - b)"),
+                    Line(
+                        "(w_j - lambda_j) (h_j - g_j'u)_+ = 0, (lambda_j + tau_j w_j) (h_j - g_j'u)_- = 0",
+                        r"(w_j - \lambda_j)\,(h_j - g_j^\top u)_+ = 0,\qquad (\lambda_j + \tau_j w_j)\,(h_j - g_j^\top u)_- = 0",
+                    ),
+                ),
+            ),
         )
 
 

@@ -11,6 +11,7 @@ import pytest
 import marginopt as mo
 from marginopt.models.explain_meanings import MEANINGS
 from marginopt.models.hinge_quadratic import HingeFactor
+from marginopt.models.kernel_families import RationalQuadratic
 
 _RNG = np.random.default_rng(0)
 _N = 30
@@ -120,6 +121,17 @@ def test_maxmin_is_explained_at_the_gamma_found() -> None:
     scores = inner.decision_function(result.values, _X[:, 1:])
     assert said.misclassified == tuple(np.flatnonzero(_Y * scores < 0))
     assert "p and q" in _row(said, "sum").meaning
+    assert said.picture().svg.count("<svg") == 1
+
+
+@pytest.mark.parametrize(
+    "given", [{"parameter": "per-feature"}, {"kernel": RationalQuadratic(0.5), "parameter": "alpha", "lower": 0.1, "upper": 9.0}]
+)
+def test_maxmin_over_other_parameters_is_explained_too(given: dict[str, Any]) -> None:
+    model = mo.MaxMinSVM(_X[:, 1:], _Y, **given)
+    said = model.explain(mo.solve(model))
+    assert _row(said, "sum").active == 2
+    assert len(said.points) == _N
     assert said.picture().svg.count("<svg") == 1
 
 

@@ -57,7 +57,7 @@ def test_every_model_states_itself(model: mo.Model) -> None:
     text, page = str(model), model._repr_html_()
     assert text.splitlines()[0] == f"{model.statement.title}  [{model.statement.problem_class}]"
     assert all(word in text for word in (model.statement.sense, " over ", "sizes:", "source:", model.statement.sizes))
-    assert ("subject to" in text) == bool(model.statement.constraints)
+    assert ("subject to" in text) == bool(model.statement.constraints or model.statement.dual)
     assert re.search(r"\(\d+|, \d{4}\b", model.statement.source), model.statement.source  # equation or year
     assert html.unescape(re.sub("<[^>]+>", "", page)) == text
     assert not re.search(r"https?:|src=|<script", page)  # readable without network
@@ -105,7 +105,16 @@ def test_a_standalone_document_is_the_displays_between_its_ends(model: mo.Model)
 
 def test_duals_are_stated_where_they_have_a_closed_form() -> None:
     stated = {type(m).__name__ for m in MODELS if m.statement.dual is not None}
-    assert stated == {"HingeSVM", "ConicSVM", "L2SVMDual", "MEBDual", "ConvexHullsDual", "L1SVMDual", "ParetoQP"}
+    assert stated == {
+        "HingeSVM",
+        "ConicSVM",
+        "L2SVMDual",
+        "MEBDual",
+        "ConvexHullsDual",
+        "L1SVMDual",
+        "ParetoQP",
+        "HingeQuadratic",
+    }
     for model in MODELS:
         assert ("Dual:" in model.latex()) == ("  dual:" in str(model)) == (model.statement.dual is not None)
 
@@ -235,6 +244,20 @@ def test_the_dual_of_the_pareto_weights_and_its_map(gamma: float) -> None:
     slopes = gradients @ D + gamma * J
     assert -0.5 * D @ D - slopes.max() == pytest.approx(result.objective, rel=1e-6, abs=1e-9)
     np.testing.assert_allclose(tau * (slopes.max() - slopes), 0.0, atol=1e-6)
+
+
+def test_the_dual_of_the_quadratic_with_losses_and_its_map() -> None:
+    h, w, tau = np.linspace(0.5, 1.5, 16), np.linspace(0.2, 1, 16), np.where(np.arange(16) % 2, 0.5, 0.0)
+    H, G, b = np.diag([1.0, 2.0, 3.0]), _X * _Y[:, None], np.array([0.1, -0.2, 0.3])
+    model = mo.models.HingeQuadratic(HingeFactor(H, G), b, h, w, tau, 0.7)
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    assert result.multipliers is not None
+    lam, u = model.multiplier(result.multipliers), result.values["u"]
+    pulled, short = G.T @ lam - b, h - G @ u
+    assert h @ lam - 0.5 * pulled @ np.linalg.solve(H, pulled) + 0.7 == pytest.approx(result.objective, rel=1e-7)
+    np.testing.assert_allclose(u, np.linalg.solve(H, pulled), atol=1e-5)
+    np.testing.assert_allclose((w - lam) * np.maximum(short, 0), 0.0, atol=1e-5)
+    np.testing.assert_allclose((lam + tau * w) * np.minimum(short, 0), 0.0, atol=1e-5)
 
 
 def test_equivalences_are_printed_and_true() -> None:
