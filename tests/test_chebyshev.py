@@ -224,3 +224,25 @@ def test_bad_input_is_named(change: dict[str, Any], message: str) -> None:
 def test_bad_options_are_named(change: dict[str, Any]) -> None:
     with pytest.raises(InputError, match="must"):
         solvers.solve(_model(), "kernel-npsvcpp", **change)
+
+
+@pytest.mark.parametrize(
+    ("X", "y", "message"),
+    [
+        (np.ones((4, 2)), [0, 0, 0, 0], "two classes"),
+        (np.ones((4, 2)), [0, 0, 0, 1], "two points"),
+        (np.full((4, 2), np.nan), [0, 0, 1, 1], "finite"),
+        (np.ones((4, 2)), [0, 0, 1], "shape"),
+    ],
+)
+def test_bad_data_are_named(X: Any, y: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        ChebyshevNPSVC(X, y)
+
+
+def test_equal_points_need_the_ridge() -> None:
+    X = np.repeat(np.random.default_rng(0).normal(size=(4, 2)), 2, axis=0)
+    y = np.arange(8) // 4
+    with pytest.raises(InputError, match="larger ridge"):
+        solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), ridge=0.0, d=2), "kernel-npsvcpp")
+    assert solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), d=2), "kernel-npsvcpp", iteration_limit=30).values
