@@ -30,6 +30,7 @@ class Rows(NamedTuple):
     """The points."""
 
     a: Any  #: (n, p) penalised parts
+    t: Any  #: (p, n) the same, transposed: all margins at once, a coordinate at a time
     sign: Any  #: (n,) ±1 with a free intercept, else 0
     tau: Any  #: (n,) thresholds
     pull: Any  #: (n,) 1/||a_i||: violations are compared as distances
@@ -88,11 +89,15 @@ def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tupl
     n, p = rows.a.shape
     low0 = low1 = np.inf
     for i in range(n):
+        u[i] = -rows.tau[i]
+    for j in range(p):
+        f = w[j]
+        if f != 0.0:
+            for i in range(n):
+                u[i] += f * rows.t[j, i]
+    for i in range(n):
         if ok[i]:
-            t = -rows.tau[i]
-            for j in range(p):
-                t += rows.a[i, j] * w[j]
-            u[i] = t
+            t = u[i]
             if rows.sign[i] >= 0:
                 low0 = min(low0, t)
             else:

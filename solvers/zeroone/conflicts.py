@@ -25,7 +25,7 @@ FIRST, STEP = 0.5, 0.1
 #: A pass of fewer nodes says nothing about how fast the next ones grow.
 SHORT_PASS = 200
 #: How much larger than the last pass the next one should be; the last of all may be twice that.
-GROWTH = 4.0
+GROWTH = 6.0
 
 
 class Dive:

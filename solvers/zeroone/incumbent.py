@@ -97,7 +97,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
     sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
     pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return Rows(a, sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0)
+    return Rows(a, np.ascontiguousarray(a.T), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0)
 
 
 def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
@@ -111,7 +111,8 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
     a = reduced.rows.copy()
     a[:, -1] = np.sign(a[:, -1]) * stretch
     pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
-    return Rows(a, np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach / stretch * (1 + 1e-15))
+    reach = reach / stretch * (1 + 1e-15)
+    return Rows(a, np.ascontiguousarray(a.T), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach)
 
 
 def empty_active(p: int) -> Any:
@@ -150,7 +151,23 @@ def hinge_path(reduced: Reduced) -> FloatArray:
         for smooth in (1.0, 0.1, 0.01):
             h = cap / ((1.0 - low) * smooth)
             newton(
-                G, b, cap, h, n, q, 0.0, -width, width, w, np.inf, 1e-6, al, u, hh, np.zeros(p), np.zeros(p),
+                G,
+                b,
+                cap,
+                h,
+                n,
+                q,
+                0.0,
+                -width,
+                width,
+                w,
+                np.inf,
+                1e-6,
+                al,
+                u,
+                hh,
+                np.zeros(p),
+                np.zeros(p),
                 np.zeros((5 + 2 * p, p)),
             )
         starts.append(w.copy())
