@@ -10,7 +10,7 @@ from typing import Any, overload
 
 import numpy as np
 
-from ..errors import InputError
+from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.form import StandardForm
@@ -230,7 +230,10 @@ def _start(solver: str, results: list[Result], stated: Model | StandardForm) -> 
     if Gives.WARM_START not in gives or Gives.UPDATES in gives:
         return None
     last = results[-1].values
-    form = stated.form if isinstance(stated, Model) else stated
+    try:
+        form = stated.form if isinstance(stated, Model) else stated
+    except (TooLargeError, UnsupportedModelError):  # no form to compare with: the algorithm checks its start itself
+        return dict(last)
     shapes = {b.label: b.shape for b in form.blocks}
     fits = shapes.keys() == last.keys() and all(np.shape(last[label]) == shape for label, shape in shapes.items())
     return dict(last) if fits else None

@@ -168,3 +168,12 @@ def test_what_the_kappa_form_cannot_do_is_said():
     with pytest.raises(InputError, match="proof"):
         mo.solve(model, "zero-one-bb", proof="log")
     assert mo.ZeroOneSVM(X, y).lam == 1.0
+
+
+def test_a_path_of_budgets_falls_and_equals_cold_solves():
+    X, y = clusters()
+    values = [0.25, 0.3, 0.4, 0.5]
+    path = mo.path(mo.ZeroOneSVM(X, y, kappa=0.25), "kappa", values, threads=1)
+    cold = [mo.solve(mo.ZeroOneSVM(X, y, kappa=value), "zero-one-bb", threads=1).objective for value in values]
+    np.testing.assert_allclose(path.objectives, cold, rtol=3e-6)
+    assert all(a >= b for a, b in itertools.pairwise(path.objectives))
