@@ -1,7 +1,8 @@
 """Sampled Frank-Wolfe steps: the vertex is the best of r random points, Qa is known on the support only.
 
 FW section 5.2.3: of r = 59 random points the best lies among the best 5% with probability 0.95 (Theorem 1). One step
-costs r·|support| kernel values instead of n, so it pays where n is very large. A sampled gap proves nothing: the
+costs r·|support| kernel values instead of n, so it pays where n is very large; a cache that holds the whole matrix spares
+them after the first time. A sampled gap proves nothing: the
 stopping rule is confirmed on all points (`rescan`), at most so often that scanning costs no more than the steps.
 """
 
@@ -66,7 +67,7 @@ class Sampled:
         """The best of the sample and the support: index and ∇_i."""
         work = state.work
         drawn = self.rng.choice(state.view.n, size=self.size, replace=False)
-        gradient = state.view.gram.block(drawn, support) @ work.a[support] + work.c[drawn]
+        gradient = _block(state, drawn, support) @ work.a[support] + work.c[drawn]
         inside = work.h[support] + work.c[support]
         best, near = int(np.argmin(gradient)), int(np.argmin(inside))
         if gradient[best] < inside[near]:
@@ -85,12 +86,27 @@ class Sampled:
         inside = work.h[support] + work.c[support]
         j = int(support[np.argmax(inside)])
         if allowed and size > 1 and float(inside.max()) - mean > mean - value:
-            _move(work, support, j, state.view.gram.block(support, np.array([j]))[:, 0], away=True)
+            _move(work, support, j, _block(state, np.array([j]), support)[0], away=True)
         else:
             if work.place[i] < 0:
                 support = np.append(support, i)
-            _move(work, support, i, state.view.gram.block(support, np.array([i]))[:, 0], away=False)
+            _move(work, support, i, _block(state, np.array([i]), support)[0], away=False)
         work.integer[loops.ITERATION] += 1
+
+
+def _block(state: FrankWolfeState, rows: IntArray, columns: IntArray) -> FloatArray:
+    """Q[rows, columns]; from whole cached columns where the cache holds all of them, else computed from these points alone."""
+    from .inexact_loops import gather_rows
+
+    cache = state.cache
+    if cache.slots < state.view.n:
+        return state.view.gram.block(rows, columns)
+    missing = rows[cache.slot[rows] < 0]
+    if missing.size:
+        cache.load(missing, 0)
+    block = np.empty((rows.size, columns.size), dtype=cache.columns.dtype)
+    gather_rows(cache.columns, cache.slot[rows], columns, block)
+    return block.astype(np.float64)
 
 
 def _move(work: object, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
