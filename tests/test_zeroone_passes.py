@@ -1,0 +1,88 @@
+"""The conflict engine's passes and its search: early bounds, states that are restored, subtrees that cover."""
+
+import numpy as np
+import pytest
+
+from marginopt.models.views import ZeroOneProblem
+from marginopt.models.zero_one import ZeroOneSVM
+from marginopt.solvers.base import Problem
+from marginopt.solvers.options import Options
+from marginopt.solvers.zeroone import ZeroOneBB, conflict_kernels as k
+from marginopt.solvers.zeroone.conflicts import Dive
+from marginopt.solvers.zeroone.incumbent import penalised_rows, stretched_rows
+from marginopt.solvers.zeroone.reduced import reduce_problem
+
+
+def model(n, p, lam, seed=0, sigma=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    return ZeroOneSVM(X, y, lam, intercept="free")
+
+
+def run(stated, **options):
+    native = {"engine": "conflicts", "neighbourhoods": 12}
+    return ZeroOneBB().run(Problem(stated), Options(native=native, threads=1, **options))
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(3.0, 2.0), (100.0, 1.7)])
+def test_a_short_run_has_a_good_bound(lam, sigma):
+    stated = model(70, 8, lam, sigma=sigma)
+    whole = run(stated)
+    assert whole.proved and whole.bound >= whole.objective * (1 - 1e-6)
+    bounds = []
+    for nodes in (50, 100, 200):
+        part = run(stated, node_limit=nodes)
+        assert part.bound <= whole.objective * (1 + 1e-9) <= part.objective * (1 + 2e-9)
+        bounds.append(part.bound)
+    assert bounds == sorted(bounds)
+    assert whole.nodes > 250 and bounds[0] >= 0.6 * whole.objective and bounds[1] >= 0.75 * whole.objective
+
+
+def dive_of(stated, upper):
+    reduced = reduce_problem(stated.view(ZeroOneProblem))
+    tau = reduced.thresholds(upper)
+    n = len(reduced.weights)
+    dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
+    dive.plant(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    return reduced, dive
+
+
+def least(dive, cut):
+    """The least value that a search reports, each candidate lowering what the next has to beat."""
+    value = np.inf
+    while dive.running:
+        if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
+            value = float(dive.stack.found[0])
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_subtrees_cover_what_the_whole_search_finds(seed):
+    stated = model(24, 3, 2.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    cut = optimum * 1.3
+    _, dive = dive_of(stated, cut)
+    assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
+    assert (dive.stack.state == k.FREE).all() and dive.stack.control[k.TRAIL] == 0
+    for nodes in (1, 2, 5, 9):
+        _, dive = dive_of(stated, cut)
+        code = dive.run(cut, nodes)
+        best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
+        for bound, extra, state in dive.frontier():
+            _, below = dive_of(stated, cut)
+            below.plant(state, extra, bound, cut)
+            best = min(best, least(below, cut))
+        assert best == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_below_the_optimum_finds_nothing(seed):
+    stated = model(40, 5, 3.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    _, dive = dive_of(stated, optimum * 1.5)
+    dive.stack.found[0] = optimum * 1.5
+    assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
+    assert dive.stack.unresolved[0] == np.inf
