@@ -28,6 +28,8 @@ __all__ = ["SolutionPath", "path"]
 
 #: The parameter that fixes variables.
 _FIXED = "fixed"
+#: How far a value may lie outside its variable's bounds to be taken as the bound.
+_NEAR = 1e-6
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
 
@@ -114,7 +116,8 @@ def path(
     model : Model or StandardForm
     parameter : str
         A field of the model: ``"lam"``, ``"kappa"``, ``"C"``, ...; or ``"fixed"``, of a model or a form: each value then maps
-        labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds.
+        labels of variables to arrays, NaN where the variable stays free, and fixes the others by their bounds (a value that
+        misses a bound by no more than 1e-6 is taken as the bound).
     values : sequence
         At least one.
     solver : str
@@ -202,11 +205,13 @@ def _with_fixed(form: StandardForm, values: Mapping[str, FloatArray]) -> Standar
             raise InputError(f"{_FIXED}[{label!r}] must have shape {block.shape}; it has {value.shape}")
         packed, where = block.pack(value), form.slices[label]
         chosen = ~np.isnan(packed)
-        outside = chosen & ((packed < lower[where]) | (packed > upper[where]) | ~np.isfinite(packed))
+        near = np.clip(packed, lower[where], upper[where])  # a solver's own point may miss a bound by its tolerance
+        with np.errstate(invalid="ignore"):
+            outside = chosen & ~(np.abs(packed - near) <= _NEAR * (1.0 + np.abs(near)))
         if outside.any():
             raise InputError(f"{_FIXED}[{label!r}] holds {packed[outside][0]:g}, which is outside the variable's bounds")
-        lower[where] = np.where(chosen, packed, lower[where])
-        upper[where] = np.where(chosen, packed, upper[where])
+        lower[where] = np.where(chosen, near, lower[where])
+        upper[where] = np.where(chosen, near, upper[where])
     return form.with_bounds(lower, upper)
 
 

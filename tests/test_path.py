@@ -73,7 +73,7 @@ def test_operator_splitting_keeps_its_workspace() -> None:
 @pytest.mark.parametrize("solver", ["gurobi", "scip"])
 def test_integer_models_are_updated(solver: str) -> None:
     _need(solver)
-    X, y = _X[:9], _Y[:9]
+    X, y = _X[:9, :2], _Y[:9]
     values = [0.2, 0.5, 2.0]
     model = mo.ZeroOneSVM(X, y, M=20.0)
     kept = mo.path(model, "lam", values, solver=solver)
@@ -89,7 +89,7 @@ def test_integer_models_are_updated(solver: str) -> None:
 @pytest.mark.parametrize("solver", ["gurobi", "scip", "highs", "clarabel"])
 def test_fixing_variables_is_an_update_of_bounds(solver: str) -> None:
     _need(solver)
-    X, y = _X[:9], _Y[:9]
+    X, y = _X[:9, :2], _Y[:9]
     model: mo.Model = mo.ZeroOneSVM(X, y, M=20.0)
     label = "z"
     if solver in ("highs", "clarabel"):
@@ -117,6 +117,7 @@ def test_wrong_fixings_are_named() -> None:
         ({"zz": np.zeros(3)}, "no block 'zz'"),
         ({"w": np.zeros(2)}, r"fixed\['w'\] must have shape \(3,\)"),
         ({"xi": np.full(30, -1.0)}, "outside the variable's bounds"),
+        ({"w": np.full(3, np.inf)}, "outside the variable's bounds"),
         (3.0, "maps labels of variables to arrays; it is a float"),
     ):
         with pytest.raises(mo.InputError, match=words):
