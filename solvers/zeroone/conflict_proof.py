@@ -66,6 +66,7 @@ class ConflictRecorder:
         self._cut = (bound * (1.0 - 0.5 * _SLACK) - reduced.constant) / reduced.unit
         self._weights, self._order, self._unit = reduced.weights, order, reduced.unit
         self._conflicts = 0
+        self._numbers: dict[Conflict, int] = {}  # of the node in hand
         self.nodes = 0
         self.failed = False
         self._stack: list[_Node] = []
@@ -104,13 +105,17 @@ class ConflictRecorder:
         self._file.seal()
         return claimed
 
-    def _conflict(self, conflict: Conflict) -> int:
-        self._file.write([{"conflict": conflict.points.tolist(), "alpha": conflict.alpha.tolist()}])
-        self._conflicts += 1
-        return self._conflicts - 1
+    def _number(self, conflict: Conflict) -> int:
+        """The conflict's number in the log, where it is written when a step first needs it."""
+        if conflict not in self._numbers:
+            self._file.write([{"conflict": conflict.points.tolist(), "alpha": conflict.alpha.tolist()}])
+            self._numbers[conflict] = self._conflicts
+            self._conflicts += 1
+        return self._numbers[conflict]
 
     def _process(self, node: _Node, ident: int) -> list[_Node]:
         state = node.state
+        self._numbers.clear()
         while True:
             room = self._cut - float(self._weights[state == _DELETED].sum())
             if room - node.extra <= 0.0:
@@ -118,58 +123,60 @@ class ConflictRecorder:
             kept = state == _KEPT
             found = self._finder.find(kept, kept, room - node.extra, node.start, exact=False)
             if found.conflict is not None:
-                node.steps.append(["cut", self._conflict(found.conflict)])
+                node.steps.append(["cut", self._number(found.conflict)])
                 return []
             node.start = found.active
             own = self._finder.certificate(found.active)
             outcome = self._pack(node, room, own)
             if outcome is None:
                 return []
-            number, points = outcome
-            if number < 0:
+            conflict, points = outcome
+            if conflict is None:
                 return self._split_any(node, ident)
             if points.size > 1:
-                return self._children(node, ident, number, points)
-            node.steps.append(["cut", number])
+                return self._children(node, ident, self._number(conflict), points)
+            node.steps.append(["cut", self._number(conflict)])
             if points.size == 0:
                 return []
             state[points[0]] = _DELETED
             node.extra = max(node.extra - float(self._weights[points[0]]), 0.0)
 
-    def _pack(self, node: _Node, room: float, own: Conflict) -> tuple[int, IntArray] | None:
+    def _pack(self, node: _Node, room: float, own: Conflict) -> tuple[Conflict | None, IntArray] | None:
         """Raise ``extra`` by packings; returns the conflict to go on with and its free points, None where the node is done.
 
-        (-1, ·): there is no conflict, everything can be kept.
+        (None, ·): there is no conflict, everything can be kept.
         """
         for turn in range(2):
             greedy, best, points = self._greedy(node, room)
             self._raise(node, greedy)
-            if best < 0 or points.size < 2:
+            if best is None or points.size < 2:
                 return best, points
             if room - node.extra <= 0.0:
                 return None
             if own.norm >= room - node.extra:
-                node.steps.append(["cut", self._conflict(own)])
+                node.steps.append(["cut", self._number(own)])
                 return None
             if turn == 1 or not greedy:
                 break
         return best, points
 
-    def _raise(self, node: _Node, packing: list[tuple[int, float]]) -> None:
+    def _raise(self, node: _Node, packing: list[tuple[Conflict, float]]) -> None:
         """Record a packing that proves more than is known."""
         packed = math.fsum(y for _, y in packing)
         if packed > node.extra * (1.0 + 1e-12):
-            node.steps.append(["pack", [[number, y * self._unit] for number, y in packing]])  # the unit is a power of 4: exact
+            # in the weights of the stated problem: the unit is a power of 4, so that this is exact
+            node.steps.append(["pack", [[self._number(conflict), y * self._unit] for conflict, y in packing]])
             node.extra = packed
 
-    def _greedy(self, node: _Node, room: float) -> tuple[list[tuple[int, float]], int, IntArray]:
+    def _greedy(self, node: _Node, room: float) -> tuple[list[tuple[Conflict, float]], Conflict | None, IntArray]:
         """Disjoint conflicts with their weights, the one with the fewest free points, and those."""
         state = node.state
         kept = state == _KEPT
         rest = np.where(state == _FREE, self._weights, 0.0)
         packed, found_any = 0.0, False
-        chosen: list[tuple[int, float]] = []
-        best, points = -1, np.zeros(0, dtype=np.int64)
+        chosen: list[tuple[Conflict, float]] = []
+        best: Conflict | None = None
+        points = np.zeros(0, dtype=np.int64)
         while True:
             T = room - max(packed, node.extra)
             if T <= 0.0:
@@ -178,16 +185,15 @@ class ConflictRecorder:
             if found.conflict is None:
                 return chosen, best, points
             found_any = True
-            number = self._conflict(found.conflict)
             free = found.conflict.points[state[found.conflict.points] == _FREE]
             if free.size < 2:
-                return chosen, number, free
+                return chosen, found.conflict, free
             least = float(rest[free].min())
             rest[free] -= least
             packed += least
-            chosen.append((number, least * (1.0 - 1e-12)))
-            if best < 0 or free.size < points.size:
-                best, points = number, free
+            chosen.append((found.conflict, least * (1.0 - 1e-12)))
+            if best is None or free.size < points.size:
+                best, points = found.conflict, free
 
     def _children(self, node: _Node, ident: int, number: int, points: IntArray) -> list[_Node]:
         ordered = points[np.argsort(-self._order[points], kind="stable")].tolist()
