@@ -147,7 +147,8 @@ def explain(model: Model, result: Solution) -> Explanation:
         The result has no point, or belongs to another model.
     """
     if not result.values:
-        raise InputError(f"the result of {result.model} has no point to explain")
+        evidence = result.details.get("evidence", "")
+        raise InputError(f"the result of {result.model} has no point to explain" + (f"; {evidence}" if evidence else ""))
     stated = _settled(model, result.details)
     form = _form(stated)
     x = None if form is None else form.join(result.values)

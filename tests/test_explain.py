@@ -341,6 +341,9 @@ def test_what_cannot_be_drawn_or_explained_is_named() -> None:
 
     with pytest.raises(mo.InputError, match="no point to explain"):
         model.explain(dataclasses.replace(result, values={}))
+    hard = mo.ConicSVM(_X, _Y, kappa=0.0)  # the classes overlap
+    with pytest.raises(mo.InputError, match="no point to explain; Farkas multipliers checked"):
+        hard.explain(mo.solve(hard))
     with pytest.raises(mo.InputError, match="values for w, xi are missing"):
         model.explain(mo.solve(mo.MEBDual(_X), "clarabel"))
 
