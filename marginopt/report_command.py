@@ -64,7 +64,10 @@ def report(a: argparse.Namespace) -> int:
     if a.resume:
         _take_up(a)
     folder = Path(a.out)
-    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
     found = _run(a, _instances(a))
     paths = [
         found.to_html(folder / "report.html"),

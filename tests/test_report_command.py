@@ -104,6 +104,14 @@ def test_wrong_use_without_data(data: Path, tmp_path: Path, capsys: pytest.Captu
     CellStore(tmp_path / "empty.db")
     assert run("report", "--continue", "--store", tmp_path / "empty.db", *out) == 2
     assert run("report", data, "--continue", "--store", tmp_path / "empty.db", *out) == 2
+    assert run("report", "--out", data) == 2
     told = capsys.readouterr().err.splitlines()
-    words = ("--sizes needs data", "--generate needs --sizes", "P SIGMA OUTLIERS", "no request", "leave them out")
-    assert len(told) == 5 and all(word in line for word, line in zip(words, told, strict=True))
+    words = (
+        "--sizes needs data",
+        "--generate needs --sizes",
+        "P SIGMA OUTLIERS",
+        "no request",
+        "leave them out",
+        "cannot be made",
+    )
+    assert len(told) == 6 and all(word in line for word, line in zip(words, told, strict=True))
