@@ -40,6 +40,15 @@ def test_the_radar_chart_has_an_axis_for_every_class(log: bool) -> None:
     assert {text.get_text() for text in ax.get_legend().get_texts()} == {"chebyshev", "sum"}
     assert ax.get_yscale() == ("log" if log else "linear")
     ax.figure.canvas.draw()
+    if log:
+        low, high = ax.get_ylim()
+        assert low < 0.1 < 0.2 < high
+        assert [text.get_text() for text in ax.get_yticklabels()] == ["1.0e-01", "1.4e-01", "2.0e-01"]
+
+
+def test_log_axes_refuse_zero() -> None:
+    with pytest.raises(InputError, match="log=False"):
+        mo.deep.draw_objectives({"a": [{"objectives": [0.0, 1.0, 2.0]}]}, log=True)
 
 
 def test_training_shows_every_class_the_largest_and_the_dual() -> None:

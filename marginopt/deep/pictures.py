@@ -49,9 +49,9 @@ def draw_objectives(
     Raises
     ------
     InputError
-        No history, histories of different K, or an epoch that one of them does not have.
+        No history, histories of different K, an epoch that one of them does not have, or log axes for objectives that are 0.
     """
-    from matplotlib.ticker import LogLocator, MaxNLocator, NullLocator
+    from matplotlib.ticker import MaxNLocator
 
     rows = _rows_at(histories, epoch)
     K = len(next(iter(rows.values())))
@@ -65,9 +65,7 @@ def draw_objectives(
         around = np.append(J, J[0])
         ax.plot(np.append(angles, angles[0]), around, color=colour, linewidth=1.4, marker="o", markersize=3, label=name)
     if log:
-        ax.set_rscale("log")  # type: ignore[attr-defined, unused-ignore]
-        ax.yaxis.set_major_locator(LogLocator(numticks=4))
-        ax.yaxis.set_minor_locator(NullLocator())
+        _log_axis(ax, np.concatenate(list(rows.values())))
     else:
         ax.yaxis.set_major_locator(MaxNLocator(3))
     ax.set_rlabel_position(180.0 / K)
@@ -104,6 +102,20 @@ def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Se
     ax.set_ylabel("objective")
     ax.legend(fontsize=8)
     return ax
+
+
+def _log_axis(ax: PolarAxes, values: np.ndarray) -> None:
+    """Logarithmic radii with three labelled circles, also where all values lie within one decade."""
+    from matplotlib.ticker import NullLocator
+
+    low, high = float(values.min()), float(values.max())
+    if low <= 0.0:
+        raise InputError(f"log axes need objectives > 0; the least is {low:g}: give log=False")
+    ax.set_yscale("log")
+    ax.yaxis.set_minor_locator(NullLocator())
+    ax.set_ylim(low / 2.0, high * 1.1)
+    circles = np.geomspace(low, high * 1.001, 3)
+    ax.set_yticks(circles, [f"{value:.1e}" for value in circles])
 
 
 def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np.ndarray]:
