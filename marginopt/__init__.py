@@ -53,6 +53,7 @@ from .models import (
     StiefelQP,
     ZeroOneSVM,
 )
+from .profiles import performance_profile
 from .reading import read
 from .relaxations import GapReport, gap_report
 from .selection import Selection, select
@@ -137,6 +138,7 @@ __all__ = [
     "load_result",
     "models",
     "path",
+    "performance_profile",
     "read",
     "read_solution",
     "relaxations",
