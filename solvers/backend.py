@@ -102,7 +102,12 @@ class Backend(Solver):
         if options.start is not None and bridges:
             start = _extended(options, form, bridges)
         built = time.perf_counter() - begin
-        native = self.solve_form(target, start) if kept is None else self.solve_kept(target, start, kept)
+        if kept is None:
+            native = self.solve_form(target, start)
+        else:
+            other = kept.under(options)
+            native = self.solve_kept(target, start, kept)
+            kept.note = "rebuilt: other options" if other else kept.note
         x, dual = native.x, None
         if native.multipliers is not None:
             reduced = np.zeros(target.n) if native.reduced is None else native.reduced

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from ..models.cones import Nonnegative, Zero
 from ..models.form import StandardForm
+from .options import Options
 
 __all__ = ["ALL_PARTS", "Kept", "kept_parts"]
 
@@ -28,12 +29,24 @@ class Kept:
         What the last solve did: built, updated in place (what), or rebuilt (why).
     release : callable, optional
         Frees ``native``, where that is not left to Python.
+    options : Options, optional
+        Those that ``native`` was built under, start and callback apart.
     """
 
     form: StandardForm | None = None
     native: Any = None
     note: str = ""
     release: Callable[[], None] | None = None
+    options: Options | None = None
+
+    def under(self, options: Options) -> bool:
+        """Whether a model that is kept was built under other options; it is freed then, since solvers remember theirs."""
+        plain = replace(options, start=None, callback=None)
+        other = self.native is not None and plain != self.options
+        if other:
+            self.close()
+        self.options = plain
+        return other
 
     def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
         """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in the note.

@@ -215,6 +215,21 @@ def test_every_part_is_updated_alone(solver: str, part: str) -> None:
     assert [r.details["update"] for r in found] == ["built", note, note]
 
 
+@pytest.mark.parametrize("solver", [*_TOL, *_SOME])
+def test_other_options_are_not_remembered(solver: str) -> None:
+    """A kept model that was stopped by a limit is not stopped by it again."""
+    _need(solver)
+    from marginopt.solvers import Options
+    from marginopt.solvers.solve import solve_problem
+
+    kept, form = Kept(), _form()
+    for tol, note in ((1e-6, "built"), (1e-5, "rebuilt: other options"), (1e-5, "updated in place: nothing")):
+        result = solve_problem(form, solver, Options(tol=tol), kept)
+        assert result.details["update"] == note
+        assert result.status is mo.Status.OPTIMAL
+    kept.close()
+
+
 def test_parts_and_reasons() -> None:
     first = _form()
     for part, change in _CHANGES.items():
