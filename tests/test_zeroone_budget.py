@@ -46,7 +46,7 @@ def instance(seed, low=5, high=12):
 
 @pytest.mark.parametrize("batch", range(3))
 def test_equal_to_enumeration(batch):
-    for seed in range(25 * batch, 25 * batch + 25):
+    for seed in range(15 * batch, 15 * batch + 15):
         X, y, k, intercept = instance(seed)
         model = mo.ZeroOneSVM(X, y, kappa=k / len(y), intercept=intercept)
         optimum = enumerated(model)
