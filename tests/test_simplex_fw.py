@@ -275,3 +275,12 @@ def test_single_columns_and_blocks_are_the_columns(kernel, sparse):
         assert np.abs(single.T - exact).max() <= 2e-6 * np.abs(exact).max()
         rows = np.array([3, 4, 11])
         assert gram.block(rows, chosen) == pytest.approx(exact[rows])
+
+
+@pytest.mark.parametrize("slots", [10, 300])
+def test_sampled_steps_with_and_without_the_whole_matrix_in_the_cache(slots):
+    X, y = data(300)
+    algorithm = ModifiedFrankWolfe(sampling=59, cache_bytes=4 * 300 * slots)
+    result = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), algorithm, Options(tol=1e-4))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.gap <= 1e-4
