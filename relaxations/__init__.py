@@ -1,13 +1,14 @@
 """What bounds it: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
 
 from .bigm import BigM
-from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
+from .cells import ExactCell, InstanceCell, RelaxationCell
 from .combined import Combined, CombinedRelaxation
 from .conic import Conic
 from .fixing import Fixed, Fixing, fix_variables
 from .gaps import Interval
 from .hinge import Hinge
 from .incumbent import heuristic, tighten
+from .kappa_cell import KappaCell
 from .kernel_conic import KernelConic
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .named import NAMED

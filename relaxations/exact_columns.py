@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .cells import STRUCTURED, ExactCell, InstanceCell, KappaCell
+from .cells import STRUCTURED, ExactCell, InstanceCell
 from .columns import Column
+from .kappa_cell import KappaCell
 from .report import GapReport
 
 __all__ = ["EXACT_COLUMNS", "KAPPA_COLUMNS", "exact_rows"]

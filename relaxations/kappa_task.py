@@ -13,7 +13,7 @@ from ..models.conic import ConicSVM
 from ..models.linear import dense_signed_rows, linear_summary
 from ..solvers.options import Options
 from ..solvers.solve import solve_problem
-from .cells import KappaCell
+from .kappa_cell import KappaCell
 from .least_norm import least_norm
 from .reduction import without_warnings
 from .tasks import Task, as_number, outcome, worth_keeping

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import DataError
-from .cells import ExactCell, InstanceCell, KappaCell, RelaxationCell
+from .cells import ExactCell, InstanceCell, RelaxationCell
+from .kappa_cell import KappaCell
 from .report import GapReport
 
 __all__ = ["FORMAT_VERSION", "read_json", "render_json"]

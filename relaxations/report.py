@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ..errors import InputError
-from .cells import ExactCell, InstanceCell, KappaCell, Key, RelaxationCell
+from .cells import ExactCell, InstanceCell, Key, RelaxationCell
 from .gaps import Interval, audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
+from .kappa_cell import KappaCell
 
 if TYPE_CHECKING:
     from .gallery import Picture

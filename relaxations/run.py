@@ -19,7 +19,8 @@ from ..errors import InputError
 from ..solvers.options import Options
 from ..solvers.registry import get_solver, installed
 from .bigm import BigM
-from .cells import Data, ExactCell, InstanceCell, KappaCell, RelaxationCell
+from .cells import Data, ExactCell, InstanceCell, RelaxationCell
+from .kappa_cell import KappaCell
 from .named import default_relaxations
 from .plan import Plan
 from .progress import Progress
