@@ -85,8 +85,13 @@ class MaxMinSVM(Model):
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
             raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}")
-        if self._plain != "gamma" or not self._gaussian:
-            self._moved_kernel.check_parameter(self._plain)
+        known = self._moved_kernel.parameters
+        if self._plain not in known:
+            names = [*known, *(f"log-{name}" for name in known), *(["per-feature"] if self._gaussian else [])]
+            raise InputError(
+                f"parameter must be one of {', '.join(names) or 'none'}, which the {self._moved_kernel.name} kernel has; "
+                f"it is {self.parameter!r}"
+            )
         self._set_range()
 
     @property
