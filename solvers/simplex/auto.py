@@ -49,7 +49,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     double = n <= _DOUBLE_UP_TO and whole <= memory
     need = whole if double else whole // 2
     cache = int(min(memory, max(need, 32 * n)))
-    ahead = 8 if need <= cache else 1
+    ahead = 16 if need <= cache else 1
     start = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
     algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single", prefetch=ahead)  # type: ignore[arg-type]
     fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"

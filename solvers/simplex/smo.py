@@ -85,7 +85,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     initial: StartRule = "vertex"
     cache_bytes: int = CACHE_BYTES
     precision: Literal["single", "double"] = "single"
-    prefetch: int = 8
+    prefetch: int = 16
     newton: bool = True
     stride: int | None = None
 
