@@ -85,7 +85,8 @@ print(json.dumps({"kills": kills, "partial": partial, "codes": codes, "killed": 
 
 
 def timeless(path: Path) -> list[dict[str, object]]:
-    return [{k: v for k, v in cell.items() if not k.endswith("seconds") and k != "trace"} for cell in json.loads(path.read_text())]
+    cells = json.loads(path.read_text())
+    return [{k: v for k, v in cell.items() if not k.endswith("seconds") and k != "trace"} for cell in cells]
 
 
 def test_a_report_killed_ten_times_and_two_at_once_have_the_cells_of_one_run_through(tmp_path: Path) -> None:

@@ -64,7 +64,7 @@ def test_special_cases():
     assert carried_bound(above, [low, high]) >= high.bound * (1 - 1e-12)
     assert carried_bound(below, [low, high]) >= 0.5 * low.bound * (1 - 1e-12)
     # points added change nothing, one removed takes its λ at most
-    more = mo.ZeroOneSVM(np.vstack([X, X[:1] + [0.0, 0.1, 0.1]]), np.append(y, y[0]), lam=3.0).view(ZeroOneProblem)
+    more = mo.ZeroOneSVM(np.vstack([X, X[0] + np.array([0.0, 0.1, 0.1])]), np.append(y, y[0]), lam=3.0).view(ZeroOneProblem)
     fewer = mo.ZeroOneSVM(X[1:], y[1:], lam=3.0).view(ZeroOneProblem)
     assert carried_bound(more, [high]) >= high.bound * (1 - 1e-12)
     assert carried_bound(fewer, [high]) >= (high.bound - 3.0) * (1 - 1e-7)
