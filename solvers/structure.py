@@ -14,6 +14,7 @@ from ..errors import TooLargeError
 from ..models.arrays import FloatArray
 from ..models.base import Model
 from ..models.cones import RotatedSecondOrder
+from ..models.svec import svec
 from ..models.views import ConicProblem
 from .certificate import Certificate
 
@@ -71,7 +72,7 @@ def certify_structure(
     if problem.kappa is not None:
         excess = max(float(z.sum()) - problem.kappa * z.size, 0.0)
         pairs["budget"] = (excess, excess / (1.0 + problem.kappa * z.size))
-    bound = model.bound(w, multipliers)
+    bound = model.bound(np.concatenate([w, svec(W), z]), multipliers)  # the blocks that the bound reads
     return Certificate(
         objective=objective,
         primal_residual=max(relative for _, relative in pairs.values()),
