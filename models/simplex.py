@@ -75,7 +75,8 @@ class SimplexModel(Model):
         mass = np.bincount(view.groups, weights=a, minlength=view.simplices)
         if not (mass > 0).all():
             return Bound(-np.inf, "the point has no positive weight in some simplex")
-        a = a / mass[view.groups]
+        if np.abs(mass - 1.0).max() > a.size * np.finfo(float).eps:  # less is the rounding of the sum itself
+            a = a / mass[view.groups]
         product = view.gram.product(a)
         value = 0.5 * float(a @ product) + float(view.c @ a)
         return Bound(value - view.gap(a, product), "linearisation at the point (Frank-Wolfe gap), minimised over the simplex")

@@ -34,7 +34,6 @@ def test_memory_and_size_change_the_choice():
     assert small.precision == "double"
     tight, reason = choose(model(1000).simplex, Options(memory_limit=4 * 1000 * 50))
     assert tight.precision == "single"
-    assert tight.prefetch == 1
     assert tight.cache_bytes == 4 * 1000 * 50
     assert "50 of 1000 columns fit" in reason
     result = solve_problem(model(1000), AutoSimplex(), Options(memory_limit=4 * 1000 * 50))

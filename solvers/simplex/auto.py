@@ -38,8 +38,8 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
 
     Second-order SMO is the engine throughout: it needs several times fewer iterations than the Frank-Wolfe methods at equal
     cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small or the gap is out of
-    float32's reach and the matrix fits), the cache, columns ahead (where the cache holds them all), and whether its Newton
-    finisher may be used (where its matrix fits the memory; the run itself then decides by the work left).
+    float32's reach and the matrix fits), the cache, and whether its Newton finisher may be
+    used (where its matrix fits the memory; the run itself then decides by the work left).
     """
     n, tol = view.n, options.tolerance(SMO.info.tolerance)
     memory = options.memory_limit
@@ -49,9 +49,8 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     double = n <= _DOUBLE_UP_TO and whole <= memory
     need = whole if double else whole // 2
     cache = int(min(memory, max(need, 32 * n)))
-    ahead = 16 if need <= cache else 1
     start = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
-    algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single", prefetch=ahead)  # type: ignore[arg-type]
+    algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single")  # type: ignore[arg-type]
     fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
