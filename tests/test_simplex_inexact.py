@@ -4,13 +4,14 @@ import numpy as np
 import pytest
 
 from marginopt.models.gram import KernelGram, MatrixGram
+from marginopt.models.hulls import ConvexHullsDual
 from marginopt.models.kernels import RBF
 from marginopt.models.simplex import L2SVMDual
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.options import Options
 from marginopt.solvers.simplex import SMO, smo as module
 from marginopt.solvers.simplex.columns import ColumnCache
-from marginopt.solvers.simplex.inexact import inexact_finish
+from marginopt.solvers.simplex.inexact import _Run, inexact_finish
 from marginopt.solvers.solve import solve_problem
 from marginopt.solvers.status import Status
 
@@ -100,3 +101,13 @@ def test_without_memory_it_is_not_tried(monkeypatch):
     result = solve_problem(L2SVMDual(X, y, 10.0, RBF(0.1)), SMO(), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
     assert result.details["newton_guesses"] == 0
+
+
+def test_a_point_without_weight_in_a_simplex_is_not_sound():
+    X, y = data(20)
+    view = ConvexHullsDual(X, y, C=1.0).simplex
+    a = 1.0 / np.bincount(view.groups)[view.groups]
+    cache = ColumnCache(view.gram, 2**20, single=True)
+    assert _Run(view, cache, a, view.gram.product(a), True).sound()
+    for spoilt in (np.where(view.groups == 0, -a, a), a * np.nan):
+        assert not _Run(view, cache, spoilt, view.gram.product(a), True).sound()

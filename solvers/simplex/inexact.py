@@ -31,6 +31,8 @@ _STEPS, _CG_STEPS, _PATIENCE = 40, 300, 12
 _PANEL = 1024
 #: Landmarks of the preconditioner at first and at most, points of the support for each, and steps that ask for more.
 _LANDMARKS, _MOST, _SHARE, _MANY = 256, 1024, 8, 40
+#: A residual so many times the first one will not come back: the square root of float32's condition is about 3e3.
+_DIVERGED = 1e6
 #: What a float32 column can be trusted for, relative to the largest diagonal entry.
 _ROUNDING = 1e-7
 Steps: TypeAlias = Generator[None, None, Any]
@@ -94,6 +96,8 @@ def inexact_finish(
         # a guess that has just changed, or just met float64, will change again
         last, accuracy = guess, 0.1 if share > 0.01 else 0.01 if share > 0.001 or run.exact else 1e-4
         steps = yield from run.step(matrix, guess, dropped, accuracy, max(0.3 * tol * abs(run.value()), 0.05 * run.drift))
+        if not run.sound():
+            break
         if steps > _MANY and matrix.landmarks.size < _MOST:
             yield from matrix.landmark(_MOST)
         elif steps >= _CG_STEPS:
@@ -116,6 +120,11 @@ class _Run:
     def gap(self) -> float:
         """The Frank-Wolfe gap, where x ≥ 0."""
         return self.view.gap(self.x, self.g - self.view.c)
+
+    def sound(self) -> bool:
+        """Whether every simplex keeps some weight: on nearly singular matrices rounding in float32 leaves no curvature."""
+        mass = np.bincount(self.view.groups, weights=np.maximum(self.x, 0.0), minlength=self.view.simplices)
+        return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
     def refresh(self) -> None:
         """g in float64 from the data."""
@@ -316,7 +325,8 @@ def _conjugate_gradients(
     own[inside] = 1.0
     d, steps = np.zeros(own.size), 0
     z, r = inverse(inverse.centred(r * own))
-    wanted = max(target, accuracy * float(np.abs(r).max()))
+    first = float(np.abs(r).max())
+    wanted = max(target, accuracy * first)
     p, rho = -z, float(r @ z)
     while steps < _CG_STEPS and rho > 0.0:
         steps += 1
@@ -328,7 +338,10 @@ def _conjugate_gradients(
         length = rho / curvature
         d += length * p
         z, r = inverse(r + length * Qp)
-        if float(np.abs(r).max()) <= wanted:
+        largest = float(np.abs(r).max())
+        if not largest <= _DIVERGED * first:
+            return np.zeros(inside.size), steps  # float32 has no curvature left here: no step
+        if largest <= wanted:
             break
         before, rho = rho, float(r @ z)
         p = rho / before * p - z
