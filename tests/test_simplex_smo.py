@@ -15,6 +15,7 @@ from marginopt.models.views import SimplexQP
 from marginopt.solvers.algorithm import Outcome
 from marginopt.solvers.options import Options
 from marginopt.solvers.simplex import SMO, ModifiedFrankWolfe
+from marginopt.solvers.simplex.columns import ColumnCache
 from marginopt.solvers.solve import solve_problem
 from marginopt.solvers.status import Status
 
@@ -189,3 +190,20 @@ def test_bad_parameters_are_named(native):
     X, y = data(40)
     with pytest.raises(InputError, match=next(iter(native))):
         solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), SMO(), Options(native=native))
+
+
+def test_columns_of_a_starting_support_come_in_blocks(monkeypatch):
+    """A warm start wants its support's columns: one product for many, not one for each."""
+    X, y = data(300)
+    model = L2SVMDual(X, y, 10.0, RBF(0.1))
+    cold = solve_problem(model, SMO(newton=False), Options(tol=1e-8))
+    sizes = []
+    load = ColumnCache.load
+    monkeypatch.setattr(
+        ColumnCache, "load", lambda cache, indices, clock: (sizes.append(indices.size), load(cache, indices, clock))
+    )
+    nearby = L2SVMDual(X, y, 12.0, RBF(0.1))
+    warm = solve_problem(nearby, SMO(newton=False), Options(tol=1e-8, start={"a": cold.values["a"]}))
+    assert warm.status is Status.OPTIMAL
+    assert max(sizes) > 16 and sum(sizes) <= 300
+    assert all(np.isfinite(warm.values["a"]))

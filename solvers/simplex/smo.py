@@ -24,6 +24,8 @@ from .start import StartRule, starting_point
 
 __all__ = ["SMO", "SmoState"]
 
+#: Columns of a starting point's support computed at once.
+_BLOCK = 64
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 _FINISH_FROM = 1.0
 #: Relative gap from which the finisher with a factor is considered.
@@ -224,9 +226,12 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         from . import smo_loops as loops
 
         work, cache = state.work, state.cache
-        chosen = np.array([missing])
-        if self.prefetch > 1 and work.place[missing] < 0 and cache.slots - cache.used > self.prefetch:
-            chosen = next_violators(work, missing, self.prefetch)
+        chosen, room = np.array([missing]), cache.slots - cache.used
+        if self.prefetch > 1 and room > self.prefetch:
+            if work.place[missing] < 0:
+                chosen = next_violators(work, missing, self.prefetch)
+            else:  # the support of a start: its columns will be wanted sooner or later
+                chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(room, _BLOCK) - 1])
         cache.load(chosen, int(work.integer[loops.CLOCK]))
 
     def _gap(self, state: SmoState) -> float:
