@@ -318,12 +318,15 @@ def callback(row):
     if np.isfinite(row.objective) and np.isfinite(row.bound):
         Path(sys.argv[2]).touch()
 r = solve_problem(model, sys.argv[1], Options(time_limit=60, threads=1, callback=callback))
-print(r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50)
+print("result:", r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50)
 """
 
 
 def interrupted(solver: str, folder: Path) -> str:
-    """Send Ctrl-C once an incumbent and a bound are there; the last line that the process prints."""
+    """Send Ctrl-C once an incumbent and a bound are there; what the process says of the result.
+
+    Solvers may write lines of their own, before or (from C's buffers) after it.
+    """
     flag = folder / "ready"
     child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, solver, str(flag)], stdout=subprocess.PIPE, text=True)
     try:
@@ -338,4 +341,5 @@ def interrupted(solver: str, folder: Path) -> str:
         out, _ = child.communicate(timeout=60)
     finally:
         child.kill()
-    return out.splitlines()[-1]
+    (line,) = [line for line in out.splitlines() if line.startswith("result: ")]
+    return line.removeprefix("result: ")
