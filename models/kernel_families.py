@@ -10,13 +10,13 @@ from scipy.spatial.distance import cdist
 
 from ..errors import InputError
 from .arrays import FloatArray, Points, as_positive, to_dense
-from .kernels import Kernel, ParameterRange, squared_distances
+from .kernels import Kernel, NormalisedKernel, ParameterRange, squared_distances
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 
 
 @dataclass(frozen=True)
-class Laplacian(Kernel):
+class Laplacian(NormalisedKernel):
     """k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
 
     Parameters
@@ -47,15 +47,6 @@ class Laplacian(Kernel):
         distances = _city_block(X, Z)
         return np.asarray(-distances * np.exp(-self.gamma * distances))
 
-    def diagonal(self, X: Points) -> FloatArray:
-        """Ones."""
-        return np.ones(X.shape[0])
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """True: k(x, x) = 1."""
-        return True
-
     @property
     def latex(self) -> str:
         """The formula, as LaTeX."""
@@ -66,7 +57,7 @@ class Laplacian(Kernel):
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(Kernel):
+class RationalQuadratic(NormalisedKernel):
     """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
 
     Parameters
@@ -103,15 +94,6 @@ class RationalQuadratic(Kernel):
         values = np.exp(-self.alpha * np.log1p(s))
         factor = -distances / (1.0 + s) if parameter == "gamma" else s / (1.0 + s) - np.log1p(s)
         return np.asarray(values * factor)
-
-    def diagonal(self, X: Points) -> FloatArray:
-        """Ones."""
-        return np.ones(X.shape[0])
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """True: k(x, x) = 1."""
-        return True
 
     @property
     def latex(self) -> str:

@@ -22,6 +22,7 @@ __all__ = [
     "GammaRule",
     "Kernel",
     "Linear",
+    "NormalisedKernel",
     "ParameterRange",
     "Polynomial",
     "Precomputed",
@@ -182,8 +183,21 @@ class Linear(Kernel):
         return "k(x,z) = x'z"
 
 
+class NormalisedKernel(Kernel):
+    """A kernel with k(x, x) = 1: every point lies on the unit sphere."""
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """Ones."""
+        return np.ones(X.shape[0])
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """True: k(x, x) = 1."""
+        return True
+
+
 @dataclass(frozen=True)
-class RBF(Kernel):
+class RBF(NormalisedKernel):
     """k(x, z) = exp(-γ||x - z||²).
 
     Parameters
@@ -219,15 +233,6 @@ class RBF(Kernel):
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
         return np.asarray(-distances * np.exp(-_number(self.gamma) * distances))
-
-    def diagonal(self, X: Points) -> FloatArray:
-        """Ones."""
-        return np.ones(X.shape[0])
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """True: k(x, x) = 1."""
-        return True
 
     @property
     def latex(self) -> str:

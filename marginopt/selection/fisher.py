@@ -4,17 +4,15 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-import numpy as np
-
 from ..models.maxmin import fisher_ratio
-from .base import Choice, Sample, Selector
-from .trainer import Judge, Trainer, best_cost, check_judge, split_for
+from .base import Sample
+from .criterion import CriterionSelector
 
 __all__ = ["Fisher"]
 
 
 @dataclass(frozen=True)
-class Fisher(Selector):
+class Fisher(CriterionSelector):
     """The γ with the largest ratio D_inter/D_inner, MaxMin (54)/(55), then the best C at it.
 
     D_inter = ||m+ - m-||², the distance between the classes' means in feature space; D_inner, the sum of the classes' variances
@@ -23,32 +21,12 @@ class Fisher(Selector):
 
     Parameters
     ----------
-    judge : {"holdout", "training"}
-        How the 11 models of the paper, one for each C, are compared; it says "grid search" and no more.
-    share : float
-        Part of the training data that "holdout" keeps aside.
+    judge, share
+        As `CriterionSelector`.
     """
-
-    judge: Judge = "holdout"
-    share: float = 0.2
 
     name = "fisher"
 
-    def __post_init__(self) -> None:
-        check_judge(self.judge, self.share)
-
-    def choose(self, sample: Sample) -> Choice:
-        """No model for γ, one for each C; ``details['criterion']`` holds the ratio of every γ."""
-        trainer = Trainer(sample)
-        split = split_for(sample, self.judge, self.share)
-        criterion = np.array([fisher_ratio(sample.distances, sample.y, float(g)) for g in sample.gammas])
-        gamma = float(sample.gammas[int(np.argmax(criterion))])
-        C, accuracies = best_cost(trainer, gamma, split)
-        details = {
-            "gammas": sample.gammas,
-            "criterion": criterion,
-            "costs": sample.costs,
-            "accuracy": accuracies,
-            "unsolved": trainer.unsolved,
-        }
-        return Choice(gamma, C, trainer.count, details)
+    def criterion(self, sample: Sample, gamma: float) -> float:
+        """`fisher_ratio` at γ."""
+        return fisher_ratio(sample.distances, sample.y, gamma)

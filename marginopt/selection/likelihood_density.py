@@ -7,8 +7,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from ..models.arrays import FloatArray
-from .base import Choice, Sample, Selector
-from .trainer import Judge, Trainer, best_cost, check_judge, split_for
+from .base import Sample
+from .criterion import CriterionSelector
 
 __all__ = ["LikelihoodDensity", "likelihood_distance"]
 
@@ -32,7 +32,7 @@ def likelihood_distance(distances: FloatArray, y: FloatArray, gamma: float) -> f
 
 
 @dataclass(frozen=True)
-class LikelihoodDensity(Selector):
+class LikelihoodDensity(CriterionSelector):
     """The γ that sets the classes' means in likelihood space farthest apart, then the best C at it.
 
     After Menezes, Torres and Braga (Pattern Recognition Letters 128, 2019), who estimate the classes' densities with the
@@ -42,29 +42,11 @@ class LikelihoodDensity(Selector):
     Parameters
     ----------
     judge, share
-        As `Fisher`.
+        As `CriterionSelector`.
     """
-
-    judge: Judge = "holdout"
-    share: float = 0.2
 
     name = "likelihood-density"
 
-    def __post_init__(self) -> None:
-        check_judge(self.judge, self.share)
-
-    def choose(self, sample: Sample) -> Choice:
-        """No model for γ, one for each C; ``details['criterion']`` holds the distance of every γ."""
-        trainer = Trainer(sample)
-        split = split_for(sample, self.judge, self.share)
-        criterion = np.array([likelihood_distance(sample.distances, sample.y, float(g)) for g in sample.gammas])
-        gamma = float(sample.gammas[int(np.argmax(criterion))])
-        C, accuracies = best_cost(trainer, gamma, split)
-        details = {
-            "gammas": sample.gammas,
-            "criterion": criterion,
-            "costs": sample.costs,
-            "accuracy": accuracies,
-            "unsolved": trainer.unsolved,
-        }
-        return Choice(gamma, C, trainer.count, details)
+    def criterion(self, sample: Sample, gamma: float) -> float:
+        """`likelihood_distance` at γ."""
+        return likelihood_distance(sample.distances, sample.y, gamma)
