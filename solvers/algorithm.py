@@ -47,7 +47,8 @@ class Outcome(enum.Enum):
 class Measure:
     """Where a run stands: running values that cost (next to) nothing; the certificate is recomputed later.
 
-    ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none.
+    ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. An algorithm whose runs
+    repeat says with ``checkpoint`` whether it stands where a repeated run stands too: only then the trace takes a row.
     """
 
     iteration: int
@@ -56,6 +57,7 @@ class Measure:
     active: int = -1
     columns: int = -1
     step: str = ""
+    checkpoint: bool = True
 
 
 @dataclass(frozen=True, eq=False)

@@ -117,16 +117,20 @@ class _Recorder:
         self.last = TraceRow(
             measure.iteration, seconds, measure.objective, measure.bound, measure.active, measure.columns, measure.step
         )
-        if self._seen % self._every == 0:
-            self._rows.append(self.last)
-            if len(self._rows) >= _TRACE_ROWS:
-                self._rows, self._every = self._rows[::2], 2 * self._every
-        self._seen += 1
+        if measure.checkpoint:
+            self._keep(self.last)
         if self._options.progress and seconds - self._shown >= 0.2:
             self._shown = seconds
             self._print(self.last)
         callback = self._options.callback
         return Status.INTERRUPTED if callback is not None and callback(self.last) else None
+
+    def _keep(self, row: TraceRow) -> None:
+        if self._seen % self._every == 0:
+            self._rows.append(row)
+            if len(self._rows) >= _TRACE_ROWS:
+                self._rows, self._every = self._rows[::2], 2 * self._every
+        self._seen += 1
 
     def _print(self, row: TraceRow) -> None:
         gap = relative_gap(row.objective, row.bound)

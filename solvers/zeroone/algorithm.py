@@ -66,6 +66,8 @@ class ZeroOneState:
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
+    again: int = AGAIN  #: nodes of the engine at which the heuristic has its next turn
+    checkpoint: bool = True  #: whether a repeated run stands here too, whatever the clock did
 
 
 @dataclass(frozen=True, eq=False)
@@ -192,26 +194,38 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.shared.reduced.rows.shape[0] == 0:
             state.shared.raise_floor(0.0)
             return Outcome.CONVERGED
+        state.checkpoint = False
         while state.done_restarts < state.restarts and state.vain_restarts < VAIN:
             self._restart(state)
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
-        if state.engine_name == "conflicts" and not self._searched(state, end - time.perf_counter()):
+        if state.engine_name == "conflicts" and not self._searched(state, end):
             return Outcome.RUNNING
-        if state.engine is None or state.engine.stale:
-            state.earlier_nodes += 0 if state.engine is None else state.engine.nodes
-            state.engine = self._make_engine(state)
-            state.engine.pause = AGAIN
-        if state.engine.nodes >= state.engine.pause:
-            self._try_again(state)
-            state.engine.pause = state.engine.nodes * 3 // 2 + AGAIN
         if state.recorder is None:
-            outcome = state.engine.work(max(end - time.perf_counter(), 1e-3))
+            engine = self._rested_engine(state)
+            outcome = engine.work(max(end - time.perf_counter(), 1e-3))
+            state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
             state.recorder = ConflictRecorder(self.proof, state.shared.reduced, state.shared.floor, _order(state))
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
+        state.checkpoint = state.recorder.finished
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
+
+    def _rested_engine(self, state: ZeroOneState) -> Engine:
+        """The engine with a stretch ahead of it; before the stretch is the time to look for incumbents and for new scales."""
+        engine = state.engine
+        if engine is not None and not engine.rested:
+            return engine
+        if engine is None or engine.stale:
+            state.earlier_nodes += 0 if engine is None else engine.nodes
+            engine = state.engine = self._make_engine(state)
+            state.again = AGAIN
+        if engine.nodes >= state.again:
+            self._try_again(state)
+            state.again = engine.nodes * 3 // 2 + AGAIN
+        engine.begin_stretch()
+        return engine
 
     def _try_again(self, state: ZeroOneState) -> None:
         """A neighbourhood and a restart between two stretches of the search: a better incumbent prunes more."""
@@ -226,13 +240,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.neighbourhood = LargeNeighbourhood(state.shared, state.rng, _order(state))
         return state.neighbourhood
 
-    def _searched(self, state: ZeroOneState, seconds: float) -> bool:
-        """Large-neighbourhood rounds; whether they are over."""
+    def _searched(self, state: ZeroOneState, end: float) -> bool:
+        """Large-neighbourhood rounds until the clock shows ``end``; whether they are over."""
         hood = self._neighbourhood(state)
-        if hood.rounds >= self.neighbourhoods or hood.failures > self.neighbourhoods // 3:
-            return True
-        hood.work(max(seconds, 1e-3))
-        return False
+        while hood.rounds < self.neighbourhoods and hood.failures <= self.neighbourhoods // 3:
+            hood.round(hood.NODES)
+            if time.perf_counter() >= end:
+                return False
+        return True
 
     def _make_engine(self, state: ZeroOneState) -> Engine:
         import joblib
@@ -286,9 +301,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return Measure(
             iteration=0 if engine is None else engine.nodes,
             objective=shared.incumbent.value,
-            bound=shared.floor,
+            bound=shared.floor if state.checkpoint else max(shared.floor, shared.glimpse),
             active=0 if engine is None else engine.open_nodes,
             step="start" if engine is None else engine.name,
+            checkpoint=state.checkpoint,
         )
 
     def answer(self, state: ZeroOneState) -> Answer:
@@ -314,7 +330,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
         return Answer(
             values={"w": w, "z": z},
-            bound=shared.floor,
+            bound=self.measure(state).bound,
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             details=details,

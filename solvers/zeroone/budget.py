@@ -33,6 +33,8 @@ __all__ = ["BudgetBB", "BudgetState"]
 
 #: Nodes of one λ problem, after which its bound is taken as it is and the tree search begins.
 _NODES = 100_000
+#: Nodes of the tree search after which it is seen whether the gap is closed.
+_STRETCH = 20
 #: λ problems at most; a hull with more edges between its ends is left to the tree search.
 _PROBLEMS = 60
 #: Squared norm beyond which no point is looked for, in units of 1/(median squared norm of the rows): there every margin drowns in
@@ -67,6 +69,7 @@ class BudgetState:
     inner: ZeroOneState | None = None
     search: BudgetSearch | None = None
     nodes: int = 0
+    checkpoint: bool = True  #: whether a repeated run stands here too
 
 
 @dataclass(frozen=True, eq=False)
@@ -119,7 +122,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     def advance(self, state: BudgetState, seconds: float) -> Outcome:
         """A slice of the λ problem in hand, or of the tree search."""
-        if state.best is not None and _closed(state):
+        if state.checkpoint and state.best is not None and _closed(state):
             return Outcome.CONVERGED
         if not state.hull_done:
             self._hull(state, seconds)
@@ -137,6 +140,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             )
             state.inner = self.solver.init(problem, options, state.rng)
         outcome = self.solver.advance(state.inner, seconds)
+        state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
         _raise_floor(state, inner.floor - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
@@ -169,9 +173,13 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             state.search = _search(state)
         search = state.search
         limit = None if state.options.node_limit is None else state.options.node_limit - state.nodes
-        search.work(seconds, limit)
+        # where a stretch ends does not depend on the clock
+        stretch = (search.nodes // _STRETCH + 1) * _STRETCH
+        stretch = stretch if limit is None else min(stretch, limit)
+        search.work(seconds, stretch)
+        state.checkpoint = search.finished or search.nodes >= stretch
         _raise_floor(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
-        if state.best is not None and _closed(state):
+        if state.checkpoint and state.best is not None and _closed(state):
             return Outcome.CONVERGED
         if search.finished:
             if not search.resolved:
@@ -189,6 +197,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             bound=state.floor,
             active=0 if search is None else search.open_nodes,
             step=f"lambda {state.lam:.3g}" if search is None else "budget",
+            checkpoint=state.checkpoint,
         )
 
     def answer(self, state: BudgetState) -> Answer:

@@ -112,12 +112,6 @@ class LargeNeighbourhood:
         self.failures = 0
         self.rounds = 0
 
-    def work(self, seconds: float) -> None:
-        """Rounds for about ``seconds``."""
-        end = time.perf_counter() + seconds
-        while time.perf_counter() < end:
-            self.round(self.NODES)
-
     def round(self, nodes: int) -> None:
         """One neighbourhood, searched for at most ``nodes`` nodes."""
         shared, dive = self._shared, self._dive
@@ -190,6 +184,12 @@ class ConflictEngine(Engine):
         return sum(dive.nodes for dive in self._dives)
 
     @property
+    def effort(self) -> float:
+        """4 ns for each coordinate of a point in a hard-margin problem, by trial."""
+        solves = sum(int(dive.stack.control[k.SOLVES]) for dive in self._dives)
+        return 4.0 * (solves + self.nodes) * self._dives[0].rows.a.size
+
+    @property
     def open_nodes(self) -> int:
         """Nodes on the heap, and each search in hand as one."""
         return len(self._heap) + sum(dive.running for dive in self._dives)
@@ -224,8 +224,7 @@ class ConflictEngine(Engine):
                     outcome = Outcome.NODE_LIMIT
                 elif outcome is Outcome.RUNNING and limits.memory is not None and memory > limits.memory:
                     outcome = Outcome.MEMORY_LIMIT
-        shared.raise_floor(self._bound())
-        return Outcome.CONVERGED if shared.closed else outcome
+        return self._judged(self._bound(), outcome)
 
     def _round(self, executor: ThreadPoolExecutor) -> Outcome:
         """A fixed number of nodes of every dive; what they found is handled in order, so that runs repeat."""

@@ -10,7 +10,10 @@ from ..algorithm import Outcome
 from .incumbent import Incumbent, Polish
 from .reduced import Reduced
 
-__all__ = ["Engine", "Limits", "Shared"]
+__all__ = ["STRETCH", "Engine", "Limits", "Shared"]
+
+#: Effort of a stretch, and the nodes of the first.
+STRETCH, _FEW = 5e7, 50
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,8 @@ class Shared:
     incumbent: Incumbent
     polish: Polish
     limits: Limits
-    floor: float = field(default=0.0)  #: best stated lower bound so far
+    floor: float = field(default=0.0)  #: best stated lower bound so far, of what repeats in every run
+    glimpse: float = field(default=0.0)  #: a bound seen between two checkpoints: valid, but where depends on the clock
 
     @property
     def upper(self) -> float:
@@ -46,6 +50,10 @@ class Shared:
         """Keep the better of the stated bounds: each was valid when it was proved and stays so."""
         self.floor = max(self.floor, min(self.reduced.proved(bound), self.incumbent.value))
 
+    def look(self, bound: float) -> None:
+        """Note a bound that was seen when the time of a slice was over: good for reports and for a run that is stopped."""
+        self.glimpse = max(self.glimpse, min(self.reduced.proved(bound), self.incumbent.value))
+
     @property
     def closed(self) -> bool:
         """Whether the tolerance is met."""
@@ -53,24 +61,52 @@ class Shared:
 
 
 class Engine(ABC):
-    """A tree search that stops and resumes."""
+    """A tree search that stops and resumes.
+
+    It is driven in *stretches* of a number of nodes that the search itself determines. Time may interrupt a stretch anywhere;
+    but what follows from the state (another engine's turn, another incumbent, the end) is decided where a stretch ends, so
+    that runs repeat.
+    """
 
     name: ClassVar[str]
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
-        #: Nodes at which ``work`` returns early, for the incumbent heuristic to have a turn.
-        self.pause = 2**62
+        #: Nodes at which the stretch in hand ends: ``work`` returns there, or before.
+        self.pause = 0
 
     @property
     def stale(self) -> bool:
         """Whether the incumbent has since become so much better that scales and thresholds should be chosen anew."""
         return self._shared.upper < 0.01 * self._upper_at_start
 
+    @property
+    def rested(self) -> bool:
+        """Whether a stretch has ended (or none has begun)."""
+        return self.nodes >= self.pause
+
+    def begin_stretch(self) -> None:
+        """Allow nodes for about `STRETCH` more effort, judged by the effort of those before."""
+        nodes = self.nodes
+        self.pause = nodes + max(int(STRETCH * nodes / self.effort), 1) if nodes else _FEW
+
+    def _judged(self, bound: float, outcome: Outcome) -> Outcome:
+        """Take the tree's bound; the run is over where it closes the gap at the end of a stretch."""
+        if outcome is Outcome.RUNNING and not self.rested:
+            self._shared.look(bound)
+            return outcome
+        self._shared.raise_floor(bound)
+        return Outcome.CONVERGED if self._shared.closed else outcome
+
     @abstractmethod
     def work(self, seconds: float) -> Outcome:
-        """Search for about ``seconds``, raise the floor, offer what is found to the incumbent."""
+        """Search for about ``seconds`` or to the end of the stretch, raise the floor, offer what is found to the incumbent."""
+
+    @property
+    @abstractmethod
+    def effort(self) -> float:
+        """Work done so far, counted, not timed: about nanoseconds of one thread."""
 
     @property
     @abstractmethod
