@@ -11,6 +11,8 @@ from marginopt.models.kernels import RBF, Linear, Polynomial, Precomputed
 from marginopt.models.l1svm import L1SVMDual
 from marginopt.solvers.options import Options
 from marginopt.solvers.simplex import BoxSMO
+from marginopt.solvers.simplex.box import into_box
+from marginopt.solvers.simplex.box_order import OrderedGram
 from marginopt.solvers.solve import solve_problem
 from marginopt.solvers.status import Status
 
@@ -116,3 +118,56 @@ def test_statement_and_form():
     assert r"y^\top a = 0" in model.latex()
     assert model.form.constraint("balance").rows == 1
     assert model.form.upper.tolist() == [2.0] * 20
+
+
+@pytest.mark.parametrize("cache", [2**30, 4 * 600 * 40])
+def test_shrinking_leaves_the_optimum_alone(cache):
+    X, y = data(600)
+    model = L1SVMDual(X, y, 100.0, RBF(1.0))
+    plain = solve_problem(model, BoxSMO(shrinking=False), Options(tol=1e-8))
+    shrunk = solve_problem(model, BoxSMO(cache_bytes=cache), Options(tol=1e-8))
+    assert plain.details["shrinkings"] == 0 < shrunk.details["shrinkings"]
+    assert shrunk.status is Status.OPTIMAL
+    assert shrunk.certificate.gap <= 1e-8
+    assert shrunk.certificate.dual_residual < 1e-11
+    assert shrunk.certificate.objective == pytest.approx(plain.certificate.objective, rel=1e-8)
+    assert np.max(shrunk.trace.column("bound")) <= plain.certificate.objective + 1e-6
+
+
+def test_a_shrunk_run_can_be_cut_off_anywhere():
+    X, y = data(600)
+    model = L1SVMDual(X, y, 100.0, RBF(1.0))
+    best = solve_problem(model, BoxSMO(), Options(tol=1e-8)).certificate.objective
+    for limit in (2000, 5000, 9000):
+        result = solve_problem(model, BoxSMO(), Options(tol=1e-12, iteration_limit=limit))
+        assert result.iterations == limit
+        assert result.certificate.primal_residual < 1e-12
+        assert result.certificate.bound <= best <= result.certificate.objective + 1e-9
+
+
+def test_ordered_columns_are_the_matrixs():
+    X, y = data(40)
+    view = L1SVMDual(X, y, 1.0, RBF(0.3)).box
+    K = view.gram.dense * np.outer(y, y)
+    order = np.random.default_rng(0).permutation(40)
+    for places in (np.arange(40), order):
+        gram, chosen = OrderedGram(view, places), np.array([3, 11])
+        wanted = K[np.ix_(places, places)][:, chosen]
+        assert gram.columns(chosen) == pytest.approx(wanted, abs=1e-12)
+        assert gram.single_columns(chosen) == pytest.approx(wanted.T, abs=1e-5)
+        out = np.empty((2, 40), dtype=np.float32)
+        assert gram.single_columns(chosen, out) is out
+        assert out == pytest.approx(wanted.T, abs=1e-5)
+        assert gram.diagonal == pytest.approx(np.diag(K)[places])
+
+
+def test_balancing_a_point_moves_no_point_off_its_bound():
+    X, y = data(50)
+    view = L1SVMDual(X, y, 1.0, RBF(0.3)).box
+    a = np.where(np.arange(50) % 3 == 0, 1.0, np.where(np.arange(50) % 3 == 1, 0.5, 0.0))
+    moved = into_box(view, into_box(view, a) * (1.0 + 1e-9 * y))
+    again = into_box(view, np.minimum(moved, 1.0))
+    assert abs(y @ again) < 1e-12
+    assert ((again == 1.0) == (moved >= 1.0)).all()
+    heavy = np.where(y > 0, 1.0, 0.1)  # nothing free on the heavy side
+    assert abs(y @ into_box(view, heavy)) < 1e-12

@@ -1,7 +1,11 @@
 """Compiled second-order pair steps on a box with one equality s'a = 0.
 
-With d = s∘∇: i = argmin d over the points that can move by +s_i (up), and j, of those that can move by -s_j (low), maximises
-(d_j - d_i)²/(Q_ii + Q_jj - 2 s_i s_j Q_ij); optimal within ε where max_low d - min_up d ≤ ε (Fan, Chen, Lin 2005).
+With d = s∘∇ and K_ij = s_i s_j Q_ij: i = argmin d over the points that can move by +s_i (up), and j, of those that can move by
+-s_j (low), maximises (d_j - d_i)²/(K_ii + K_jj - 2K_ij); optimal within ε where max_low d - min_up d ≤ ε (Fan, Chen, Lin 2005).
+Points stand in an order of the iteration's own, the active ones first; the loops see only these.
+
+Minima and maxima are taken of the bits of floats, read as integers in the same order: LLVM turns a reduction of integers into
+vector instructions and, under Numba's flags, one of floats into none (5,000 numbers: 0.7 against 4.5 µs).
 """
 
 from __future__ import annotations
@@ -11,27 +15,30 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-__all__ = ["BoxWork", "mark", "run"]
+__all__ = ["BoxWork", "mark", "removable", "run", "swap_columns"]
 
 _njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 # Integers and floats of the state.
-ITERATION, MISSING, CLOCK = range(3)
+ITERATION, MISSING, CLOCK, ACTIVE = range(4)
 OBJECTIVE, VIOLATION = range(2)
 
 _BLOCK = 512
 _FAR = 1e300
+_MOST = np.int64(0x7FFFFFFFFFFFFFFF)
+_SIGN = np.int64(63)
 
 
 class BoxWork(NamedTuple):
     """State of the iteration; arrays only, so that compiled code changes it in place."""
 
-    columns: Any  #: (slots, n)
+    columns: Any  #: (slots, n) of K
     slot: Any  #: (n,)
     stamp: Any  #: (slots,)
     diagonal: Any  #: (n,)
+    short: Any  #: (n,) the diagonal in float32
     upper: Any  #: (n,)
     s: Any  #: (n,)
     a: Any  #: (n,)
@@ -53,56 +60,69 @@ def mark(w: Any, k: int) -> None:
 
 
 @_njit
+def _place(w: Any, block: int, n: int) -> int:
+    """argmin d over the points of a block that can rise; -1 where none can."""
+    best, at = 0.5 * _FAR, -1
+    for k in range(block, min(n, block + _BLOCK)):
+        value = w.d[k] + w.rise[k]
+        if value < best:
+            best, at = value, k
+    return at
+
+
+@_njit
 def _lowest(w: Any) -> int:
-    """argmin d over the points that can rise."""
-    n = w.d.size
-    best, at = _FAR, -1
+    """argmin d over the active points that can rise; -1 where none can."""
+    n = w.integer[ACTIVE]
+    store = np.empty(_BLOCK)
+    bits = store.view(np.int64)
+    best, at = _MOST, 0
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
         d, rise = w.d[b:e], w.rise[b:e]
-        least = _FAR
         for k in range(d.size):
-            least = min(least, d[k] + rise[k])
+            store[k] = d[k] + rise[k]
+        least = _MOST
+        for k in range(d.size):
+            least = min(least, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
         if least < best:
             best, at = least, b
-    if at < 0:
-        return -1
-    for k in range(at, min(n, at + _BLOCK)):
-        if w.d[k] + w.rise[k] <= best:
-            return k
-    return at
+    return _place(w, at, n)
 
 
 @_njit
 def _partner(w: Any, i: int, column: Any) -> int:
     """The point that can fall with the largest second-order gain; -1 where none has d_j > d_i. Notes the violation."""
-    n, di, si = w.d.size, w.d[i], np.float32(w.s[i])
-    own, floor = np.float32(w.diagonal[i]), np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
-    zero, two = np.float32(0.0), np.float32(2.0)
-    gain = np.empty(_BLOCK, dtype=np.float32)
-    best, at, violation = zero, -1, 0.0
+    n, di = w.integer[ACTIVE], w.d[i]
+    own, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
+    two, none = np.float32(2.0), np.int32(0)
+    slope, gain = np.empty(_BLOCK, dtype=np.float32), np.empty(_BLOCK, dtype=np.float32)
+    slopes, gains = slope.view(np.int32), gain.view(np.int32)
+    best, at, violation = none, -1, none
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
-        d, s, fall, diagonal, q = w.d[b:e], w.s[b:e], w.fall[b:e], w.diagonal[b:e], column[b:e]
-        most = 0.0
+        d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
         for k in range(d.size):
-            slope = max(d[k] - di, 0.0) * fall[k]
-            most = max(most, slope)
-            short = np.float32(slope)
-            gain[k] = short * short / max(own + np.float32(diagonal[k]) - two * si * np.float32(s[k]) * np.float32(q[k]), floor)
-        violation = max(violation, most)
+            slope[k] = np.float32(d[k] - di) * fall[k]
+        for k in range(d.size):
+            slopes[k] = max(slopes[k], none)
+        for k in range(d.size):
+            gain[k] = slope[k] * slope[k] / max(own + diagonal[k] - two * np.float32(q[k]), floor)
         if b <= i < e:
-            gain[i - b] = zero
-        high = zero
+            gain[i - b] = 0.0
+        high = none
         for k in range(d.size):
-            high = max(high, gain[k])
+            violation = max(violation, slopes[k])
+        for k in range(d.size):
+            high = max(high, gains[k])
         if high > best:
             best = high
             for k in range(d.size):
-                if gain[k] >= high:
+                if gains[k] >= high:
                     at = b + k
                     break
-    w.real[VIOLATION] = violation
+    slopes[0] = violation
+    w.real[VIOLATION] = slope[0]
     return at
 
 
@@ -118,11 +138,11 @@ def _cached(w: Any, i: int) -> int:
 
 
 @_njit
-def _move(w: Any, i: int, j: int, qi: Any, qj: Any) -> None:
+def _step(w: Any, i: int, j: int, qi: Any) -> float:
     """Exact step along s_i e_i - s_j e_j, clipped to the box."""
     si, sj = w.s[i], w.s[j]
     slope = w.d[j] - w.d[i]
-    curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * si * sj * qi[j], 1e-12 * abs(w.diagonal[i]) + 1e-300)
+    curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * qi[j], 1e-12 * abs(w.diagonal[i]) + 1e-300)
     room_i = w.upper[i] - w.a[i] if si > 0.0 else w.a[i]
     room_j = w.a[j] if sj > 0.0 else w.upper[j] - w.a[j]
     step = slope / curvature
@@ -140,16 +160,66 @@ def _move(w: Any, i: int, j: int, qi: Any, qj: Any) -> None:
     mark(w, i)
     mark(w, j)
     w.real[OBJECTIVE] += step * (0.5 * step * curvature - slope)
-    n, up, down = w.d.size, step * si, step * sj
+    return float(step)
+
+
+@_njit
+def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
+    """d += step·(K_i - K_j), and the next i, in one pass over the memory."""
+    n = w.integer[ACTIVE]
+    store = np.empty(_BLOCK)
+    bits = store.view(np.int64)
+    best, at = _MOST, 0
+    for b in range(0, n, _BLOCK):
+        e = min(n, b + _BLOCK)
+        d, rise, p, q = w.d[b:e], w.rise[b:e], qi[b:e], qj[b:e]
+        for k in range(d.size):
+            d[k] += step * np.float64(p[k] - q[k])
+            store[k] = d[k] + rise[k]
+        least = _MOST
+        for k in range(d.size):
+            least = min(least, bits[k] ^ ((bits[k] >> _SIGN) & _MOST))
+        if least < best:
+            best, at = least, b
+    return _place(w, at, n)
+
+
+@_njit
+def removable(w: Any, keep: Any) -> int:
+    """Marks the active points that may not leave (``keep``) and counts the others.
+
+    A point at a bound that can only rise takes part in no violating pair where d is above max_low d, one that can only fall
+    where d is below min_up d (LIBSVM's rule).
+    """
+    n = w.integer[ACTIVE]
+    low, high, count = _FAR, -_FAR, 0
     for k in range(n):
-        w.d[k] += w.s[k] * (up * qi[k] - down * qj[k])
+        if w.rise[k] == 0.0:
+            low = min(low, w.d[k])
+        if w.fall[k] > 0.0:
+            high = max(high, w.d[k])
+    for k in range(n):
+        up, down = w.rise[k] == 0.0, w.fall[k] > 0.0
+        keep[k] = (up and down) or (up and w.d[k] <= high) or (down and w.d[k] >= low)
+        count += not keep[k]
+    return count
+
+
+@_njit
+def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
+    """Exchange entries first[t] and second[t] of the first ``rows`` columns."""
+    for r in range(rows):
+        column = columns[r]
+        for t in range(first.size):
+            p, q = first[t], second[t]
+            column[p], column[q] = column[q], column[p]
 
 
 @_njit
 def run(w: Any, iterations: int, epsilon: float) -> int:
     """Up to ``iterations`` pair steps; stops where the violation is at most ``epsilon``."""
+    i = _lowest(w)
     for _ in range(iterations):
-        i = _lowest(w)
         if i < 0:
             return STUCK
         first = _cached(w, i)
@@ -163,6 +233,7 @@ def run(w: Any, iterations: int, epsilon: float) -> int:
         second = _cached(w, j)
         if second < 0:
             return COLUMN
-        _move(w, i, j, w.columns[first], w.columns[second])
+        step = _step(w, i, j, w.columns[first])
+        i = _update(w, step, w.columns[first], w.columns[second])
         w.integer[ITERATION] += 1
     return BUDGET
