@@ -1,24 +1,24 @@
-"""What the rows of `zero_one.py clusters --out FILE` say: shares solved, performance profile, ratios, growth with n and p."""
+"""What rows of `zero_one.py ... --out FILE` say; ``clusters``: shares solved, performance profile, ratios, growth with n, p."""
 
 from __future__ import annotations
 
-import csv
 import math
 from collections import defaultdict
 from pathlib import Path
+
+from zero_one_rows import BROOKS, CLUSTERS, TARGETS, Cell, columns_of, read
+from zero_one_tables import brooks_table, targets_table
 
 OURS = "zero-one-bb"
 FACTORS = (1, 2, 5, 10, 20, 50, 100, 1000)
 
 
-def read(path: Path, threads: str | None = None) -> dict[tuple[str, ...], dict[str, dict[str, str]]]:
-    """Rows by instance, then by solver and form; the last row of each counts."""
-    cells: dict[tuple[str, ...], dict[str, dict[str, str]]] = defaultdict(dict)
-    with path.open() as file:
-        for row in csv.DictReader(file):
-            if threads is None or row["threads"] == threads:
-                key = tuple(row[name] for name in ("n", "p", "sigma", "outliers", "lam", "seed"))
-                cells[key][f"{row['solver']} {row['form']}".strip()] = row
+def by_instance(rows: list[Cell]) -> dict[tuple[str, ...], dict[str, Cell]]:
+    """Rows by instance, then by solver and form."""
+    cells: dict[tuple[str, ...], dict[str, Cell]] = defaultdict(dict)
+    for row in rows:
+        key = tuple(row[name] for name in ("n", "p", "sigma", "outliers", "lam", "seed"))
+        cells[key][f"{row['solver']} {row['form']}".strip()] = row
     return cells
 
 
@@ -26,7 +26,7 @@ def mean_of_logs(values: list[float]) -> float:
     return math.exp(sum(math.log(x) for x in values) / len(values))
 
 
-def times(cells: dict[tuple[str, ...], dict[str, dict[str, str]]], tol: float) -> dict[str, dict[tuple[str, ...], float]]:
+def times(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> dict[str, dict[tuple[str, ...], float]]:
     """Seconds to proof by solver and instance; infinite where the limit came first."""
     found: dict[str, dict[tuple[str, ...], float]] = defaultdict(dict)
     for key, rows in cells.items():
@@ -36,8 +36,24 @@ def times(cells: dict[tuple[str, ...], dict[str, dict[str, str]]], tol: float) -
     return found
 
 
-def summarise(path: Path, tol: float, threads: str | None) -> None:
-    cells = read(path, threads)
+def summarise(paths: list[Path], tol: float, threads: str | None, published: Path | None) -> None:
+    """The summary of files of one table, whichever it is."""
+    columns = columns_of(paths[0])
+    rows = [row for row in read(columns, paths) if threads is None or row["threads"] == threads]
+    if columns is CLUSTERS:
+        compare(by_instance(rows), tol)
+    elif columns is BROOKS:
+        brooks_table(rows, published)
+    elif columns is TARGETS:
+        targets_table(rows)
+    else:
+        print(" ".join(f"{name:>14}" for name in columns.names))
+        for row in rows:
+            print(" ".join(f"{value:>14}" for value in row.values()))
+
+
+def compare(cells: dict[tuple[str, ...], dict[str, Cell]], tol: float) -> None:
+    """Shares solved, performance profile, ratios and growth."""
     seconds = times(cells, tol)
     print(f"{len(cells)} instances, relative gap {tol:g}\n\nproven within the limit")
     for name, runs in sorted(seconds.items()):
