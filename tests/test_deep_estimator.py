@@ -302,6 +302,16 @@ def test_nan_from_the_encoder_in_a_later_batch_is_our_error(blobs: tuple) -> Non
         mo.DeepNPSVC(Sometimes(), **CHEAP).fit(*blobs)
 
 
+def test_auto_takes_a_gpu_where_pytorch_sees_one(blobs: tuple, monkeypatch: pytest.MonkeyPatch) -> None:
+    from marginopt.deep.samples import resolve_device
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    assert resolve_device("auto").type == "cuda"
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    assert resolve_device("auto").type == "cpu"
+    assert mo.DeepNPSVC(**{**CHEAP, "epochs": 1}).fit(*blobs).device_ == "cpu"
+
+
 @pytest.mark.gpu
 def test_a_gpu_trains_the_same_model(blobs: tuple) -> None:
     if not torch.cuda.is_available():
