@@ -16,6 +16,7 @@ import scipy.sparse as sp
 from .arrays import FloatArray, IntArray, Points, row_norms_squared
 from .kernels import RBF
 from .single import SingleArray, products
+from .sparse_products import FeatureProducts
 
 __all__ = ["RBFExponents"]
 
@@ -42,7 +43,8 @@ class RBFExponents:
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:
-        return self.Z.astype(np.float32), self.half.astype(np.float32)
+        Z, half = self.Z.astype(np.float32), self.half.astype(np.float32)
+        return FeatureProducts(Z) if sp.issparse(Z) else Z, half
 
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
@@ -55,24 +57,47 @@ class RBFExponents:
         finish_single(block, half, half[indices], signs, signs[indices], np.float32(offset), np.float32(scale))
         return block
 
+    def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        from .fused import finish_single
+
+        Z, half = self._single
+        block = products(Z, rows, columns=columns)
+        finish_single(block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale))
+        return block
+
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .fused import accumulate_double
 
         support, n = np.flatnonzero(weights), self.half.size
-        result = np.zeros(n)
         if isinstance(self.Z, np.ndarray):
-            across, store = np.ascontiguousarray(self.Z.T), np.empty((_ROWS, _WIDTH))
-            for start in range(0, support.size, _ROWS):
-                chosen = support[start : start + _ROWS]
-                points, own, mine = self.Z[chosen], self.half[chosen], weights[chosen]
-                for first in range(0, n, _WIDTH):
-                    part = slice(first, min(n, first + _WIDTH))
-                    block = np.matmul(points, across[:, part], out=store[: chosen.size, : part.stop - first])
-                    accumulate_double(block, self.half[part], own, mine, result[part])
-            return result
+            return self._dense_product(self.Z, support, weights[support])
+        result = np.zeros(n)
         for start in range(0, support.size, _SPARSE_ROWS):
             chosen = support[start : start + _SPARSE_ROWS]
-            block = np.ascontiguousarray((self.Z @ self.Z[chosen].T.toarray()).T)
+            block = features.rows(chosen, store[: chosen.size])
             accumulate_double(block, self.half, self.half[chosen], weights[chosen], result)
+        return result
+
+    def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
+        """The product where entries between points of the support, at least half of all, are computed once for both of their places."""
+        from .fused import accumulate_both, accumulate_double
+
+        order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
+        across, half, store = np.ascontiguousarray(Z[order].T), self.half[order], np.empty((_ROWS, _WIDTH))
+        sums, size, n = np.zeros(order.size), support.size, order.size
+        for start in range(0, size, _ROWS):
+            stop = min(start + _ROWS, size)
+            points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
+            edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
+            for first, last in zip(edges[:-1], edges[1:], strict=True):
+                block = np.matmul(points, across[:, first:last], out=store[: stop - start, : last - first])
+                if stop <= first < size:
+                    part = weights[first:last]
+                    accumulate_both(block, half[first:last], own, mine, part, sums[first:last], sums[start:stop])
+                else:
+                    accumulate_double(block, half[first:last], own, mine, sums[first:last])
+        result = np.empty(n)
+        result[order] = sums
         return result

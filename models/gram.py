@@ -7,11 +7,13 @@ from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
+import scipy.sparse as sp
 
 from .arrays import FloatArray, IntArray, Points, to_dense
 from .exponents import RBFExponents
-from .kernels import RBF, Kernel, Linear, Precomputed
+from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 from .single import SingleArray, SingleData, single_values
+from .sparse_products import FeatureProducts
 
 __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
 
@@ -33,6 +35,11 @@ class GramOperator(ABC):
     @abstractmethod
     def diagonal(self) -> FloatArray:
         """Q_ii."""
+
+    @property
+    def loading(self) -> FloatArray:
+        """A known part of the diagonal without which Q is still positive semidefinite: a ridge; zero where none is known."""
+        return np.zeros(self.n)
 
     @abstractmethod
     def columns(self, indices: IntArray) -> FloatArray:
@@ -56,6 +63,10 @@ class GramOperator(ABC):
             return block
         out[:] = block
         return out
+
+    def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
+        """Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
+        return np.ascontiguousarray(self.block(rows, columns), dtype=np.float32)
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
@@ -132,6 +143,11 @@ class KernelGram(GramOperator):
         """scale·(k_ii + offset + ridge)."""
         return np.asarray(self.scale * (self.kernel.diagonal(self.X) + self.offset + self.ridge))
 
+    @property
+    def loading(self) -> FloatArray:
+        """scale·ridge."""
+        return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
+
     def _ridge_at(self, indices: IntArray) -> FloatArray:
         """ridge_i of the given points."""
         return np.broadcast_to(self.ridge, (self.n,))[indices]
@@ -194,6 +210,25 @@ class KernelGram(GramOperator):
         block[np.arange(len(indices)), indices] += diagonal
         return block
 
+    def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
+        """Q[rows, columns] in float32 from float32 data."""
+        signs = self._single_signs
+        if self._exponents is not None:
+            block = self._exponents.single_block(rows, columns, signs, self.offset, self.scale)
+        else:
+            values = single_values(self.kernel, self._single, rows, columns)
+            if values is None:
+                return super().single_block(rows, columns)
+            block = values
+            block += np.float32(self.offset)
+            block *= signs[columns]
+            block *= (np.float32(self.scale) * signs[rows])[:, None]
+        place = np.full(self.n, -1, dtype=np.int64)
+        place[columns] = np.arange(columns.size)
+        here = np.flatnonzero(place[rows] >= 0)
+        block[here, place[rows[here]]] += (self.scale * self._ridge_at(rows[here])).astype(np.float32)
+        return block
+
     @cached_property
     def _last(self) -> dict[str, FloatArray]:
         return {}
@@ -225,8 +260,12 @@ class KernelGram(GramOperator):
         support = np.flatnonzero(weights)
         if self._exponents is not None and support.size * self.n > _COMPILED_FROM:
             return self._exponents.product(weights)
+        features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
         result = np.zeros(self.n)
         for start in range(0, support.size, _BLOCK):
             chosen = support[start : start + _BLOCK]
-            result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
+            if features is not None and isinstance(self.kernel, Polynomial):
+                result += weights[chosen] @ self.kernel.of_products(features.rows(chosen))
+            else:
+                result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
         return result

@@ -42,8 +42,9 @@ _RULES = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
 
 def cross_products(X: Points, Z: Points) -> FloatArray:
     """X Z' as a dense array, for dense and CSR data in any mixture."""
-    product = X @ Z.T
-    return to_dense(product)
+    if not isinstance(X, np.ndarray) and not isinstance(Z, np.ndarray) and Z.shape[1] <= 4 * X.shape[0]:
+        return np.asarray(X @ Z.T.toarray())  # no larger than the result; SciPy's sparse products take three times as long
+    return to_dense(X @ Z.T)
 
 
 def squared_distances(X: Points, Z: Points) -> FloatArray:
@@ -275,7 +276,15 @@ class Polynomial(Kernel):
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """(γ x_i'z_j + c0)^degree."""
-        return np.asarray((_number(self.gamma) * cross_products(X, Z) + self.coef0) ** self.degree)
+        return self.of_products(cross_products(X, Z))
+
+    def of_products(self, products: FloatArray) -> FloatArray:
+        """The kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
+        base = _number(self.gamma) * products + self.coef0
+        value = base.copy()
+        for _ in range(self.degree - 1):
+            value *= base
+        return value
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:

@@ -15,6 +15,7 @@ import scipy.sparse as sp
 
 from .arrays import IntArray, Points
 from .kernels import Kernel, Linear, Polynomial
+from .sparse_products import FeatureProducts
 
 __all__ = ["SingleArray", "SingleData", "products", "single_values"]
 
@@ -33,18 +34,19 @@ class SingleData:
         return cls(X)
 
     @cached_property
-    def plain(self) -> SingleArray | sp.csr_array:
+    def plain(self) -> SingleArray | FeatureProducts:
         """X in float32."""
-        return self.X.astype(np.float32)
+        X = self.X.astype(np.float32)
+        return FeatureProducts(X) if sp.issparse(X) else X
 
 
-def single_values(kernel: Kernel, data: SingleData, indices: IntArray) -> SingleArray | None:
-    """k(x_i, x_j) for the given i and every j, len(indices) × n in float32; None for kernels without a float32 path."""
+def single_values(kernel: Kernel, data: SingleData, indices: IntArray, columns: IntArray | None = None) -> SingleArray | None:
+    """k(x_i, x_j) for the given i and every j (or the given ones) in float32; None for kernels without a float32 path."""
     if isinstance(kernel, Linear):
-        return products(data.plain, indices)
+        return products(data.plain, indices, columns=columns)
     if isinstance(kernel, Polynomial):
         assert not isinstance(kernel.gamma, str)
-        base = products(data.plain, indices)
+        base = products(data.plain, indices, columns=columns)
         base *= np.float32(kernel.gamma)
         base += np.float32(kernel.coef0)
         power = base.copy()
@@ -54,15 +56,20 @@ def single_values(kernel: Kernel, data: SingleData, indices: IntArray) -> Single
     return None
 
 
-def products(X: SingleArray | sp.csr_array, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
-    """X[indices] X', dense; into ``out`` where it is given."""
-    if sp.issparse(X):
-        picked: Any = X[indices]
-        block = np.asarray((X @ picked.T.toarray()).T, order="C")
-    elif len(indices) == 1:
-        block = (X @ X[indices[0]])[None, :]
+def products(
+    X: SingleArray | FeatureProducts, indices: IntArray, out: SingleArray | None = None, columns: IntArray | None = None
+) -> SingleArray:
+    """X[indices] X', dense, or X[indices] X[columns]'; into ``out`` where it is given."""
+    if isinstance(X, FeatureProducts):
+        if columns is None:
+            return X.rows(indices, out)
+        picked: Any = X.X[indices]
+        block = np.asarray((X.X[columns] @ picked.T.toarray()).T, order="C")
     else:
-        return np.matmul(X[indices], X.T, out=out)
+        left, X = X, X if columns is None else X[columns]
+        if len(indices) != 1:
+            return np.matmul(left[indices], X.T, out=out)
+        block = (X @ left[indices[0]])[None, :]
     if out is None:
         return block
     out[:] = block
