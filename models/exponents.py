@@ -73,6 +73,7 @@ class RBFExponents:
         support, n = np.flatnonzero(weights), self.half.size
         if isinstance(self.Z, np.ndarray):
             return self._dense_product(self.Z, support, weights[support])
+        features, store = FeatureProducts(self.Z), np.empty((_SPARSE_ROWS, n))
         result = np.zeros(n)
         for start in range(0, support.size, _SPARSE_ROWS):
             chosen = support[start : start + _SPARSE_ROWS]
@@ -81,7 +82,7 @@ class RBFExponents:
         return result
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
-        """The product where entries between points of the support, at least half of all, are computed once for both of their places."""
+        """The product; entries between points of the support are computed once for both of their places."""
         from .fused import accumulate_both, accumulate_double
 
         order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])

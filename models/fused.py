@@ -13,9 +13,12 @@ from typing import Any
 import numba as nb
 import numpy as np
 
-__all__ = ["accumulate_double", "finish_single"]
+__all__ = ["accumulate_both", "accumulate_double", "finish_single"]
 
 _njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "nnan", "arcp"})
+
+#: Sums may be taken in any order: they vectorise.
+_sum_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 _BLOCK = 512
 _LN2 = math.log(2.0)
@@ -47,6 +50,31 @@ def finish_single(block: Any, half: Any, own: Any, signs: Any, mine: Any, offset
 
 
 @_njit
+def _powers(row: Any, half: Any, shared: Any, power: Any, two: Any) -> None:
+    """row_k ← 2^min(0, row_k - half_k - shared) in float64; ``two`` is a view of ``power``."""
+    bias, shift = np.int64(1023), np.int64(52)
+    for k in range(row.size):
+        x = max(min(row[k] - half[k] - shared, 0.0), -1022.0)
+        whole = np.floor(x + 0.5)
+        r = x - whole
+        p = (((((_D13 * r + _D12) * r + _D11) * r + _D10) * r + _D9) * r + _D8) * r + _D7
+        row[k] = ((((((p * r + _D6) * r + _D5) * r + _D4) * r + _D3) * r + _D2) * r + _D1) * r + 1.0
+        power[k] = (np.int64(whole) + bias) << shift
+    for k in range(row.size):
+        row[k] *= two[k]
+
+
+@_sum_njit
+def _add(row: Any, weight: float, weights: Any, sums: Any) -> float:
+    """sums += weight·row; gives weights'row."""
+    total = 0.0
+    for k in range(row.size):
+        sums[k] += weight * row[k]
+        total += weights[k] * row[k]
+    return total
+
+
+@_njit
 def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -> None:
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - own_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
@@ -67,3 +95,16 @@ def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -
                 power[k] = (np.int64(whole) + bias) << shift
             for k in range(row.size):
                 sums[k] += weight * (row[k] * two[k])
+
+
+@_njit
+def accumulate_both(block: Any, half: Any, own: Any, weights: Any, given: Any, out: Any, back: Any) -> None:
+    """`accumulate_double`, and back_i += Σ_j given_j·2^min(0, block_ij - half_j - own_i): the entry ij is the entry ji too."""
+    power = np.empty(_BLOCK, dtype=np.int64)
+    two = power.view(np.float64)
+    n = block.shape[1]
+    for b in range(0, n, _BLOCK):
+        e = min(n, b + _BLOCK)
+        for i in range(block.shape[0]):
+            _powers(block[i, b:e], half[b:e], own[i], power, two)
+            back[i] += _add(block[i, b:e], weights[i], given[b:e], out[b:e])
