@@ -102,4 +102,6 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
         """Its answer, with what was picked."""
         answer = state.algorithm.answer(state.state)
         finished = "smo with Newton finisher" if state.state.guesses else "smo"
+        if state.state.start == "low rank":
+            finished = "low-rank start, Newton steps" + ("" if state.state.step == "newton" else ", smo")
         return replace(answer, details={"algorithm": finished, "reason": state.reason, **answer.details})

@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Generator
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 import scipy.linalg
@@ -22,20 +22,18 @@ import scipy.linalg
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
 from .columns import ColumnCache
+from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients
 from .newton import Finish
 
 __all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds", "load_passes"]
 
-_STEPS, _CG_STEPS, _PATIENCE = 40, 300, 12
+_STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.
 _PANEL = 1024
 #: Landmarks of the preconditioner at first and at most, points of the support for each, and steps that ask for more.
 _LANDMARKS, _MOST, _SHARE, _MANY = 256, 1024, 8, 40
-#: A residual so many times the first one will not come back: the square root of float32's condition is about 3e3.
-_DIVERGED = 1e6
 #: What a float32 column can be trusted for, relative to the largest diagonal entry.
 _ROUNDING = 1e-7
-Steps: TypeAlias = Generator[None, None, Any]
 
 
 @functools.cache
@@ -100,7 +98,7 @@ def inexact_finish(
             break
         if steps > _MANY and matrix.landmarks.size < _MOST:
             yield from matrix.landmark(_MOST)
-        elif steps >= _CG_STEPS:
+        elif steps >= CG_STEPS:
             break
     return best
 
@@ -150,10 +148,10 @@ class _Run:
         if dropped.size:
             r = r + matrix.product((x - before)[matrix.own])
         inside = matrix.place[guess]
-        inverse = _Inverse(view, matrix, inside)
+        inverse = matrix.preconditioner(view, inside)
         yield
-        d, steps = yield from _conjugate_gradients(matrix, inside, inverse, r, accuracy, target)
-        x[guess] += d
+        d, _, steps = yield from conjugate_gradients(matrix.steps, inside, inverse, r, accuracy, target)
+        x[guess] += d[inside]
         change = (x - before)[touched]
         yield from _add_columns(self.cache, touched, change, self.g)
         self.x, self.exact = x, False
@@ -198,6 +196,15 @@ class _Matrix:
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
         return np.asarray(self.values @ weights.astype(self._store.dtype), dtype=np.float64)
+
+    def steps(self, weights: FloatArray) -> Steps:
+        """Q weights, as a piece of work."""
+        yield
+        return self.product(weights)
+
+    def preconditioner(self, view: SimplexQP, inside: IntArray) -> Inverse:
+        """(D + B'B)⁻¹ on the given places."""
+        return Inverse(view.groups[self.own], view.simplices, self.B, self.inverse, self.sums(inside), inside)
 
     @property
     def values(self) -> Any:
@@ -282,68 +289,3 @@ class _Matrix:
             yield from self._rows(first)
             self._extend(first)
         return True
-
-
-class _Inverse:
-    """(D + B'B)⁻¹ on the guess, by Woodbury's formula, projected: the multipliers ν of E'd = 0 are split off.
-
-    Vectors have one entry for every point of the matrix, zero off the guess.
-    """
-
-    def __init__(self, view: SimplexQP, matrix: _Matrix, inside: IntArray) -> None:
-        self._factor = scipy.linalg.cho_factor(matrix.sums(inside), lower=True, overwrite_a=True, check_finite=False)
-        self._B = matrix.B
-        self._E = np.zeros((matrix.own.size, view.simplices))
-        self._E[inside, view.groups[matrix.own[inside]]] = 1.0
-        self._inverse = np.zeros(matrix.own.size)
-        self._inverse[inside] = matrix.inverse[inside]
-        self._PE = np.column_stack([self._apply(column) for column in self._E.T])
-        self._small = np.linalg.inv(self._E.T @ self._PE)
-
-    def _apply(self, r: FloatArray) -> FloatArray:
-        scale = float(np.abs(r).max()) or 1.0
-        h = self._inverse * (r / scale)
-        inner = scipy.linalg.cho_solve(self._factor, (self._B @ h.astype(self._B.dtype)).astype(np.float64), check_finite=False)
-        return np.asarray(scale * (h - self._inverse * (inner.astype(self._B.dtype) @ self._B)))
-
-    def centred(self, r: FloatArray) -> FloatArray:
-        """r less its mean in every simplex: the level of g would drown the residual in float32's rounding."""
-        return r - self._E @ ((self._E.T @ r) / self._E.sum(axis=0))
-
-    def __call__(self, r: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The projected inverse of r, and r without its multipliers."""
-        h = self._apply(r)
-        nu = self._small @ (self._E.T @ h)
-        return h - self._PE @ nu, r - self._E @ nu
-
-
-def _conjugate_gradients(
-    matrix: _Matrix, inside: IntArray, inverse: _Inverse, r: FloatArray, accuracy: float, target: float
-) -> Steps:
-    """d with E'd = 0 that minimises ½d'Qd + r'd up to a residual of ``accuracy`` times the first or the target; and the steps."""
-    Q, own = matrix.values, np.zeros(matrix.own.size)
-    own[inside] = 1.0
-    d, steps = np.zeros(own.size), 0
-    z, r = inverse(inverse.centred(r * own))
-    first = float(np.abs(r).max())
-    wanted = max(target, accuracy * first)
-    p, rho = -z, float(r @ z)
-    while steps < _CG_STEPS and rho > 0.0:
-        steps += 1
-        scale = float(np.abs(p).max())
-        Qp = scale * own * (Q @ (p / scale).astype(Q.dtype))
-        curvature = float(p @ Qp)
-        if curvature <= 0.0:
-            break
-        length = rho / curvature
-        d += length * p
-        z, r = inverse(r + length * Qp)
-        largest = float(np.abs(r).max())
-        if not largest <= _DIVERGED * first:
-            return np.zeros(inside.size), steps  # float32 has no curvature left here: no step
-        if largest <= wanted:
-            break
-        before, rho = rho, float(r @ z)
-        p = rho / before * p - z
-        yield
-    return d[inside], steps

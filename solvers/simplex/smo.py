@@ -19,6 +19,7 @@ from .columns import CACHE_BYTES, ColumnCache, cache_bytes
 from .finish import relative, simplex_answer
 from .inexact import inexact_bytes, inexact_finish, inexact_seconds, load_passes
 from .load import load_loops
+from .lowrank_start import lowrank_applies, lowrank_start
 from .newton import Finish, finish, finisher_bytes
 from .start import StartRule, starting_point
 
@@ -49,7 +50,9 @@ class SmoState:
     last_gap: float = float("inf")
     step: str = ""
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
-    finisher: Generator[None, None, Finish] | None = None
+    finisher: Generator[Finish | None, None, Finish] | None = None
+    opening: bool = False  #: what runs as the finisher is the low-rank start
+    start: str = "pairs"  #: what the run began with
     tried: float = float("inf")  #: relative gap at which the finisher was last started
     guesses: int = 0  #: of the finisher
     inexact: int = 2  #: runs that the finisher by conjugate gradients may still have
@@ -75,6 +78,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         Columns computed at once when one is missing: the missing one and the next violators.
     newton : bool
         Finish by `newton` where a count of operations says that it is cheaper than more pairs.
+    lowrank : bool
+        Begin with `lowrank_start` where it applies; it never does with ``newton=False`` or a starting point in the options.
     stride : int, optional
         At most so many pair steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
 
@@ -89,6 +94,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     precision: Literal["single", "double"] = "single"
     prefetch: int = 16
     newton: bool = True
+    lowrank: bool = True
     stride: int | None = None
 
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -120,7 +126,13 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         loops.vertices(work)
         loops.restore(work)
         limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
-        return SmoState(view, options.tolerance(self.info.tolerance), limit, cache, work, options.memory_limit)
+        state = SmoState(view, options.tolerance(self.info.tolerance), limit, cache, work, options.memory_limit)
+        given = options.start is not None and view.label in options.start
+        memory = self._finisher_limit(state)
+        if self.newton and self.lowrank and not given and lowrank_applies(view, memory):
+            state.finisher = lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, memory)
+            state.opening = True
+        return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
         """Pair steps for about ``seconds``, or a piece of the finisher."""
@@ -205,15 +217,17 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         assert state.finisher is not None
         try:
             while time.perf_counter() < end:
-                next(state.finisher)
+                better = next(state.finisher)
+                if better is not None:
+                    move(state, better)
         except StopIteration as done:
             result: Finish = done.value
             state.finisher = None
             state.guesses += result.guesses
+            if state.opening:
+                return self._opened(state, result)
             if result.guesses:
-                set_point(state.work, result.a)
-                state.work.g[:] = result.gradient
-                state.step, state.exact = "newton", result.exact
+                move(state, result)
             if state.rough:
                 state.inexact -= 1
                 state.tried = np.inf if state.inexact == 0 else state.tried
@@ -221,6 +235,18 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             state.marks.append((max(self._gap(state), 1e-300), int(state.work.integer[0])))
             return outcome
         return Outcome.RUNNING
+
+    def _opened(self, state: SmoState, result: Finish) -> Outcome:
+        """After the low-rank start: done, or on with a finisher (pairs have no column in the cache), or as if nothing was."""
+        state.opening = False
+        if not result.guesses:
+            return Outcome.RUNNING
+        state.start = "low rank"
+        move(state, result)
+        outcome = self._confirm(state)
+        if outcome is Outcome.RUNNING:
+            self._consider_finisher(state, self._gap(state), hopeless=True)
+        return outcome
 
     def _load(self, state: SmoState, missing: int) -> None:
         from . import smo_loops as loops
@@ -277,6 +303,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         refresh(state)
         work = state.work
         details = {
+            "start": state.start,
             "columns": state.cache.computed,
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
@@ -284,6 +311,17 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             "drops": int(work.integer[loops.DROPS]),
         }
         return simplex_answer(state.view, work.a.copy(), work.g.copy(), details)
+
+
+def move(state: SmoState, point: Finish) -> None:
+    """Replace point and gradient by a finisher's."""
+    from . import smo_loops as loops
+
+    set_point(state.work, point.a)
+    state.work.g[:] = point.gradient
+    state.step, state.exact = "newton", point.exact
+    loops.vertices(state.work)
+    loops.restore(state.work)
 
 
 def newton_seconds(n: int, size: int) -> float:

@@ -1,0 +1,78 @@
+"""Q between the points of a support as its lower triangle in float32: stored in blocks of rows, or computed anew each time."""
+
+from __future__ import annotations
+
+import numpy as np
+import numpy.typing as npt
+
+from ...models.arrays import FloatArray, IntArray
+from ...models.gram import GramOperator
+from .krylov import Steps
+
+__all__ = ["Triangle"]
+
+#: Rows of a block.
+_ROWS = 128
+
+
+class Triangle:
+    """Q_SS for points ``own`` that may only become more.
+
+    Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
+    By symmetry one pass over it serves a product. Half of |S|² numbers are stored, as far as ``limit`` reaches; blocks beyond
+    it are computed at every product: ten of those cost about as much as a virtual machine's first touch of the memory.
+
+    Parameters
+    ----------
+    gram : GramOperator
+    limit : int
+        Bytes that may be stored.
+    """
+
+    def __init__(self, gram: GramOperator, limit: int) -> None:
+        self.gram, self._left = gram, int(limit)
+        self.own: IntArray = np.zeros(0, dtype=np.int64)
+        self.place = np.full(gram.n, -1, dtype=np.int64)
+        self._blocks: list[tuple[int, int, npt.NDArray[np.float32] | None]] = []
+
+    def extend(self, points: IntArray) -> Steps:
+        """Take in points that are not there."""
+        begin = self.own.size
+        self.own = np.concatenate([self.own, points])
+        self.place[points] = np.arange(begin, self.own.size)
+        for first in range(begin, self.own.size, _ROWS):
+            last = min(first + _ROWS, self.own.size)
+            size = 4 * (last - first) * last
+            stored = size <= self._left
+            if stored:
+                self._left -= size
+                yield
+            self._blocks.append((first, last, self._rows(first, last) if stored else None))
+
+    def _rows(self, first: int, last: int) -> npt.NDArray[np.float32]:
+        return self.gram.single_block(self.own[first:last], self.own[:last])
+
+    def product(self, weights: FloatArray) -> Steps:
+        """Q weights, for one weight a point of ``own``."""
+        from .triangle_loops import symmetric_rows
+
+        out = np.zeros(self.own.size)
+        scale = float(np.abs(weights).max()) or 1.0
+        given = (weights / scale).astype(np.float32)
+        for first, last, block in self._blocks:
+            symmetric_rows(self._rows(first, last) if block is None else block, first, given, out)
+            if block is None:
+                yield
+        return scale * out
+
+    def outside(self, points: IntArray, weights: FloatArray) -> Steps:
+        """Q[points, own] weights in float32, without storing anything."""
+        used = np.flatnonzero(weights)
+        scale = float(np.abs(weights).max()) or 1.0
+        given, columns = (weights[used] / scale).astype(np.float32), self.own[used]
+        out = np.zeros(points.size)
+        for start in range(0, points.size, _ROWS):
+            chosen = points[start : start + _ROWS]
+            out[start : start + chosen.size] = self.gram.single_block(chosen, columns) @ given
+            yield
+        return scale * out

@@ -1,0 +1,64 @@
+"""One compiled pass over a block of rows of a symmetric matrix: both products that its entries take part in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numba as nb
+import numpy as np
+
+__all__ = ["symmetric_rows"]
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+
+#: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
+_WIDTH = 512
+
+
+@_njit
+def symmetric_rows(block: Any, first: int, weights: Any, out: Any) -> None:
+    """out += Q weights for the entries that a block of rows ``first``, ... of Q, up to its own diagonal square, stands for.
+
+    The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
+    Block and weights have one type, sums of `_WIDTH` entries too; out is float64.
+    """
+    count = block.shape[0]
+    sums = np.zeros(_WIDTH, dtype=block.dtype)
+    zero = sums[0]
+    for b in range(0, first, _WIDTH):
+        e = min(first, b + _WIDTH)
+        part, given = sums[: e - b], weights[b:e]
+        part[:] = 0.0
+        k = 0
+        while k + 4 <= count:
+            r0, r1, r2, r3 = block[k, b:e], block[k + 1, b:e], block[k + 2, b:e], block[k + 3, b:e]
+            w0, w1, w2, w3 = weights[first + k], weights[first + k + 1], weights[first + k + 2], weights[first + k + 3]
+            s0, s1, s2, s3 = zero, zero, zero, zero
+            for j in range(part.size):
+                v = given[j]
+                s0 += r0[j] * v
+                s1 += r1[j] * v
+                s2 += r2[j] * v
+                s3 += r3[j] * v
+                part[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
+            out[first + k] += s0
+            out[first + k + 1] += s1
+            out[first + k + 2] += s2
+            out[first + k + 3] += s3
+            k += 4
+        while k < count:
+            row, w = block[k, b:e], weights[first + k]
+            s0 = zero
+            for j in range(part.size):
+                s0 += row[j] * given[j]
+                part[j] += w * row[j]
+            out[first + k] += s0
+            k += 1
+        total = out[b:e]
+        for j in range(part.size):
+            total[j] += part[j]
+    for k in range(count):
+        row, s0 = block[k, first : first + count], zero
+        for j in range(count):
+            s0 += row[j] * weights[first + j]
+        out[first + k] += s0
