@@ -86,3 +86,23 @@ def test_bad_parameters_are_named():
     X, y = data(40)
     with pytest.raises(InputError, match="sampling"):
         solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), CoreVectorMachine(sampling=0), Options())
+    with pytest.raises(InputError, match="inner"):
+        solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), CoreVectorMachine(inner="exact"), Options())
+
+
+def test_the_papers_inner_problem_is_solved_every_time():
+    X, y = data(300)
+    model = L2SVMDual(X, y, 10.0, RBF(0.3))
+    options = {"stop": "ball", "epsilon": 1e-6, "initial": "farthest"}
+    adaptive = solve_problem(model, CoreVectorMachine(**options), Options())
+    full = solve_problem(model, CoreVectorMachine(inner="full", **options), Options())
+    assert full.certificate.objective == pytest.approx(adaptive.certificate.objective, rel=1e-5)
+    assert full.details["inner_pairs"] > 2 * adaptive.details["inner_pairs"]
+    algorithm = CoreVectorMachine(inner="full", stride=1)
+    state = algorithm.init(model.simplex, Options(tol=1e-6), np.random.default_rng(0))
+    for _ in range(10):  # after every step the weights solve the problem on the core that they were made for
+        algorithm.advance(state, 1.0)
+        size = state.size - 1
+        gradient = state.Q[:size, :size] @ state.alpha[:size]
+        value = state.alpha[:size] @ gradient
+        assert value - gradient.min() <= 1.01e-6 * value

@@ -284,3 +284,17 @@ def test_sampled_steps_with_and_without_the_whole_matrix_in_the_cache(slots):
     result = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.3)), algorithm, Options(tol=1e-4))
     assert result.status is Status.OPTIMAL
     assert result.certificate.gap <= 1e-4
+
+
+def test_sampling_with_all_columns_cached_takes_the_same_steps():
+    X, y = data(200)
+    model = L2SVMDual(X, y, 1.0, RBF(0.3))
+    for method in (FrankWolfe, ModifiedFrankWolfe):
+        runs = [
+            solve_problem(
+                model, method(sampling=20, precision="double", cache_bytes=cache), Options(iteration_limit=150, tol=1e-12)
+            )
+            for cache in (8 * 200 * 200, 8 * 200 * 150)
+        ]
+        assert runs[0].iterations == runs[1].iterations == 150
+        assert runs[0].values["a"] == pytest.approx(runs[1].values["a"], abs=1e-10)

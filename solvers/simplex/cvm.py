@@ -55,11 +55,14 @@ class CoreState:
 class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
 
-    The inner QP is solved by second-order pairs from the last solution, to a tenth of the current relative gap (or tighter
-    where the furthest point is already in the core): a tighter solution of an unfinished core is thrown away by the next.
+    The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
+    tighter where the furthest point is already in the core), since a tighter solution of an unfinished core is thrown away by the
+    next; or every time to the accuracy of the stopping rule, as Algorithm 1 has it ("find α_k by solving the reduced QP").
 
     Parameters
     ----------
+    inner : {"adaptive", "full"}
+        Accuracy of the inner QP; ``"full"`` is the paper's.
     start, stop, epsilon, sampling, rescan, cache_bytes, stride
         As `FrankWolfe`; the core starts as the support of the start.
     """
@@ -71,6 +74,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     rescan: bool = True
     cache_bytes: int = CACHE_BYTES
     stride: int | None = None
+    inner: Literal["adaptive", "full"] = "adaptive"
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="cvm",
@@ -97,6 +101,8 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
             value = getattr(self, name)
             if value is not None and value < 1:
                 raise InputError(f"{name} must be an integer ≥ 1 or None; it is {value!r}")
+        if self.inner not in ("adaptive", "full"):
+            raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}")
         tol = options.tolerance(self.info.tolerance)
         rule = StopRule.of(view, self.stop, self.epsilon, tol)
         a = starting_point(view, self.initial, options, rng)
@@ -104,7 +110,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
         limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
         state = CoreState(
-            view, rule, limit, cache, rng, core.copy(), view.gram.block(core, core), a[core], core.size,
+            view, rule, limit, cache, rng, core.copy(), np.ascontiguousarray(view.gram.block(core, core)), a[core], core.size,
             view.gram.product(a), 1e-2,
         )  # fmt: skip
         state.gap = view.gap(a, state.h)
@@ -116,6 +122,8 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         end, quota = time.perf_counter() + seconds, self.stride
         sampled = self.sampling is not None and self.sampling < state.view.n
         while True:
+            if self.inner == "full":
+                state.inner = min(state.inner, max(state.rule.relative(state.objective), 1e-14))
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
@@ -146,10 +154,10 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         m, view = state.size, state.view
         core, alpha = state.core[:m], state.alpha[:m]
         before = alpha.copy()
-        Q = np.ascontiguousarray(state.Q[:m, :m])
+        Q = state.Q[:m, :m]
         c = np.ascontiguousarray(view.c[core])
         product = Q @ alpha
-        state.pairs += solve_dense(Q, c, alpha, product, state.inner, _INNER_STEPS)
+        state.pairs += solve_dense(state.Q, c, alpha, product, state.inner, _INNER_STEPS)
         alpha /= alpha.sum()
         product = Q @ alpha
         state.objective = 0.5 * float(alpha @ product) + float(c @ alpha)

@@ -69,6 +69,12 @@ class StopRule:
             "stop='ball' needs a ball: the dual of MEBDual, or a kernel of constant diagonal, FW (17); use stop='gap'"
         )
 
+    def relative(self, objective: float) -> float:
+        """The relative gap that meets the rule at this objective."""
+        if self.delta > 0.0:
+            return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
+        return self.tol
+
     def met(self, objective: float, gap: float) -> bool:
         """Whether the rule holds."""
         if self.delta > 0.0:

@@ -295,7 +295,10 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
 
 @_njit
 def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> int:
-    """Small dense problem by second-order pairs, in place (a feasible, h = Qa): gap ≤ tol·max(|f|, |f - gap|)."""
+    """Small dense problem by second-order pairs, in place (a feasible, h = Qa): gap ≤ tol·max(|f|, |f - gap|).
+
+    Q may be larger than a: its leading block is meant.
+    """
     m = a.size
     for done in range(iterations):
         i, quadratic, linear = 0, 0.0, 0.0
@@ -324,5 +327,5 @@ def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> 
         a[i] += step
         a[j] = 0.0 if drop else a[j] - step
         for k in range(m):
-            h[k] += step * (Q[k, i] - Q[k, j])
+            h[k] += step * (Q[i, k] - Q[j, k])
     return iterations

@@ -1,9 +1,10 @@
-"""Sampled Frank-Wolfe steps: the vertex is the best of r random points, Qa is known on the support only.
+"""Sampled Frank-Wolfe steps: the vertex is the best of r random points.
 
 FW section 5.2.3: of r = 59 random points the best lies among the best 5% with probability 0.95 (Theorem 1). One step
-costs r·|support| kernel values instead of n, so it pays where n is very large; a cache that holds the whole matrix spares
-them after the first time. A sampled gap proves nothing: the
-stopping rule is confirmed on all points (`rescan`), at most so often that scanning costs no more than the steps.
+costs r·|support| kernel values instead of n, so it pays where n is very large. Where the cache holds all columns Qa is kept
+on all points, one pass over a cached column a step: less than r·|support| look-ups as soon as |support| > n/r. A sampled gap
+proves nothing: the stopping rule is confirmed on all points (`rescan`), at most so often that scanning costs no more than
+the steps.
 """
 
 from __future__ import annotations
@@ -67,7 +68,10 @@ class Sampled:
         """The best of the sample and the support: index and ∇_i."""
         work = state.work
         drawn = self.rng.choice(state.view.n, size=self.size, replace=False)
-        gradient = _block(state, drawn, support) @ work.a[support] + work.c[drawn]
+        if _whole(state):
+            gradient = work.h[drawn] + work.c[drawn]
+        else:
+            gradient = state.view.gram.block(drawn, support) @ work.a[support] + work.c[drawn]
         inside = work.h[support] + work.c[support]
         best, near = int(np.argmin(gradient)), int(np.argmin(inside))
         if gradient[best] < inside[near]:
@@ -86,31 +90,31 @@ class Sampled:
         inside = work.h[support] + work.c[support]
         j = int(support[np.argmax(inside)])
         if allowed and size > 1 and float(inside.max()) - mean > mean - value:
-            _move(work, support, j, _block(state, np.array([j]), support)[0], away=True)
+            _move(work, support, j, *_column(state, j, support), away=True)
         else:
             if work.place[i] < 0:
                 support = np.append(support, i)
-            _move(work, support, i, _block(state, np.array([i]), support)[0], away=False)
+            _move(work, support, i, *_column(state, i, support), away=False)
         work.integer[loops.ITERATION] += 1
 
 
-def _block(state: FrankWolfeState, rows: IntArray, columns: IntArray) -> FloatArray:
-    """Q[rows, columns]; from whole cached columns where the cache holds all of them, else computed from these points alone."""
-    from .inexact_loops import gather_rows
+def _whole(state: FrankWolfeState) -> bool:
+    """Whether Qa is kept on all points."""
+    return state.cache.slots >= state.view.n
 
+
+def _column(state: FrankWolfeState, k: int, support: IntArray) -> tuple[FloatArray, IntArray | slice]:
+    """Column k of Q on the points on which Qa is kept, and these."""
+    if not _whole(state):
+        return state.view.gram.block(np.array([k]), support)[0], support
     cache = state.cache
-    if cache.slots < state.view.n:
-        return state.view.gram.block(rows, columns)
-    missing = rows[cache.slot[rows] < 0]
-    if missing.size:
-        cache.load(missing, 0)
-    block = np.empty((rows.size, columns.size), dtype=cache.columns.dtype)
-    gather_rows(cache.columns, cache.slot[rows], columns, block)
-    return block.astype(np.float64)
+    if cache.slot[k] < 0:
+        cache.load(np.array([k]), 0)
+    return cache.columns[cache.slot[k]], slice(None)
 
 
-def _move(work: object, support: IntArray, k: int, column: FloatArray, *, away: bool) -> None:
-    """The exact line search of `fw_loops` on the support alone (σ stays 1)."""
+def _move(work: object, support: IntArray, k: int, column: FloatArray, among: IntArray | slice, *, away: bool) -> None:
+    """The exact line search of `fw_loops` on the support alone (σ stays 1); h is updated ``among`` the column's points."""
     from . import fw_loops as loops
 
     a, h, c, real, integer = work.a, work.h, work.c, work.real, work.integer  # type: ignore[attr-defined]
@@ -122,7 +126,7 @@ def _move(work: object, support: IntArray, k: int, column: FloatArray, *, away: 
     step = sign * (longest if bounded else slope / curvature)
     a[support] *= 1.0 - step
     a[k] += step
-    h[support] = (1.0 - step) * h[support] + step * column
+    h[among] = (1.0 - step) * h[among] + step * column
     kind, count = (loops.AWAY, loops.AWAYS) if away else (loops.TOWARD, loops.TOWARDS)
     keep = support
     if bounded and away:
