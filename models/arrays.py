@@ -19,6 +19,7 @@ __all__ = [
     "FloatArray",
     "IntArray",
     "Points",
+    "SingleArray",
     "as_labels",
     "as_points",
     "as_positive",
@@ -31,6 +32,7 @@ __all__ = [
 ]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
+SingleArray: TypeAlias = npt.NDArray[np.float32]
 IntArray: TypeAlias = npt.NDArray[np.int64]
 BoolArray: TypeAlias = npt.NDArray[np.bool_]
 #: Rows of data: a dense array or a CSR array, n × p.

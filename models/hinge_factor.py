@@ -16,8 +16,12 @@ import scipy.linalg
 
 from ..errors import InputError
 from .arrays import BoolArray, FloatArray
+from .views import CoarseFactor
 
 __all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor"]
+
+#: Columns from which on Z is worth computing in single precision first, and the ratio of L's diagonal up to which that is tried.
+_COARSE, _SPREAD = 64, 1e4
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,6 +52,24 @@ class HingeFactor:
         return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
 
     @cached_property
+    def coarse(self) -> CoarseFactor | None:
+        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned."""
+        m, p = self.shape
+        if not _COARSE <= p < m or "Z" in vars(self):
+            return None
+        own = np.diagonal(self.cholesky)
+        if own.max() > _SPREAD * own.min():
+            return None
+        with np.errstate(over="ignore"):  # single precision may overflow where double does not
+            L, rows = self.cholesky.astype(np.float32), self.G.T.astype(np.float32)
+        Z = np.ascontiguousarray(scipy.linalg.blas.strsm(1.0, L, rows, lower=1, overwrite_b=1).T)
+        return CoarseFactor(Z, self._product, lambda: self.Z) if np.isfinite(Z).all() else None
+
+    def _product(self, a: FloatArray) -> FloatArray:
+        """GH⁻¹G'a."""
+        return self.times(self.solve(self.pulled(a)))
+
+    @cached_property
     def gram(self) -> FloatArray | None:
         """ZZ' where Z has at least as many columns as rows; else None."""
         return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
@@ -66,7 +88,7 @@ class HingeFactor:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
-        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b))
+        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
 
 
 @dataclass(frozen=True, eq=False)

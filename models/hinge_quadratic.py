@@ -83,8 +83,9 @@ class HingeQuadratic(Model):
     def box(self) -> BoxQP:
         """The dual as a minimisation over λ."""
         gram = self.factor.gram
+        coarse = self.factor.coarse if isinstance(self.factor, HingeFactor) else None
         return BoxQP(
-            Z=self.factor.Z if gram is None else np.zeros((self.h.size, 0)),
+            Z=self.factor.Z if gram is None and coarse is None else np.zeros((self.h.size, 0)),
             q=-self.h - self.factor.times(self._centre),
             lower=-self.tau * self.weights,
             upper=np.array(self.weights),
@@ -92,6 +93,7 @@ class HingeQuadratic(Model):
             recover=self.recover,
             offset=self.constant - 0.5 * float(self.b @ self._centre),
             gram=gram,
+            coarse=coarse,
         )
 
     @property

@@ -6,16 +6,16 @@ A model exposes the views that it has through ``model.view(kind)``; a solver dec
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
 
-from .arrays import BoolArray, FloatArray, IntArray
+from .arrays import BoolArray, FloatArray, IntArray, SingleArray
 from .gram import GramOperator
 
-__all__ = ["BoxPoint", "BoxQP", "ConicProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem"]
+__all__ = ["BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -169,13 +169,32 @@ class BoxPoint:
 
 
 @dataclass(frozen=True, eq=False)
+class CoarseFactor:
+    """Z rounded to single precision, which gives the directions of a box QP, and what its float64 gradients come from.
+
+    Parameters
+    ----------
+    Z : ndarray of float32 (m, r)
+        C order.
+    product : callable
+        a to ZZ'a, in float64 from the data.
+    exact : callable
+        Z in float64, computed when asked for.
+    """
+
+    Z: SingleArray
+    product: Callable[[FloatArray], FloatArray]
+    exact: Callable[[], FloatArray]
+
+
+@dataclass(frozen=True, eq=False)
 class BoxQP:
     """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, in factor form.
 
     Parameters
     ----------
     Z : ndarray (m, r)
-        Factor, C order; not read, and may have no columns, where ``gram`` is given.
+        Factor, C order; not read, and may have no columns, where ``gram`` or ``coarse`` is given.
     q : ndarray (m,)
     lower, upper : ndarray (m,)
         Finite.
@@ -187,6 +206,8 @@ class BoxQP:
         ZZ', in place of its factor: worth its m² numbers from about r = m on.
     offset : float, optional
         The model's form is the *dual* of this program: its optimum is ``offset`` - min f. None where the form is this program.
+    coarse : CoarseFactor, optional
+        In place of Z where computing it is most of the work: half of that, half of the memory.
     """
 
     Z: FloatArray
@@ -197,6 +218,7 @@ class BoxQP:
     recover: Callable[[FloatArray], BoxPoint]
     offset: float | None = None
     gram: FloatArray | None = None
+    coarse: CoarseFactor | None = None
 
     @property
     def n(self) -> int:
@@ -206,23 +228,32 @@ class BoxQP:
     @property
     def width(self) -> int:
         """Scalar multiplications for each variable of a product with ZZ', halved: r, or m/2 where ZZ' is kept."""
+        if self.coarse is not None:
+            return int(self.coarse.Z.shape[1])
         return int(self.Z.shape[1]) if self.gram is None else (self.n + 1) // 2
+
+    def exactly(self) -> BoxQP:
+        """The same program with Z in float64."""
+        return self if self.coarse is None else replace(self, Z=self.coarse.exact(), coarse=None)
 
     def product(self, a: FloatArray) -> FloatArray:
         """ZZ'a."""
+        if self.coarse is not None:
+            return self.coarse.product(a)
         return np.asarray(self.Z @ (self.Z.T @ a) if self.gram is None else self.gram @ a)
 
     def among(self, chosen: IntArray | BoolArray) -> FloatArray:
-        """The rows and columns of ZZ' that are chosen, a matrix of its own."""
+        """The rows and columns of ZZ' that are chosen, semidefinite; rounded where ``coarse`` is given. A copy."""
         if self.gram is not None:
             return np.asarray(self.gram[np.ix_(chosen, chosen)])
-        rows = self.Z[chosen]
+        rows = self.Z[chosen] if self.coarse is None else self.coarse.Z[chosen].astype(np.float64)
         return np.asarray(rows @ rows.T)
 
     @cached_property
     def diagonal(self) -> FloatArray:
         """Of ZZ' + D."""
-        own = np.einsum("ij,ij->i", self.Z, self.Z) if self.gram is None else np.diagonal(self.gram)
+        Z = self.Z if self.coarse is None else self.coarse.Z
+        own = np.einsum("ij,ij->i", Z, Z).astype(np.float64) if self.gram is None else np.diagonal(self.gram)
         return np.asarray(own + self.ridge)
 
     def gradient(self, a: FloatArray) -> FloatArray:

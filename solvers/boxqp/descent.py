@@ -22,17 +22,24 @@ __all__ = ["BoxDescent", "BoxState", "box_minimum"]
 
 #: Scalar operations a second of the compiled loop and of BLAS, for the choice between the two and the length of a round.
 _LOOP, _BLAS = 1.5e9, 1.5e10
+#: Steps that Newton's method is expected to take.
+_NEWTON = 6.0
 
 
 @dataclass(eq=False)
 class BoxState:
-    """a, its float64 gradient and gap, and the work arrays of the compiled loop."""
+    """a, its float64 gradient and gap, and the work arrays of the compiled loop.
+
+    The loop works on ½a'(ZZ' + D)a + linear'a. With a factor in single precision it works on the step from the last a whose
+    gradient was computed: linear is then that gradient, w is zero there, and rounding spoils digits of the step alone.
+    """
 
     view: BoxQP
     tol: float
     limit: float
     a: FloatArray
     w: FloatArray
+    linear: FloatArray
     gradient: FloatArray
     diagonal: FloatArray
     order: Any
@@ -63,7 +70,12 @@ class BoxState:
     def refresh(self) -> None:
         """w, the gradient, the objective and the gap in float64 from the data."""
         view = self.view
-        if view.gram is None:
+        self.linear = view.q
+        if view.coarse is not None:
+            self.w = np.zeros(view.width, dtype=np.float32)
+            product = view.product(self.a) if self.a.any() else np.zeros(view.n)
+            self.linear = product + view.q
+        elif view.gram is None:
             self.w = view.Z.T @ self.a
             product = view.Z @ self.w
         else:
@@ -72,15 +84,35 @@ class BoxState:
         self.objective = view.objective(self.a, self.gradient)
         self.gap = max(view.gap(self.a, self.gradient), 0.0)
 
+    def error(self) -> float:
+        """By how much the loop's gradient was wrong for rounding of Z; refreshes. 0 where Z is in float64."""
+        coarse = self.view.coarse
+        if coarse is None:
+            self.refresh()
+            return 0.0
+        believed = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
+        self.refresh()
+        return float(np.abs(believed - self.gradient).max(initial=0.0))
+
+    def settle(self) -> None:
+        """Go on with Z in float64."""
+        if self.view.coarse is not None:
+            self.view = self.view.exactly()
+            self.diagonal = self.view.diagonal
+            self.refresh()
+
 
 @dataclass(frozen=True)
 class BoxDescent(Algorithm[BoxQP, BoxState]):
     """Coordinate descent with random permutations and shrinking; Newton or interior-point steps once those are cheaper.
 
     A round lowers the violation of the projected gradient tenfold, then recomputes gradient and duality gap from the data in
-    float64. Projected Newton steps (`newton`) are tried whenever the operations that they need are fewer than those that the
-    descent has used so far, and an interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems
-    never see either, ill-conditioned ones cost at most a few times what the best of the three would have.
+    float64. Where the view gives its factor in single precision, rounds go on from that gradient (iterative refinement), and the
+    factor is computed in float64 once its rounding is larger than the violation.
+
+    Projected Newton steps (`newton`) are tried whenever the operations that they need are fewer than those that the descent has
+    used so far, and an interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems never see
+    either, ill-conditioned ones cost at most a few times what the best of the three would have.
 
     Parameters
     ----------
@@ -127,21 +159,24 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         if state.integer[EPOCHS] + state.finish_steps >= state.limit:
             return Outcome.ITERATION_LIMIT
         before = state.gap
-        matrix = view.Z if view.gram is None else view.gram
+        dense = view.Z if view.gram is None else view.gram
+        matrix: Any = dense if view.coarse is None else view.coarse.Z
         work = max(1, int(seconds * _LOOP))
         if state.limit < np.inf:
             work = 1  # one epoch at a time
         reached = descend(
-            matrix, view.q, view.lower, view.upper, view.ridge, state.diagonal, state.a, state.w, state.order, state.integer,
-            state.real, view.gram is not None, state.violation, work,
+            matrix, state.linear, view.lower, view.upper, view.ridge, state.diagonal, state.a, state.w, state.order,
+            state.integer, state.real, view.gram is not None, state.violation, work,
         )  # fmt: skip
         state.step = "coordinate"
-        state.refresh()
+        rough = state.error() > state.violation
         if state.converged():
             return Outcome.CONVERGED
         if self.finish and self._finished(state):
             return Outcome.CONVERGED
-        if reached:
+        if rough:
+            state.settle()
+        elif reached:
             smallest = 1e-15 * (1.0 + float(np.abs(view.q).max(initial=0.0)))
             state.stale = state.stale + 1 if state.violation <= smallest and state.gap >= 0.5 * before else 0
             if state.stale >= 3:
@@ -162,13 +197,14 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             return 0.5 * state.tol * max(map(abs, state.pair))
 
         width = 0 if view.gram is not None else r
-        price = 20.0 * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
+        price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         if state.finish_seconds + price <= spent and state.gap <= state.tried / 3.0:
             state.tried = state.gap
             self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, aim), "newton")
         if not state.converged() and not state.interior and interior_operations(view) / _BLAS <= spent:
             state.interior = True
-            self._take(state, interior_point(view, aim), "interior")
+            state.settle()
+            self._take(state, interior_point(state.view, aim), "interior")
         return state.converged()
 
     def _take(self, state: BoxState, run: FinishRun, step: str) -> None:
@@ -217,7 +253,7 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
     integer = np.zeros(5, dtype=np.int64)
     integer[0], integer[4] = view.n, seed
     state = BoxState(
-        view, tol, limit, a, np.zeros(0), np.zeros(view.n),
+        view, tol, limit, a, np.zeros(0), view.q, np.zeros(view.n),
         view.diagonal, np.arange(view.n), integer, np.array([np.inf, -np.inf]), 1.0,
     )  # fmt: skip
     state.refresh()

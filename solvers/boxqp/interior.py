@@ -24,7 +24,7 @@ _FRACTION = 0.995
 
 def interior_operations(view: BoxQP) -> float:
     """Scalar operations of a run of some twenty steps."""
-    m, r = view.n, view.Z.shape[1]
+    m, r = view.n, view.Z.shape[1] if view.coarse is None else view.width
     return 20.0 * (m * r * r + r**3 / 3.0) if view.gram is None and r < m else 20.0 * m**3 / 3.0 + m * m * r
 
 

@@ -1,9 +1,9 @@
 """Compiled coordinate descent on min ½a'(ZZ' + D)a + q'a over a box, with random permutations and shrinking.
 
 The product w = Z'a is kept, so a coordinate costs 2r operations whatever m is; where ZZ' is kept (r ≥ m) the gradient itself
-is carried instead, which costs 2m operations for a coordinate that moves and none for one that does not. A variable at a bound
-whose gradient points outwards beyond the largest violation of the last epoch leaves the active set (as in Hsieh et al. 2008);
-all come back when the rest has converged.
+is carried instead, which costs 2m operations for a coordinate that moves and none for one that does not. Z and w may be of
+single precision. A variable at a bound whose gradient points outwards beyond the largest violation of the last epoch leaves the
+active set (as in Hsieh et al. 2008); all come back when the rest has converged.
 """
 
 from __future__ import annotations
@@ -54,8 +54,10 @@ def _epoch(
         if gram:
             g += w[i]
         else:
+            inner = Z.dtype.type(0.0)
             for j in range(r):
-                g += Z[i, j] * w[j]
+                inner += Z[i, j] * w[j]
+            g += inner
         projected = g
         if a[i] <= lower[i]:
             if g > real[HIGH] or lower[i] >= upper[i]:
@@ -82,8 +84,9 @@ def _epoch(
                 a[i] = new
                 integer[UPDATES] += 1
                 integer[WORK] += 2 * r
+                step = Z.dtype.type(d)
                 for j in range(r):
-                    w[j] += d * Z[i, j]
+                    w[j] += step * Z[i, j]
         s += 1
     integer[ACTIVE] = active
     integer[EPOCHS] += 1

@@ -39,16 +39,20 @@ def newton_steps(
     best, best_gap, operations, steps = a, view.gap(a, g), 0.0, 0
     r = view.width
     gaps = [best_gap]
+    free, solve = np.zeros(view.n, dtype=bool), None
     for _ in range(30):
-        free = _free(view, a, g)
-        size = int(np.count_nonzero(free))
-        operations += size * size * ((0 if view.gram is not None else r) + size / 3.0) + 6.0 * view.n * r
-        moved = _step(view, diagonal, a, g, free)
+        now = _free(view, a, g)
+        operations += 6.0 * view.n * r
+        if solve is None or (now != free).any():  # on the same free set a step is one of iterative refinement
+            free = now
+            size = int(np.count_nonzero(free))
+            operations += size * size * ((0 if view.gram is not None else r) + size / 3.0)
+            solve = _factor(view, diagonal, free)
+        moved = None if solve is None else _step(view, diagonal, a, g, free, solve)
         if moved is None:
             break
         steps += 1
-        a = moved
-        g = view.gradient(a)
+        a, g = moved
         gap = view.gap(a, g)
         if gap < best_gap:
             best, best_gap = a, gap
@@ -59,32 +63,47 @@ def newton_steps(
 
 
 def _free(view: BoxQP, a: FloatArray, g: FloatArray) -> BoolArray:
-    """Variables not held at (or within a whisker of) a bound by their gradient."""
-    near = np.minimum(1e-3 * (view.upper - view.lower), float(np.abs(g).max(initial=0.0)))
+    """Variables not held at (or within a whisker of) a bound by their gradient.
+
+    The whisker is as long as the projected gradient step, as in Bertsekas: it vanishes at the optimum, where a fixed one would
+    keep a variable with a small positive value out for ever.
+    """
+    move = float(np.abs(a - np.clip(a - g, view.lower, view.upper)).max(initial=0.0))
+    near = np.minimum(1e-3 * (view.upper - view.lower), move)
     return np.asarray(~(((a <= view.lower + near) & (g > 0)) | ((a >= view.upper - near) & (g < 0))))
 
 
-def _step(view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free: BoolArray) -> FloatArray | None:
-    """One projected Newton step with Armijo's rule along the projection arc; None where no step lowers the objective."""
+def _factor(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
+    """The solver of Q on the free variables; None where Q is not positive definite there."""
+    F = np.flatnonzero(free)
+    if not F.size:
+        return lambda b: b
+    Q = view.among(F)
+    Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
+    try:
+        factor = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True)
+    except np.linalg.LinAlgError:
+        return None
+    return lambda b: np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
+
+
+def _step(
+    view: BoxQP, diagonal: FloatArray, a: FloatArray, g: FloatArray, free: BoolArray, solve: Callable[[FloatArray], FloatArray]
+) -> tuple[FloatArray, FloatArray] | None:
+    """One projected Newton step with Armijo's rule along the projection arc, and the gradient there; None where none descends."""
     d = np.zeros(view.n)
     held = ~free & (diagonal > 0)
     d[held] = -g[held] / diagonal[held]
-    F = np.flatnonzero(free)
-    if F.size:
-        Q = view.among(F)
-        Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
-        try:
-            d[F] = -scipy.linalg.cho_solve(scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True), g[F])
-        except np.linalg.LinAlgError:
-            return None
+    d[free] = -solve(g[free])
     f = view.objective(a, g)
     length = 1.0
     while length > 1e-7:
         moved = np.clip(a + length * d, view.lower, view.upper)
         change = moved - a
+        turned = view.product(change) + view.ridge * change
         # f(moved) - f(a) = g'change + ½ change'Q change, without the cancellation of two large objectives
-        rise = float(g @ change) + 0.5 * float(change @ (view.product(change) + view.ridge * change))
+        rise = float(g @ change) + 0.5 * float(change @ turned)
         if rise < 0.0 and rise <= 1e-4 * float(g @ change) and abs(rise) > 1e-17 * abs(f):
-            return moved
+            return moved, g + turned
         length *= 0.5
     return None
