@@ -165,8 +165,6 @@ def test_what_the_kappa_form_cannot_do_is_said():
         _ = model.form
     with pytest.raises(UnsupportedModelError, match="no λ"):
         _ = model.weights
-    with pytest.raises(InputError, match="proof"):
-        mo.solve(model, "zero-one-bb", proof="log")
     assert mo.ZeroOneSVM(X, y).lam == 1.0
 
 

@@ -85,6 +85,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     proof : str, optional
         Path of a proof log that `solvers.zeroone.check.check_proof` verifies. The box engine writes it as it goes; after the
         conflict engine a second, slower pass proves the bound again.
+    proof_gap : float
+        The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last bit of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
         their proved bounds are carried over (`solvers.zeroone.transfer`), so that a run may end before it searches.
@@ -98,6 +100,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     restarts: int = 60
     neighbourhoods: int = 60
     proof: str | None = None
+    proof_gap: float = 0.0
     earlier: object = ()
 
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -114,6 +117,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError(f"engine must be 'auto', 'boxes' or 'conflicts'; it is {self.engine!r}")
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+        if not isinstance(self.proof_gap, (int, float)) or not 0.0 <= self.proof_gap < 1.0:
+            raise InputError(
+                f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
+            )
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
@@ -125,8 +132,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         from .budget import BudgetBB
 
         solver = replace_parameters(self, options.native)
-        if solver.proof is not None:
-            raise InputError("a proof log states a λ problem: solve ZeroOneSVM(X, y, lam=...) for one, or leave proof at None")
         raw = BudgetBB(solver).run(problem, dataclasses.replace(options, native={}))
         if raw.values is None or not isinstance(problem.model, ZeroOneSVM):
             return raw
@@ -207,10 +212,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
-            state.recorder = ConflictRecorder(self.proof, state.shared.reduced, state.shared.floor, _order(state))
+            state.recorder = self._recorder(self.proof, state, state.shared.floor)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
+
+    def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
+        return ConflictRecorder(path, state.shared.reduced, bound, _order(state), gap=self.proof_gap)
 
     def _rested_engine(self, state: ZeroOneState) -> Engine:
         """The engine with a stretch ahead of it; before the stretch is the time to look for incumbents and for new scales."""
@@ -326,7 +334,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.writer.finish(engine.own_bound, w)
             details["proof"] = self.proof
         elif self.proof is not None:
-            recorder = state.recorder or ConflictRecorder(self.proof, shared.reduced, 0.0, _order(state))
+            recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
         return Answer(
             values={"w": w, "z": z},

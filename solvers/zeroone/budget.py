@@ -22,6 +22,7 @@ from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, SolverInfo
 from ..options import Options
 from .budget_search import BudgetSearch
+from .conflict_proof import ConflictRecorder
 from .incumbent import Polish
 from .norm_conflicts import ConflictFinder
 from .reduced import Reduced, evaluate, reduce_problem
@@ -70,6 +71,8 @@ class BudgetState:
     search: BudgetSearch | None = None
     nodes: int = 0
     checkpoint: bool = True  #: whether a repeated run stands here too
+    ended: Outcome | None = None  #: how the search ended, while its proof is written
+    recorder: ConflictRecorder | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,8 +123,29 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         state.lam = 1.0 / typical**2
         return state
 
+    @property
+    def _inner(self) -> ZeroOneBB:
+        """For the λ problems: the proof is of the whole."""
+        return dataclasses.replace(self.solver, proof=None)
+
     def advance(self, state: BudgetState, seconds: float) -> Outcome:
-        """A slice of the λ problem in hand, or of the tree search."""
+        """A slice of the λ problem in hand, of the tree search, or of the pass that writes the proof."""
+        if state.ended is None:
+            outcome = self._searched(state, seconds)
+            if self.solver.proof is None or outcome not in (Outcome.CONVERGED, Outcome.INFEASIBLE):
+                return outcome
+            state.ended = outcome
+            state.recorder = self._recorder(self.solver.proof, state, state.floor)
+            return Outcome.RUNNING
+        assert state.recorder is not None
+        state.recorder.work(seconds)
+        state.checkpoint = state.recorder.finished
+        return state.ended if state.recorder.finished else Outcome.RUNNING
+
+    def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
+        return ConflictRecorder(path, state.reduced, bound, _order(state), state.view.budget, self.solver.proof_gap)
+
+    def _searched(self, state: BudgetState, seconds: float) -> Outcome:
         if state.checkpoint and state.best is not None and _closed(state):
             return Outcome.CONVERGED
         if not state.hull_done:
@@ -138,8 +162,8 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             options = dataclasses.replace(
                 state.options, tol=_inner_tolerance(state), start=start, callback=None, native={}, node_limit=_left(state, _NODES)
             )
-            state.inner = self.solver.init(problem, options, state.rng)
-        outcome = self.solver.advance(state.inner, seconds)
+            state.inner = self._inner.init(problem, options, state.rng)
+        outcome = self._inner.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
         _raise_floor(state, inner.floor - state.lam * state.view.budget)
@@ -211,6 +235,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             violated = state.view.A @ best.w < 1.0
             values = {"w": best.w, "z": violated.astype(np.float64)}
             details |= {"value": best.norm, "violations": int(violated.sum())}
+        if self.solver.proof is not None:
+            recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
+            claimed = recorder.finish(None if best is None else best.w)
+            details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
         return Answer(values=values, bound=state.floor, proved=True, nodes=self.measure(state).iteration, details=details)
 
 
@@ -279,6 +307,11 @@ def _search(state: BudgetState) -> BudgetSearch:
             _offer(state, w)
         return cut()
 
+    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), _order(state), offer, cut())
+
+
+def _order(state: BudgetState) -> FloatArray:
+    """Violations of the best point: larger first among those to branch on."""
+    reduced = state.reduced
     margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
-    order = np.maximum(1.0 - margins, 0.0) + 1e-3
-    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order, offer, cut())
+    return np.maximum(1.0 - margins, 0.0) + 1e-3

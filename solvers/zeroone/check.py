@@ -125,10 +125,15 @@ def check_proof(path: str | Path) -> ProofReport:
             header, records, claim = _read(Path(path))
             A, weights, penalised = _data(header)
             bound = float(claim["bound"])
-            value = _incumbent_value(A, weights, penalised, claim["w"])
+            if header["kind"] == "budget":
+                from .check_conflicts import norm_within_budget
+
+                value = norm_within_budget(header, A, penalised, claim["w"])
+            else:
+                value = _incumbent_value(A, weights, penalised, claim["w"])
             if not math.isfinite(bound) or bound > value:
                 raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
-            if bound > 0.0 and header["kind"] == "conflicts":
+            if bound > 0.0 and header["kind"] in ("conflicts", "budget"):
                 from .check_conflicts import check_conflict_tree
 
                 nodes = check_conflict_tree(header, A, weights, penalised, bound, records)

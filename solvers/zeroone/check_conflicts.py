@@ -5,12 +5,17 @@ With a free intercept some such w has |b| ≤ 1 + max||x_i||√B. In a node that
 deletes further free points of weight at least e, ||w||² < T = B - V - e. A *conflict* is a set of points with multipliers α ≥ 0
 and the norm N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||²: as Σα ≤ Σ α_i a_i'w, no w with ||w||² < N keeps all its points, so
 where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums exact by `math.fsum`.
+
+The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
+interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
+that stands for more than k - V equal ones is kept.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 from typing import Any
 
 import numpy as np
@@ -18,7 +23,7 @@ import numpy.typing as npt
 
 from .check import InvalidProofError
 
-__all__ = ["check_conflict_tree"]
+__all__ = ["check_conflict_tree", "norm_within_budget"]
 
 Array = npt.NDArray[np.float64]
 States = npt.NDArray[np.int8]
@@ -41,6 +46,36 @@ class _Problem:
     weights: Array  #: (m,) summed, rounded down
     reach: float  #: bound on |b|
     target: float  #: B less what the zero rows cost
+    budget: float  #: deletions that are allowed, less the zero rows; infinite where deletions are paid from the target
+
+    @property
+    def counted(self) -> bool:
+        """Whether deletions are counted, not paid."""
+        return math.isfinite(self.budget)
+
+    def room(self, state: States, spent: float) -> float:
+        """T where further deletions of weight ``spent`` are proved, rounded up."""
+        if self.counted:
+            return self.target
+        return _up(_up(self.target - _down(self.deleted(state))) - spent)
+
+    def deleted(self, state: States) -> float:
+        """V, off by at most one rounding (whole numbers: exact)."""
+        return math.fsum(self.weights[state == _DELETED].tolist())
+
+    def over(self, state: States, spent: float) -> bool:
+        """Whether that leaves no solution of interest."""
+        return self.deleted(state) + spent > self.budget if self.counted else self.room(state, spent) <= 0.0
+
+    def less(self, spent: float, point: int) -> float:
+        """What is proved of further deletions once a free point is deleted, rounded down."""
+        left = spent - float(self.weights[point])
+        return max(left if self.counted and left.is_integer() else _down(left), 0.0)
+
+    def keep_heavy(self, state: States) -> None:
+        """Keep what may not be deleted."""
+        if self.counted:
+            state[(state == _FREE) & (self.weights > self.budget - self.deleted(state))] = _KEPT
 
 
 @dataclass(frozen=True, eq=False)
@@ -70,7 +105,8 @@ def check_conflict_tree(
     conflicts: list[_Conflict] = []
     children: dict[tuple[int, int], tuple[States, float]] = {}
     root = np.full(len(problem.weights), _FREE, dtype=np.int8)
-    root[problem.weights >= problem.target] = _KEPT
+    if not problem.counted:
+        root[problem.weights >= problem.target] = _KEPT
     children[(-1, 0)] = (root, 0.0)
     nodes = 0
     for record in records:
@@ -93,6 +129,36 @@ def check_conflict_tree(
     return nodes
 
 
+def norm_within_budget(header: dict[str, Any], A: Array, penalised: npt.NDArray[np.bool_], w: list[float] | None) -> float:
+    """Exact squared norm of the incumbent of the cardinality form, rounded up; infinite without one.
+
+    Raises
+    ------
+    InvalidProofError
+        It violates more margins than the budget allows.
+    """
+    budget = _whole_budget(header)
+    if w is None:
+        return math.inf
+    if len(w) != A.shape[1]:
+        raise InvalidProofError("the incumbent has the wrong length")
+    point = [Fraction(float(x)) for x in w]
+    margins = [sum((Fraction(a) * x for a, x in zip(row, point, strict=True)), Fraction(0)) for row in A.tolist()]
+    violated = sum(margin < 1 for margin in margins)
+    if violated > budget:
+        raise InvalidProofError(f"the incumbent violates {violated} margins, of at most {budget}")
+    total = sum((x * x for x, d in zip(point, penalised, strict=True) if d), Fraction(0))
+    value = float(total)
+    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+
+
+def _whole_budget(header: dict[str, Any]) -> int:
+    budget = header["budget"]
+    if not isinstance(budget, int) or isinstance(budget, bool) or budget < 0:
+        raise InvalidProofError(f"the budget must be a whole number ≥ 0; it is {budget!r}")
+    return budget
+
+
 def _reduce(header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float) -> _Problem | None:
     """Groups of equal points; None where the points that every w violates prove the bound."""
     member = [int(k) for k in header["member"]]
@@ -110,13 +176,15 @@ def _reduce(header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDA
         if not (A[first.setdefault(k, i)] == A[i]).all():
             raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
         groups.setdefault(k, []).append(float(weights[i]))
-    lost = _down(math.fsum(constant)) if constant else 0.0
-    if lost >= bound:
+    counted = header["kind"] == "budget"
+    lost = 0.0 if counted or not constant else _down(math.fsum(constant))
+    budget = float(_whole_budget(header) - len(constant)) if counted else math.inf
+    if lost >= bound or budget < 0.0:
         return None
     if sorted(groups) != list(range(len(groups))):
         raise InvalidProofError("a merged row has no point")
     distinct = A[[first[k] for k in range(len(groups))]]
-    summed = np.array([_down(math.fsum(groups[k])) for k in range(len(groups))])
+    summed = np.array([float(len(groups[k])) if counted else _down(math.fsum(groups[k])) for k in range(len(groups))])
     rows = distinct[:, penalised]
     labels = distinct[:, ~penalised][:, 0] if not penalised.all() else np.zeros(len(distinct))
     reach = 0.0
@@ -125,7 +193,7 @@ def _reduce(header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDA
             raise InvalidProofError("the intercept's column does not hold ±1")
         longest = max((_up(math.sqrt(_up(math.fsum(_up(x * x) for x in row)))) for row in rows.tolist()), default=0.0)
         reach = _up(1.0 + _up(longest * _up(math.sqrt(bound))))
-    return _Problem(rows, labels, summed, reach, _up(bound - lost) if lost else bound)
+    return _Problem(rows, labels, summed, reach, _up(bound - lost) if lost else bound, budget)
 
 
 def _conflict(problem: _Problem, record: dict[str, Any]) -> _Conflict:
@@ -159,21 +227,18 @@ def _children(
     """Apply a node's steps; its children, none where it is proved to be empty."""
     ident = int(record["id"])
 
-    def room() -> float:
-        """T where e is nothing, rounded up."""
-        return _up(problem.target - _down(math.fsum(problem.weights[state == _DELETED].tolist())))
-
     def valid(number: int, spent: float) -> _Conflict:
         if number < 0 or number >= len(conflicts):
             raise InvalidProofError(f"node {ident} names a conflict that is not there")
         conflict = conflicts[number]
-        if not conflict.norm >= _up(room() - spent):
+        if not conflict.norm >= problem.room(state, spent):
             raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
         if any(state[i] == _DELETED for i in conflict.points):
             raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
         return conflict
 
-    if _up(room() - extra) <= 0.0:
+    problem.keep_heavy(state)
+    if problem.over(state, extra):
         return []
     for step in record["steps"]:
         if step[0] == "pack":
@@ -185,10 +250,11 @@ def _children(
             if len(free) > 1:
                 raise InvalidProofError(f"a conflict of node {ident} leaves a choice between {len(free)} points")
             state[free[0]] = _DELETED
-            extra = max(_down(extra - float(problem.weights[free[0]])), 0.0)
+            extra = problem.less(extra, free[0])
+            problem.keep_heavy(state)
         else:
             raise InvalidProofError(f"node {ident} has an unknown step")
-        if _up(room() - extra) <= 0.0:
+        if problem.over(state, extra):
             return []
     if "split" not in record:
         raise InvalidProofError(f"node {ident} is neither proved to be empty nor split")
@@ -203,7 +269,7 @@ def _children(
         child = state.copy()
         child[ordered[:side]] = _KEPT
         child[i] = _DELETED
-        found.append((child, max(_down(extra - float(problem.weights[i])), 0.0)))
+        found.append((child, problem.less(extra, i)))
     return found
 
 
@@ -219,10 +285,15 @@ def _packed(problem: _Problem, state: States, extra: float, chosen: list[tuple[A
         free = [i for i in conflict.points if state[i] == _FREE]
         if not free:
             return math.inf
-        load[free] = np.nextafter(load[free] + y, np.inf)
+        more = load[free] + y
+        # whole numbers add up exactly
+        load[free] = (
+            more if problem.counted and y.is_integer() and (load[free] % 1.0 == 0.0).all() else np.nextafter(more, np.inf)
+        )
         if (load[free] > problem.weights[free]).any():
             raise InvalidProofError(f"node {ident} packs more on a point than its weight")
-        packed = max(_down(packed + y), 0.0)
+        total = packed + y
+        packed = total if problem.counted and total.is_integer() and y.is_integer() else max(_down(total), 0.0)
     return packed
 
 
@@ -233,4 +304,4 @@ def _either(problem: _Problem, state: States, extra: float, ordered: list[int], 
     i = ordered[0]
     deleted, kept = state.copy(), state.copy()
     deleted[i], kept[i] = _DELETED, _KEPT
-    return [(deleted, max(_down(extra - float(problem.weights[i])), 0.0)), (kept, extra)]
+    return [(deleted, problem.less(extra, i)), (kept, extra)]
