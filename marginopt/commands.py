@@ -121,7 +121,8 @@ def check_proof(a: argparse.Namespace) -> int:
         print(json_text(asdict(found)))
     else:
         verdict = "proved" if found.valid else f"NOT proved: {found.message}"
-        print(f"lower bound {found.bound:.12g} {verdict}; incumbent {found.value:.12g}; {found.nodes} nodes verified")
+        incumbent = "no incumbent" if found.value == float("inf") else f"incumbent {found.value:.12g}"
+        print(f"lower bound {found.bound:.12g} {verdict}; {incumbent}; {found.nodes} nodes verified")
     return SOLVED if found.valid else NOT_SOLVED
 
 
