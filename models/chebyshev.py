@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
+import scipy.linalg
 
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from .arrays import FloatArray, Points, as_points, as_positive, as_vector
@@ -17,12 +18,14 @@ from .chebyshev_form import chebyshev_form
 from .feature_map import FeatureMap
 from .form import StandardForm
 from .graph import neighbour_laplacian
-from .hinge_factor import HingeFactor, KernelRows, LoweredFactor, PointsFactor
+from .hinge_factor import HingeFactor, LoweredFactor
 from .hinge_quadratic import HingeQuadratic
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .limits import materialise_limit
 from .nonparallel import as_classes
+from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
 from .statement import Line, Statement
+from .stiefel import StiefelQP
 
 __all__ = ["ChebyshevNPSVC", "Orientation"]
 
@@ -136,7 +139,9 @@ class ChebyshevNPSVC(Model):
         psi = self.features.rows
         if self.mu == 0.0:
             return np.zeros((psi.shape[1], psi.shape[1]))
-        S = psi.T @ (neighbour_laplacian(self.X, self.neighbours) @ psi)
+        spread = neighbour_laplacian(self.X, self.neighbours) @ psi
+        # of a kernel's Ψ, lower triangular, half of the work; .T: in Fortran's order, no copy
+        S = psi.T @ spread if self.features.linear else scipy.linalg.blas.dtrmm(1.0, psi.T, spread.T, 1, 0, 1, overwrite_b=1)
         return np.asarray(0.5 * (S + S.T))
 
     def near(self, k: int) -> npt.NDArray[np.bool_]:
@@ -167,7 +172,9 @@ class ChebyshevNPSVC(Model):
     def at(self, P: FloatArray) -> ChebyshevNPSVC:
         """The same model with P fixed; shares features, graph and factors."""
         fixed = replace(self, P=P)
-        for name in ("features", "S", "_factors", "classes"):
+        for name in ("features", "S", "_factors", "_kernel_rows", "_lowered", "_last", "classes"):
+            if name == "_kernel_rows" and self.features.linear:
+                continue
             object.__setattr__(fixed, name, getattr(self, name))
         return fixed
 
@@ -184,28 +191,66 @@ class ChebyshevNPSVC(Model):
         constant = self.smoothness(P)
         hinge = (np.ones(m), np.full(m, self.c), np.zeros(m))
         if v is None:
-            lowered = LoweredFactor(factor, P, self.r1**2 / (self.r1 + self.r2))
-            return HingeQuadratic(lowered, np.zeros(P.shape[0]), *hinge, constant)
+            return HingeQuadratic(self._lower(k, P), np.zeros(P.shape[0]), *hinge, constant)
         centre = P @ v
         constant += 0.5 * self.r1 * float(centre @ centre) + 0.5 * self.r2 * float(v @ v)
         return HingeQuadratic(factor, -self.r1 * centre, *hinge, constant)
+
+    def class_programs(self, P: FloatArray, V: FloatArray) -> list[HingeQuadratic]:
+        """Every class's problem in u at the given V; over kernel features their H⁻¹b are found together."""
+        factors = [self.factor(k) for k in range(self.K)]
+        programs = [self.class_program(k, P, V[k]) for k in range(self.K)]
+        if self.features.linear:
+            return programs
+        points = [factor for factor in factors if isinstance(factor, PointsFactor)]
+        centres = solve_each(points, np.stack([program.b for program in programs]))
+        return [replace(program, centre=centre) for program, centre in zip(programs, centres, strict=True)]
+
+    def class_points(self, programs: Sequence[HingeQuadratic], lams: Sequence[FloatArray]) -> FloatArray:
+        """U (K, features) of the dual points of `class_programs`, over kernel features together."""
+        points = [program.factor for program in programs if isinstance(program.factor, PointsFactor)]
+        if len(points) < len(programs):
+            return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
+        centres = np.stack([np.asarray(program.centre) for program in programs])
+        return solve_each(points, pulled_each(points, lams)) - centres
+
+    def _lower(self, k: int, P: FloatArray) -> LoweredFactor:
+        """H - r1²/(r1 + r2) PP' of class k; over kernel features those of the last P are kept."""
+        kappa = self.r1**2 / (self.r1 + self.r2)
+        if self.features.linear:
+            return LoweredFactor(self.factor(k), P, kappa)
+        if k not in self._lowered or not np.array_equal(self._lowered[k].P, P):
+            self._lowered[k] = LoweredFactor(self.factor(k), P, kappa)
+        return self._lowered[k]
+
+    @cached_property
+    def _lowered(self) -> dict[int, LoweredFactor]:
+        return {}
 
     def v_step(self, P: FloatArray, U: FloatArray) -> FloatArray:
         """V = r1/(r1 + r2) U P, one row for each class, NPSVC++ (17)."""
         return np.asarray(self.r1 / (self.r1 + self.r2) * (U @ P))
 
     def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP); that of the last P is kept, since all classes ask for it."""
-        if self.mu == 0.0:
-            return 0.0
-        last = self._last_smoothness
-        if not np.array_equal(P, last.get("P", 0.0)):
-            last["P"], last["value"] = P.copy(), 0.5 * self.mu * float(np.sum(P * (self.S @ P)))
-        return float(last["value"])
+        """μ/2 Tr(P'SP)."""
+        return 0.0 if self.mu == 0.0 else 0.5 * self.mu * float(np.sum(P * self._smoothed(P)))
+
+    def _smoothed(self, P: FloatArray) -> FloatArray:
+        """SP; that of the last P is kept, since all classes ask for it."""
+        if not np.array_equal(P, self._last.get("P", 0.0)):
+            self._last["P"], self._last["SP"] = P.copy(), self.S @ P
+        return np.asarray(self._last["SP"])
 
     @cached_property
-    def _last_smoothness(self) -> dict[str, Any]:
+    def _last(self) -> dict[str, Any]:
         return {}
+
+    def projection_problem(self, share: float, E: FloatArray) -> StiefelQP:
+        """The P-step (19), H = -share μS, which is checked and built again only where the share has changed."""
+        known = self._last.get("stiefel")
+        if known is None or abs(known[0] - share) > 1e-14 * share:
+            known = self._last["stiefel"] = (share, StiefelQP(-self.mu * share * self.S, E))
+        return known[1].with_linear(E)
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
         """J_l at U (K, features), V (K, d)."""
@@ -223,7 +268,7 @@ class ChebyshevNPSVC(Model):
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
         """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P = I."""
         weights = np.asarray(self.weights)
-        shared = self.mu * (self.S @ P)
+        shared = np.zeros(P.shape) if self.mu == 0.0 else self.mu * self._smoothed(P)
         outer = U[:, :, None] * V[:, None, :]
         return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
 
@@ -292,7 +337,7 @@ class ChebyshevNPSVC(Model):
         if self.features.linear:
             numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
         else:
-            shared = 2 if min(outside) * 2 < n else 0
+            shared = 1 if min(outside) * 2 < n else 0
             numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
         limit = materialise_limit()
         if 8 * numbers > limit:

@@ -42,6 +42,8 @@ class HingeQuadratic(Model):
     constant : float
     h, weights, tau : array_like (m,)
         Targets, weights ≥ 0, and τ ≥ 0.
+    centre : ndarray (p,), optional
+        H⁻¹b, where it is known.
 
     Notes
     -----
@@ -60,6 +62,7 @@ class HingeQuadratic(Model):
     weights: FloatArray
     tau: FloatArray
     constant: float = 0.0
+    centre: FloatArray | None = None
 
     name = "HingeQuadratic"
 
@@ -77,6 +80,8 @@ class HingeQuadratic(Model):
     @cached_property
     def _centre(self) -> FloatArray:
         """H⁻¹b."""
+        if self.centre is not None:
+            return self.centre
         return self.factor.solve(self.b) if self.b.any() else np.zeros(self.b.size)
 
     @cached_property

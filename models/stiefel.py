@@ -86,6 +86,15 @@ class StiefelQP(Model):
         object.__setattr__(self, "H", 0.5 * (H + H.T))
         object.__setattr__(self, "E", E)
 
+    def with_linear(self, E: FloatArray) -> StiefelQP:
+        """The same H, which is shared and not looked at again, with another E of the same shape."""
+        if E.shape != self.E.shape or not np.isfinite(E).all():
+            raise InputError(f"E must be a finite matrix of shape {self.E.shape}; its shape is {E.shape}")
+        other = object.__new__(StiefelQP)
+        object.__setattr__(other, "H", self.H)
+        object.__setattr__(other, "E", E)
+        return other
+
     @cached_property
     def problem(self) -> StiefelProblem:
         """The structural view."""

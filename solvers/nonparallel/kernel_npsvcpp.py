@@ -13,7 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.chebyshev import ChebyshevNPSVC
 from ...models.hinge_quadratic import HingeQuadratic
 from ...models.pareto import GradientKind, ParetoQP, manifold_gradient
-from ...models.stiefel import StiefelQP, polar
+from ...models.stiefel import polar
 from ...models.views import StiefelProblem
 from ..algorithm import Algorithm, Answer, Measure, Outcome
 from ..base import Gives, Problem, SolverInfo
@@ -177,9 +177,14 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     def _class_steps(self, state: NPSVCState, *, joint: bool) -> None:
         """U and V for the present P: U at the last V, then V; or both at once."""
         model = state.model
-        for k in range(model.K):
-            program = model.class_program(k, state.P, None if joint else state.V[k])
-            state.U[k], state.lam[k] = self._class(program, state.lam[k])
+        if not joint and self.qp == "boxqp":
+            programs = model.class_programs(state.P, state.V)
+            lams = [box_minimum(p.box, lam, self.inner_tol)[0] for p, lam in zip(programs, state.lam, strict=True)]
+            state.U, state.lam = model.class_points(programs, lams), list(lams)
+        else:
+            for k in range(model.K):
+                program = model.class_program(k, state.P, None if joint else state.V[k])
+                state.U[k], state.lam[k] = self._class(program, state.lam[k])
         state.V = model.v_step(state.P, state.U)
 
     def _record(self, state: NPSVCState) -> None:
@@ -238,7 +243,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         model = state.model
         share = state.tau * np.asarray(model.weights)
         E = model.r1 * (state.U.T * share) @ state.V
-        problem = StiefelQP(-model.mu * float(share.sum()) * model.S, E)
+        problem = model.projection_problem(float(share.sum()), E)
         if model.mu == 0.0:  # the maximiser of <P, E> is known
             P = polar(E)
         else:
