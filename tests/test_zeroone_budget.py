@@ -80,8 +80,8 @@ def clusters(seed=2, n=60, p=2):
 
 def test_what_the_lagrangian_leaves_is_searched():
     """k inside an edge of the hull of (violations, norm): the multiplier alone leaves a gap of several per cent."""
-    X, y = clusters(n=100, p=3)
-    result = mo.solve(mo.ZeroOneSVM(X, y, kappa=0.17), "zero-one-bb", threads=1)
+    X, y = clusters(n=200, p=2)
+    result = mo.solve(mo.ZeroOneSVM(X, y, kappa=0.25), "zero-one-bb", threads=1)
     assert result.status.name == "OPTIMAL"
     before = [row for row in result.trace.rows if row.step.startswith("lambda")][-1]
     assert before.gap > 0.01
@@ -123,6 +123,14 @@ def test_node_and_time_limits_leave_a_valid_interval():
             assert result.objective >= optimum * (1 - 2e-6)
         if "node_limit" in limits:
             assert result.nodes <= limits["node_limit"]
+
+
+def test_memory_limit_leaves_a_valid_interval():
+    data = mo.instances.gaussian_clusters(100, 10, 0.5, rng=0)
+    model = mo.ZeroOneSVM(data.X, data.y, kappa=0.15)
+    result = mo.solve(model, "zero-one-bb", threads=1, memory_limit=5e4)
+    assert result.status.name == "MEMORY_LIMIT"
+    assert 0 <= result.bound <= 29.5766
 
 
 def test_a_start_is_kept():

@@ -2,8 +2,8 @@
 
 A node has deleted points (r of the budget is left), kept points and free points; solutions of interest have ||w||² < cut. Each
 of them deletes a point of every conflict at the cut. So a node is empty when disjoint conflicts (points counted by their
-multiplicity) need more than r deletions, or when a conflict has no free point; with one free point that point is deleted;
-else the children of a conflict c_0, c_1, ... delete c_i and keep c_0 .. c_{i-1}.
+multiplicity) need more than r deletions, or when a conflict has no free point; with one free point that point is deleted; else a
+point is deleted in one child and kept in the other. The compiled part is that of the proof pass, `conflict_kernels.prove`.
 """
 
 from __future__ import annotations
@@ -17,7 +17,8 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import FloatArray
+from .conflict_proof import copied, empty_book
 from .norm_conflicts import ConflictFinder
 
 __all__ = ["BudgetSearch"]
@@ -26,12 +27,15 @@ _FREE, _KEPT, _DELETED = -1, 0, 1
 #: Trial norms at which a node of the first levels looks for a bound better than its kept points' norm.
 _TRIALS = (0.97, 0.9, 0.75, 0.5)
 _PROBED = 200
+#: Nodes after which a point's activity has faded by a tenth.
+_FADE = 256
 
 
 @dataclass(frozen=True, eq=False)
 class _Node:
     bound: float
     state: Any
+    extra: float  #: proved number of further deletions
     start: Any  #: the kept points' S-pair
 
 
@@ -46,7 +50,7 @@ class BudgetSearch:
     budget : float
         k, less the points that every w violates.
     order : ndarray (n,)
-        Larger first among a conflict's points.
+        Larger first among the points to branch on.
     offer : callable
         Takes the mask of points to keep, improves the incumbent if it can, and returns the cut that holds then.
     cut : float
@@ -63,17 +67,24 @@ class BudgetSearch:
         cut: float,
     ) -> None:
         self._finder, self._counts, self._budget, self._order, self._offer = finder, counts, budget, order, offer
+        self._activity, self._book = np.zeros(len(counts)), empty_book(*finder.rows.a.shape)
         self.cut = cut
         self.nodes = 0
         self._unresolved = math.inf
         self._ticket = 0
         self._heap: list[tuple[float, int, _Node]] = []
-        self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), finder.start())
+        self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), 0.0, finder.start())
 
     @property
     def open_nodes(self) -> int:
         """Nodes that remain."""
         return len(self._heap) + (self._current is not None)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the open nodes, about: a byte a point, and an S-pair that two children share."""
+        p = self._finder.rows.a.shape[1]
+        return float(self.open_nodes * (len(self._counts) + 4 * (p + 2) * (p + 4) + 500))
 
     @property
     def bound(self) -> float:
@@ -111,87 +122,63 @@ class BudgetSearch:
 
     def _process(self, node: _Node) -> list[_Node]:
         """The children of a node; none where nothing below the cut is in it."""
+        from .conflict_kernels import PACKED, PROVED
+
         self.nodes += 1
-        finder, state = self._finder, node.state.copy()
-        start, bound = node.start, node.bound
+        if self.nodes % _FADE == 0:
+            self._activity *= 0.9
+        state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
         while True:
-            left = self._budget - float(self._counts[state == _DELETED].sum())
-            if left < 0:
+            point = self._prove(state, extra, start, self.cut)
+            if point == PROVED:
                 return []
-            state[(state == _FREE) & (self._counts > left)] = _KEPT
-            kept = state == _KEPT
-            found = finder.find(kept, kept, self.cut, start, exact=False)
-            if found.conflict is not None:
-                return []
-            start = found.active
-            bound = max(bound, finder.norm_of(start))
-            need, branch = self._packed(state, left, self.cut, start)
-            if need > left:
-                return []
-            if branch is None:  # everything that is left can be kept
-                before = self.cut
-                self.cut = min(self.cut, self._offer(state != _DELETED))
-                if self.cut >= before:
-                    return self._split_any(node, state, bound, start)
-                continue
-            if len(branch) > 1:
+            bound = max(bound, self._finder.norm_of(start))
+            if point >= 0 and self._book.counts[PACKED] > 0:
                 break
-            state[branch[0]] = _DELETED
+            # no conflict was found: everything that is left can be kept
+            before = self.cut
+            self.cut = min(self.cut, self._offer(state != _DELETED))
+            if self.cut >= before:
+                return self._split_any(state, float(extra[0]), bound, start)
         if self.nodes <= _PROBED:
-            bound = self._probed(state, left, bound, start)
-        return self._children(state, branch, bound, start)
+            bound = self._probed(state, float(extra[0]), bound, start)
+        return self._children(state, point, float(extra[0]), bound, start)
 
-    def _packed(self, state: Any, left: float, T: float, start: Any) -> tuple[float, IntArray | None]:
-        """Deletions that conflicts at T need, and the free points of the smallest conflict (none: all can be kept)."""
-        kept = state == _KEPT
-        rest = np.where(state == _FREE, self._counts, 0.0)
-        packed, best = 0.0, None
-        while packed <= left:
-            found = self._finder.find(kept | (rest > 0), kept, T, start, exact=packed == 0.0)
-            if found.conflict is None:
-                return packed, best
-            points = found.conflict.points[state[found.conflict.points] == _FREE]
-            if points.size == 0:
-                return math.inf, best
-            if points.size == 1:
-                return packed, points
-            least = float(rest[points].min())
-            rest[points] -= least
-            packed += least
-            if best is None or points.size < best.size:
-                best = points
-        return packed, best
+    def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
+        from .conflict_kernels import prove
 
-    def _probed(self, state: Any, left: float, bound: float, start: Any) -> float:
+        finder = self._finder
+        self._book.counts[:] = 0
+        return int(
+            prove(
+                finder.rows, finder.exact, self._counts, self._order, self._activity, state, extra, start, self._book, cut,
+                self._budget,
+            )
+        )  # fmt: skip
+
+    def _probed(self, state: Any, extra: float, bound: float, start: Any) -> float:
         """The largest trial norm at which the conflicts need more than what is left."""
+        from .conflict_kernels import PROVED
+
         if not math.isfinite(self.cut):
             return bound
         for share in _TRIALS:
             T = bound + share * (self.cut - bound)
-            if bound < T and self._packed(state, left, T, start)[0] > left:
+            if bound < T and self._prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
                 return T
         return bound
 
-    def _children(self, state: Any, branch: IntArray, bound: float, start: Any) -> list[_Node]:
-        children = []
-        kept: list[int] = []
-        for i in branch[np.argsort(-self._order[branch], kind="stable")].tolist():
-            child = state.copy()
-            child[kept] = _KEPT
-            child[i] = _DELETED
-            children.append(_Node(bound, child, start))
-            kept.append(i)
-        return children
+    def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
+        """The point deleted, first, and kept."""
+        deleted, kept = state.copy(), state.copy()
+        deleted[point], kept[point] = _DELETED, _KEPT
+        less = max(extra - float(self._counts[point]), 0.0)
+        return [_Node(bound, deleted, less, start), _Node(bound, kept, extra, start)]
 
-    def _split_any(self, node: _Node, state: Any, bound: float, start: Any) -> list[_Node]:
+    def _split_any(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
         """Rounding hid the conflict: branch on any free point, or note the leaf as unresolved."""
         free = np.flatnonzero(state == _FREE)
         if free.size == 0:
             self._unresolved = min(self._unresolved, bound)
             return []
-        children = []
-        for choice in (_DELETED, _KEPT):
-            child = state.copy()
-            child[free[0]] = choice
-            children.append(_Node(bound, child, start))
-        return children
+        return self._children(state, int(free[0]), extra, bound, start)

@@ -263,6 +263,8 @@ BUDGET, DONE, CANDIDATE = 0, 1, 2
 LEVEL, NODES, EXPAND, TRAIL, SOLVES, CONFLICTS, FORCED = range(7)
 #: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
 KEEN = 5.0
+#: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
+PACKINGS = 3
 
 
 class Stack(NamedTuple):
@@ -284,6 +286,10 @@ class Stack(NamedTuple):
     control: Any
     found: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left open
+    listed: Any  #: (room, 2p + 6) conflicts by level: their points that were free when they were found
+    size: Any  #: (room,) how many those are
+    norm: Any  #: (room,) the norm that each needs
+    end: Any  #: (levels + 1,) where a level's list begins; the next level's begins where it ends
 
 
 @_njit
@@ -323,6 +329,67 @@ def _free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
 
 
 @_njit
+def _copy_listed(stack: Stack, source: int, target: int) -> None:
+    stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
+    for k in range(stack.size[source]):
+        stack.listed[target, k] = stack.listed[source, k]
+
+
+@_njit
+def _inherit(stack: Stack, level: int) -> int:
+    """Copy the parent's list to where this level's begins, as far as there is room; returns its end."""
+    start = stack.end[level]
+    if level == 0:
+        return start
+    before = stack.end[level - 1]
+    count = min(start - before, stack.size.size - start)
+    for c in range(count):
+        _copy_listed(stack, before + c, start + c)
+    return start + count
+
+
+@_njit
+def _pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
+    """Pack the conflicts of a list once more: (packed, new end of the list, point that must be deleted).
+
+    A conflict loses the points that are kept by now. It leaves the list where a point of it is deleted (which hits it) and
+    where its norm is below T. The point is -1 where none is forced, -2 where a conflict has no free point left.
+    """
+    state = stack.state
+    packed, at = 0.0, start
+    for c in range(start, stop):
+        m = 0
+        alive = stack.norm[c] >= T
+        least = np.inf
+        for k in range(stack.size[c]):
+            i = stack.listed[c, k]
+            if state[i] == DELETED:
+                alive = False
+                break
+            if state[i] == FREE:
+                stack.listed[at, m] = i
+                least = min(least, left[i])
+                m += 1
+        if not alive:
+            continue
+        stack.size[at], stack.norm[at] = m, stack.norm[c]
+        at += 1
+        if m == 0:
+            return packed, at, -2
+        if m == 1:
+            forced = stack.listed[at - 1, 0]
+            for d in range(c + 1, stop):
+                _copy_listed(stack, d, at)
+                at += 1
+            return packed, at, forced
+        if least > 0.0:
+            for k in range(m):
+                left[stack.listed[at - 1, k]] -= least
+            packed += least
+    return packed, at, -1
+
+
+@_njit
 def _expand(
     rows: Rows,
     exact: Rows,
@@ -355,6 +422,8 @@ def _expand(
         kept.pair[k, 0], kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
         for j in range(active.w.size):
             kept.g[k, j] = stack.g[level, k, j]
+    first = stack.end[level]
+    last = _inherit(stack, level)
     while True:
         spent = 0.0
         for i in range(n):
@@ -372,10 +441,20 @@ def _expand(
         norm = certified(kept, kept.count[0], rows.reach)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
-        for _turn in range(2):
+        begin = first
+        for turn in range(PACKINGS):
             packed = 0.0
             for i in range(n):
                 left[i] = weights[i] if state[i] == FREE else 0.0
+            if turn == 0:
+                packed, last, forced = _pack_listed(stack, first, last, room - extra, left)
+                if forced == -2:
+                    return 0
+                if forced >= 0:
+                    break
+                end = last
+            else:
+                end = begin = last
             while True:
                 T = room - max(packed, extra)
                 if norm >= T:
@@ -412,9 +491,21 @@ def _expand(
                 for k in range(m):
                     left[points[k]] -= least
                 packed += least
-            if forced >= 0 or packed <= extra + pad:
+                if end < stack.size.size:
+                    stack.size[end], stack.norm[end] = m, N
+                    for k in range(m):
+                        stack.listed[end, k] = points[k]
+                    end += 1
+            if turn == 0:
+                last = end
+            elif packed > extra + pad:
+                # The better packing takes the other's place.
+                for c in range(end - begin):
+                    _copy_listed(stack, begin + c, first + c)
+                last = first + end - begin
+            if forced >= 0 or (turn > 0 and packed <= extra + pad):
                 break
-            extra = stack.extra[level] = packed
+            extra = stack.extra[level] = max(packed, extra)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         if forced < 0:
             break
@@ -423,6 +514,7 @@ def _expand(
         control[TRAIL] += 1
         control[FORCED] += 1
         stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
+    stack.end[level + 1] = last
     for j in range(active.w.size):
         stack.w[level, j] = kept.w[j]
     stack.count[level] = kept.count[0]
@@ -667,7 +759,7 @@ def prove(
             return PROVED
         norm = certified(kept, kept.count[0], rows.reach)
         forced = -1
-        for _turn in range(2):
+        for _turn in range(1 if counted else 2):  # counted: T does not fall
             packed = 0.0
             book.counts[PACKED] = 0
             for i in range(n):

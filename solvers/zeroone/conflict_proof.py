@@ -21,9 +21,7 @@ from .log_file import LogFile
 from .norm_conflicts import ConflictFinder
 from .reduced import Reduced
 
-__all__ = ["BUDGET_KIND", "ConflictRecorder"]
-
-BUDGET_KIND = "budget"
+__all__ = ["ConflictRecorder", "copied", "empty_book"]
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
 #: Share of the claimed bound that is left to rounding: the pass proves half of it more than the log claims.
@@ -70,7 +68,7 @@ class ConflictRecorder:
             "format": "marginopt-zero-one-proof", "version": 2, "kind": "conflicts", "A": problem.A.tolist(),
             "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist(), "member": reduced.member.tolist(),
         }  # fmt: skip
-        self._file.write([header if budget is None else header | {"kind": BUDGET_KIND, "budget": budget}])
+        self._file.write([header if budget is None else header | {"kind": "budget", "budget": budget}])
         self._claim = bound * (1.0 - _SLACK)
         self._cut = (bound * (1.0 - 0.5 * _SLACK) - (reduced.constant if budget is None else 0.0)) / reduced.unit
         self._budget = math.inf if budget is None else float(budget) - reduced.constant
@@ -88,16 +86,9 @@ class ConflictRecorder:
             self._plant()
 
     def _plant(self) -> None:
-        from .conflict_kernels import Book
-
-        n, p = self._finder.rows.a.shape
-        width, i64 = 2 * p + 6, np.int64
+        n = len(self._weights)
         self._activity = np.zeros(n)
-        self._book = Book(
-            np.zeros((_BOOK, width), i64), np.zeros((_BOOK, width)), np.zeros(_BOOK, i64), np.zeros(n + 1, i64),
-            np.zeros(n + 1), np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256),
-            np.zeros(4, i64),
-        )  # fmt: skip
+        self._book = empty_book(*self._finder.rows.a.shape)
         root = np.full(n, _FREE, dtype=np.int8)
         if math.isinf(self._budget):
             root[self._weights >= self._cut] = _KEPT
@@ -130,7 +121,7 @@ class ConflictRecorder:
         from .conflict_kernels import OPEN_LEAF, PROVED, prove
 
         self._book.counts[:] = 0
-        state, extra, kept = node.state, np.array([node.extra]), _copied(node.start)
+        state, extra, kept = node.state, np.array([node.extra]), copied(node.start)
         rows, exact = self._finder.rows, self._finder.exact
         point = int(
             prove(
@@ -193,5 +184,17 @@ class ConflictRecorder:
         self._stack.append(_Node(ident, 0, deleted, less, kept))
 
 
-def _copied(active: Any) -> Any:
+def empty_book(n: int, p: int) -> Any:
+    """`conflict_kernels.Book` for n points in p coordinates."""
+    from .conflict_kernels import Book
+
+    width, i64 = 2 * p + 6, np.int64
+    return Book(
+        np.zeros((_BOOK, width), i64), np.zeros((_BOOK, width)), np.zeros(_BOOK, i64), np.zeros(n + 1, i64), np.zeros(n + 1),
+        np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), np.zeros(4, i64),
+    )  # fmt: skip
+
+
+def copied(active: Any) -> Any:
+    """An S-pair that may be changed."""
     return type(active)(*(np.array(part) for part in active))
