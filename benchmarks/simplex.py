@@ -7,7 +7,8 @@ all of it. Every case runs with the same number of threads (--threads, one by de
 kind, large enough for the code of the large ones, so that compilation and imports are not counted. True relative gaps are
 recomputed in float64 from the data. LIBSVM's hinge SVC ("svc") and oneDAL's ("onedal", with scikit-learn-intelex installed)
 solve a *different* problem of the same size, L1SVMDual; "one-class" is LIBSVM on the identical problem: its one-class machine
-with nu = 1/n and the precomputed matrix K~, whose building is timed apart.
+with nu = 1/n and the precomputed matrix K~, whose building is timed apart. "smo-box" is ours on LIBSVM's hinge problem, first to
+the gap that "svc" reached (at --svc-tol) where that ran before, then to --tol.
 """
 
 from __future__ import annotations
@@ -122,18 +123,47 @@ def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     if not isinstance(X, np.ndarray):
         X = X.copy()
         X.indices, X.indptr = X.indices.astype(np.int32), X.indptr.astype(np.int32)  # LIBSVM reads no others
-    machine = SVC(C=case["C"], cache_size=case["cache_mb"], **svc_arguments(case["kernel"], gamma))
+    machine = SVC(C=case["C"], cache_size=case["cache_mb"], tol=case["svc_tol"], **svc_arguments(case["kernel"], gamma))
     begin, cpu = time.perf_counter(), time.process_time()
     machine.fit(X, y)
-    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": "default tolerance 1e-3"}
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": f"tolerance {case['svc_tol']:g}"}
     view = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).box
     a = np.zeros(len(y))
     coefficients = machine.dual_coef_
     dense = np.asarray(coefficients) if isinstance(coefficients, np.ndarray) else coefficients.toarray()
     a[machine.support_] = np.abs(dense[0])
     iterations = int(np.max(machine.n_iter_)) if np.size(getattr(machine, "n_iter_", ())) else None
-    gap = view.gap(a) / abs(view.objective(a))
-    return row | {"gap": gap, "support": len(machine.support_), "iterations": iterations, "note": "hinge: another problem"}
+    row |= box_quality(view, a) | {"support": len(machine.support_), "iterations": iterations}
+    return row | {"note": "hinge: another problem"}
+
+
+def box_quality(view: Any, a: Any) -> dict[str, float]:
+    """True relative gap, and the KKT violation max_low s∇ - min_up s∇ that LIBSVM's tolerance is about."""
+    gradient = (view.gram.product(a) + view.c) * view.signs
+    below, above, positive = a < view.upper, a > 0, view.signs > 0
+    rising, falling = (below & positive) | (above & ~positive), (above & positive) | (below & ~positive)
+    violation = float(gradient[falling].max() - gradient[rising].min())
+    return {"gap": view.gap(a) / abs(view.objective(a)), "violation": violation}
+
+
+def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
+    import numpy as np
+
+    from marginopt.models.l1svm import L1SVMDual
+    from marginopt.solvers.base import Problem
+    from marginopt.solvers.options import Options
+    from marginopt.solvers.registry import get_solver
+
+    model, solver = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)), get_solver("smo-box")
+    native = {"cache_bytes": case["cache_mb"] * 2**20}
+    options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"], native=native)
+    begin, cpu = time.perf_counter(), time.process_time()
+    raw = solver.run(Problem(model), options)
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": raw.status.name.lower()}
+    a = np.clip(raw.values["a"], 0.0, model.box.upper)
+    fresh = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).box
+    row |= box_quality(fresh, a) | {"support": int((a > 0).sum()), "iterations": raw.iterations}
+    return row | {"columns": raw.details["columns"], "note": "LIBSVM's own problem"}
 
 
 def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
@@ -141,17 +171,22 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     from sklearn.svm import OneClassSVM
 
     from marginopt.models.simplex import L2SVMDual
+    from marginopt.solvers.base import Problem
+    from marginopt.solvers.options import Options
+    from marginopt.solvers.registry import get_solver
 
-    view = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).simplex
+    model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))
+    view = model.simplex
     begin = time.perf_counter()
     K = view.gram.dense
     built = time.perf_counter() - begin
-    # LIBSVM's tolerance is absolute; the gradient's scale is the optimal value, bounded by the uniform point's
-    scale = view.objective(np.full(view.n, 1.0 / view.n))
-    machine = OneClassSVM(kernel="precomputed", nu=1.0 / view.n, tol=1e-2 * scale, cache_size=case["cache_mb"])
+    # LIBSVM's tolerance is absolute and bounds the gap; its scale is the optimal value
+    scale = view.objective(np.asarray(get_solver("smo").run(Problem(model), Options(tol=1e-3)).values["a"]))
+    machine = OneClassSVM(kernel="precomputed", nu=1.0 / view.n, tol=case["one_class_tol"] * scale, cache_size=case["cache_mb"])
     begin, cpu = time.perf_counter(), time.process_time()
     machine.fit(K)
-    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": "tolerance 1e-2 f(uniform)"}
+    row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu}
+    row["status"] = f"tolerance {case['one_class_tol']:g} f*"
     a = np.zeros(view.n)
     a[machine.support_] = np.maximum(machine.dual_coef_[0], 0.0)
     a /= a.sum()
@@ -168,8 +203,8 @@ def touch(megabytes: int) -> None:
 
 def run_case(case: dict[str, Any]) -> dict[str, Any]:
     """One case in this process: warm up, measure, recompute the gap."""
-    runner = run_one_class if case["peer"] == "one-class" else run_svc if case["peer"] in ("svc", "onedal") else run_ours
-    X, y, gamma = make_data(case["data"], 2000 if runner is run_ours and case["peer"] not in QP else 300)
+    runner = {"one-class": run_one_class, "svc": run_svc, "onedal": run_svc, "smo-box": run_box}.get(case["peer"], run_ours)
+    X, y, gamma = make_data(case["data"], 2000 if runner in (run_ours, run_box) and case["peer"] not in QP else 300)
     runner({**case, "tol": 1e-9, "C": 100.0, "time_limit": 20.0}, X, y, gamma)
     touch(case["touch_mb"])
     X, y, gamma = make_data(case["data"], case["n"])
@@ -212,7 +247,7 @@ def table(rows: list[dict[str, Any]], reference: str = "svc") -> str:
     key = ("data", "kernel", "n", "C")
     base = {tuple(r[k] for k in key): r["seconds"] for r in rows if r["peer"] == reference and "seconds" in r}
     head = ["data", "kernel", "n", "C", "solver", "tol", "seconds", "cpu", f"/ {reference}", "true gap"]
-    head += ["iterations", "columns", "support", "MB", "note"]
+    head += ["violation", "iterations", "columns", "support", "MB", "note"]
     lines = ["| " + " | ".join(head) + " |", "|" + "---|" * len(head)]
     for r in rows:
         seconds, reference_seconds = r.get("seconds"), base.get(tuple(r[k] for k in key))
@@ -220,7 +255,8 @@ def table(rows: list[dict[str, Any]], reference: str = "svc") -> str:
         gap = "" if r.get("gap") is None else f"{r['gap']:.1e}"
         cells = [r["data"], r["kernel"], r["n"], f"{r['C']:g}", r["peer"], f"{r['tol']:g}"]
         cells += ["" if r.get(k) is None else f"{r[k]:.2f}" for k in ("seconds", "cpu")]
-        cells += [ratio, gap, *("" if r.get(k) is None else r[k] for k in ("iterations", "columns", "support"))]
+        violation = "" if r.get("violation") is None else f"{r['violation']:.1e}"
+        cells += [ratio, gap, violation, *("" if r.get(k) is None else r[k] for k in ("iterations", "columns", "support"))]
         cells += ["" if r.get("peak_mb") is None else f"{r['peak_mb']:.0f}"]
         cells += [r.get("note") or ("" if r.get("status") == "optimal" else r.get("status", ""))]
         lines.append("| " + " | ".join(map(str, cells)) + " |")
@@ -268,11 +304,12 @@ def cases(options: argparse.Namespace) -> list[dict[str, Any]]:
         for peer in options.peers:
             if too_large(peer, n, options) or not available(peer):
                 continue
-            tolerances = options.tol if peer in ("auto-simplex", "smo") else options.tol[:1]
+            tolerances = options.tol if peer in ("auto-simplex", "smo", "smo-box") else options.tol[:1]
             shared = {"threads": options.threads, "time_limit": options.time_limit, "cache_mb": options.cache_mb}
-            shared["touch_mb"] = options.touch_mb
+            shared |= {"touch_mb": options.touch_mb, "svc_tol": options.svc_tol}
+            shared["one_class_tol"] = options.one_class_tol
             case = {"data": data, "kernel": kernel, "n": n, "C": C, "peer": peer, **shared}
-            found += [{**case, "tol": tol} for tol in tolerances]
+            found += [{**case, "tol": tol} for tol in ([None] if peer == "smo-box" else []) + tolerances]
     return found
 
 
@@ -289,6 +326,8 @@ def main() -> None:
     parser.add_argument("--kernels", nargs="+", default=["rbf"], help="rbf, linear, polynomial")
     parser.add_argument("--peers", nargs="+", default=["svc", "onedal", "one-class", *OURS, *QP])
     parser.add_argument("--tol", type=float, nargs="+", default=[1e-6, 1e-3, 1e-9], help="the first for all, the rest for SMO")
+    parser.add_argument("--svc-tol", type=float, default=1e-3, help="tolerance of LIBSVM's and oneDAL's hinge machines")
+    parser.add_argument("--one-class-tol", type=float, default=1e-2, help="tolerance of one-class, relative to the optimum")
     parser.add_argument("--threads", type=int, default=1)
     parser.add_argument("--time-limit", type=float, default=120.0)
     parser.add_argument("--cache-mb", type=int, default=2000, help="cache of LIBSVM and of our algorithms")
@@ -303,6 +342,12 @@ def main() -> None:
     options.out.mkdir(parents=True, exist_ok=True)
     rows = []
     for case in cases(options):
+        if case["tol"] is None:  # as accurate as LIBSVM
+            key = ("data", "kernel", "n", "C")
+            gaps = [r["gap"] for r in rows if r["peer"] == "svc" and "gap" in r and all(r[k] == case[k] for k in key)]
+            if not gaps:
+                continue
+            case["tol"] = gaps[0]
         row = {**case, **in_process(case)}
         rows.append(row)
         print({k: row.get(k) for k in ("data", "kernel", "n", "C", "peer", "tol", "seconds", "cpu", "gap", "status")}, flush=True)
