@@ -70,6 +70,16 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit):
     rest = np.setdiff1d(np.arange(700), own)
     assert drain(triangle.outside(rest, w)) == pytest.approx(Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
+    keep = rng.random(500) < 0.7
+    keep[:128] = False  # a whole block
+    drain(triangle.compact(keep))
+    drain(triangle.extend(rest))
+    own, w = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
+    assert (triangle.own == own).all()
+    assert (triangle.place[own] == np.arange(own.size)).all()
+    assert (triangle.place >= 0).sum() == own.size
+    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
 
 
 @pytest.mark.parametrize("groups", [1, 3])

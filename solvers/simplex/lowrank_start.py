@@ -31,8 +31,8 @@ _FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
 _LEFT, _SHARE = 2.0, 0.125
 _ROUNDS, _GUESSES = 12, 12
-#: Points outside the model's support whose slack is less than this share of the mean slack inside join it.
-_MARGIN = 0.1
+#: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
+_SIFTING = 2
 #: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
 _FIRST, _MANY = 0.02, 0.1
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
@@ -67,7 +67,11 @@ def lowrank_start(
         return best
     run = _Run(view, model, slack, limit - lowrank_bytes(view.n))
     yield from run.begin()
-    guesses, target, rough = 0, _FIRST, True
+    target, rough = _FIRST, True
+    guesses = yield from run.solve(target * abs(run.value()), _SIFTING)
+    if not run.sound():
+        return best
+    yield from run.sift()
     for _ in range(_ROUNDS):
         guesses += yield from run.solve(max(target * abs(run.value()), run.drift))
         if not run.sound():
@@ -96,17 +100,29 @@ class _Run:
         self.triangle = Triangle(view.gram, int(max(limit, 0.0)))
         self.x = model.point(slack)
         self.g = np.zeros(view.n)
-        self._first = np.flatnonzero(slack > -_MARGIN * float(slack[slack > 0].mean()))
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._sums = np.eye(model.B.shape[0])
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
 
     def begin(self) -> Steps:
-        """The triangle on the model's support and a little more, and g there."""
-        yield from self._take(self._first)
+        """The triangle on the model's support, and g there."""
+        yield from self._take(np.flatnonzero(self.x))
         own = self.triangle.own
         self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
+
+    def sift(self) -> Steps:
+        """Leave out the points without weight."""
+        own = self.triangle.own
+        keep = self.x[own] > 0.0
+        yield from self.triangle.compact(keep)
+        inside = np.zeros(own.size, dtype=bool)
+        inside[self._inside] = True
+        self._inside = np.flatnonzero(inside[keep])
+        lost = np.flatnonzero(inside & ~keep)
+        scaled = self._B[:, lost] * np.sqrt(self._inverse[lost]).astype(np.float32)
+        self._sums -= scaled @ scaled.T
+        yield from self._take(np.zeros(0, dtype=np.int64))
 
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
@@ -127,12 +143,12 @@ class _Run:
         mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
         return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
 
-    def solve(self, target: float) -> Steps:
-        """Newton steps on own points until their gap is at most the target; gives how many."""
+    def solve(self, target: float, most: int = _GUESSES) -> Steps:
+        """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
         own, G, groups = self.triangle.own, self.view.simplices, self._groups
         x, g, c = self.x[own], self.g[own], self.view.c[own]
         start, last, count = x, np.zeros(0, dtype=np.int64), 0
-        while count < _GUESSES:
+        while count < most:
             level = np.bincount(groups, weights=x * g, minlength=G)
             below = level[groups] - g
             highest = np.full(G, -np.inf)

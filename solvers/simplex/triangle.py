@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.gram import GramOperator
 from .krylov import Steps
 
@@ -16,7 +16,7 @@ _ROWS = 128
 
 
 class Triangle:
-    """Q_SS for points ``own`` that may only become more.
+    """Q_SS for points ``own``.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
     By symmetry one pass over it serves a product. Half of |S|² numbers are stored, as far as ``limit`` reaches; blocks beyond
@@ -30,24 +30,63 @@ class Triangle:
     """
 
     def __init__(self, gram: GramOperator, limit: int) -> None:
-        self.gram, self._left = gram, int(limit)
+        self.gram, self._limit = gram, int(limit) // 4
         self.own: IntArray = np.zeros(0, dtype=np.int64)
         self.place = np.full(gram.n, -1, dtype=np.int64)
+        self._store: npt.NDArray[np.float32] = np.empty(0, dtype=np.float32)
+        self._used = 0
         self._blocks: list[tuple[int, int, npt.NDArray[np.float32] | None]] = []
 
     def extend(self, points: IntArray) -> Steps:
-        """Take in points that are not there."""
+        """Take in points that are not there; the first ones decide how much may be stored: half again their own matrix's half."""
         begin = self.own.size
         self.own = np.concatenate([self.own, points])
         self.place[points] = np.arange(begin, self.own.size)
+        if not self._blocks:
+            self._store = np.empty(min(self._limit, 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4), dtype=np.float32)
         for first in range(begin, self.own.size, _ROWS):
             last = min(first + _ROWS, self.own.size)
-            size = 4 * (last - first) * last
-            stored = size <= self._left
-            if stored:
-                self._left -= size
+            self._blocks.append((first, last, self._stored(first, last)))
+            yield
+
+    def _stored(self, first: int, last: int) -> npt.NDArray[np.float32] | None:
+        """A block computed into the store; None where there is no room."""
+        block = self._room(last - first, last)
+        if block is not None:
+            block[:] = self._rows(first, last)
+        return block
+
+    def _room(self, rows: int, columns: int) -> npt.NDArray[np.float32] | None:
+        begin, self._used = self._used, self._used + rows * columns
+        if self._used > self._store.size:
+            self._used = begin
+            return None
+        return self._store[begin : self._used].reshape(rows, columns)
+
+    def compact(self, keep: BoolArray) -> Steps:
+        """Forget points of ``own``, once; the room that this frees goes to blocks that had none."""
+        from .inexact_loops import gather_rows
+
+        shift = np.cumsum(keep)
+        blocks, self._blocks, self._used = self._blocks, [], 0
+        self.place[self.own[~keep]] = -1
+        self.own = self.own[keep]
+        self.place[self.own] = np.arange(self.own.size)
+        for first, last, block in blocks:
+            rows, columns = np.flatnonzero(keep[first:last]), np.flatnonzero(keep[:last])
+            if not rows.size:
+                continue
+            small = None
+            if block is not None:  # moved down in place: nothing is written before it was read
+                small = self._room(rows.size, columns.size)
+                gather_rows(block, rows, columns, small)
                 yield
-            self._blocks.append((first, last, self._rows(first, last) if stored else None))
+            stop = int(shift[last - 1])
+            self._blocks.append((stop - rows.size, stop, small))
+        for at, (first, last, block) in enumerate(self._blocks):
+            if block is None:
+                self._blocks[at] = (first, last, self._stored(first, last))
+                yield
 
     def _rows(self, first: int, last: int) -> npt.NDArray[np.float32]:
         return self.gram.single_block(self.own[first:last], self.own[:last])
