@@ -36,7 +36,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 
     **Size.** O(n²) numbers: the kernel matrix, its factor and four more for all classes together, and for each class the square
     of the number of points that it is to be far from: 8n²(6 + K) bytes or less with ``orientation="one"`` (12.6 GB for n = 10,000
-    and K = 10), 8n²(8 + 1/K) with ``"rest"``. O(n³) operations. What would not fit is refused before anything is computed. Beyond
+    and K = 10), 8n²(7 + 1/K) with ``"rest"``. O(n³) operations. What would not fit is refused before anything is computed. Beyond
     that give an ``approximation``: with m components O(nm + Km²) numbers and O(nm²) operations.
 
     Parameters
