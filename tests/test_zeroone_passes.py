@@ -7,9 +7,9 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.models.zero_one import ZeroOneSVM
 from marginopt.solvers.base import Problem
 from marginopt.solvers.options import Options
-from marginopt.solvers.zeroone import ZeroOneBB, conflict_kernels as k
+from marginopt.solvers.zeroone import ZeroOneBB, conflict_kernels as k, conflicts
 from marginopt.solvers.zeroone.conflicts import Dive
-from marginopt.solvers.zeroone.incumbent import penalised_rows, stretched_rows
+from marginopt.solvers.zeroone.incumbent import empty_active, penalised_rows, stretched_rows
 from marginopt.solvers.zeroone.reduced import reduce_problem
 
 
@@ -86,3 +86,50 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     dive.stack.found[0] = optimum * 1.5
     assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
     assert dive.stack.unresolved[0] == np.inf
+
+
+def least_norm(rows, kept):
+    """Least norm that keeps the points, from the optimum's own multipliers; infinite where nothing keeps them."""
+    active = empty_active(rows.a.shape[1])
+    n = rows.a.shape[0]
+    status, value = k.active_set(rows, kept, np.ones(n), np.inf, active, np.zeros(n), 1e-11)
+    return value if status == k.OPTIMUM else np.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
+    stated = model(40, 4, 3.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    _, dive = dive_of(stated, optimum)
+    stack, checked = dive.stack, 0
+    while dive.running:
+        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.control[k.EXPAND]:
+            continue
+        parent = int(stack.control[k.LEVEL]) - 1
+        kept = stack.state == k.KEPT
+        kept[stack.point[parent]] = False
+        for c in range(stack.end[parent], stack.end[parent + 1]):
+            points = stack.listed[c, : stack.size[c]]
+            needed = kept.copy()
+            needed[points] = True
+            assert 2 <= len(set(points.tolist())) == len(points)
+            assert (stack.state[points] == k.FREE).sum() >= len(points) - 1
+            assert least_norm(dive.exact, needed) >= stack.norm[c] * (1 - 1e-6)
+            checked += 1
+    assert checked > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
+    stated = model(36, 4, 2.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    solves = []
+    for points in (1, 100, 10**6):
+        monkeypatch.setattr(conflicts, "LISTED", points)
+        _, dive = dive_of(stated, optimum * 1.3)
+        assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
+        assert dive.stack.size.size <= max(points // 14, 1)
+        solves.append(dive.stack.control[k.SOLVES])
+    assert solves[-1] < solves[0]

@@ -26,6 +26,8 @@ FIRST, STEP = 0.5, 0.1
 SHORT_PASS = 200
 #: How much larger than the last pass the next one should be; the last of all may be twice that.
 GROWTH = 6.0
+#: Points in the lists of conflicts of all levels, at most; what finds no room is searched for again.
+LISTED = 4_000_000
 
 
 class Dive:
@@ -35,6 +37,7 @@ class Dive:
         self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
         n, p = rows.a.shape
         levels = n + 3
+        room = max(min(levels * n, LISTED // (2 * p + 6)), 1)
         i64, f64 = np.int64, np.float64
         self.stack = k.Stack(
             state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
@@ -42,6 +45,8 @@ class Dive:
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
             activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            listed=np.zeros((room, 2 * p + 6), np.int32), size=np.zeros(room, np.int32), norm=np.zeros(room, f64),
+            end=np.zeros(levels + 1, i64),
         )  # fmt: skip
         self.stack.control[k.LEVEL] = -1
 
