@@ -171,3 +171,16 @@ def test_balancing_a_point_moves_no_point_off_its_bound():
     assert ((again == 1.0) == (moved >= 1.0)).all()
     heavy = np.where(y > 0, 1.0, 0.1)  # nothing free on the heavy side
     assert abs(y @ into_box(view, heavy)) < 1e-12
+
+
+@pytest.mark.parametrize("C", [1.0, 1e6])
+def test_duplicates_and_a_constant_kernel(C):
+    X, y = data(40)
+    copies = L1SVMDual(np.vstack([X, X, X]), np.concatenate([y, y, -y]), C, RBF(0.3))
+    reference = solve_problem(copies, "clarabel", Options(tol=1e-9)).certificate
+    result = solve_problem(copies, BoxSMO(), Options(tol=1e-6))
+    assert result.status is Status.OPTIMAL
+    assert result.certificate.objective == pytest.approx(reference.objective, rel=2e-6)
+    flat = solve_problem(L1SVMDual(np.zeros((50, 2)), y[:40].repeat(2)[:50], C, RBF(1.0)), BoxSMO(), Options(tol=1e-8))
+    labels = y[:40].repeat(2)[:50]
+    assert flat.certificate.objective == pytest.approx(-2.0 * C * min((labels > 0).sum(), (labels < 0).sum()), rel=1e-8)
