@@ -112,9 +112,10 @@ class _Run:
         self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
 
     def sift(self) -> Steps:
-        """Leave out the points without weight."""
+        """Leave out the points without weight that do not violate."""
         own = self.triangle.own
-        keep = self.x[own] > 0.0
+        level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
+        keep = (self.x[own] > 0.0) | (self.g[own] < level[self._groups])
         yield from self.triangle.compact(keep)
         inside = np.zeros(own.size, dtype=bool)
         inside[self._inside] = True
