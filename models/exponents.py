@@ -5,6 +5,7 @@ Centring keeps the digits of the differences; sparse data are taken as they are.
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import dataclass
 from functools import cached_property
@@ -92,7 +93,7 @@ class RBFExponents:
             stop = min(start + _ROWS, size)
             points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
             edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
-            for first, last in zip(edges[:-1], edges[1:], strict=True):
+            for first, last in itertools.pairwise(edges):
                 block = np.matmul(points, across[:, first:last], out=store[: stop - start, : last - first])
                 if stop <= first < size:
                     part = weights[first:last]

@@ -26,7 +26,9 @@ def test_products_and_columns(gamma, points):
     expected = 2.0 * (signs[chosen][:, None] * signs) * (K[chosen] + 0.5)
     store = np.full((4, N), np.nan, dtype=np.float32)
     block = exponents.single_rows(chosen, signs, 0.5, 2.0, store)
-    assert np.abs(store - expected).max() <= 2e-6 * max(1.0, gamma)
+    # a float32 exponent is a sum of 5 products and two halved squares of z, each at most max ||z||² = 2γ log₂e max ||x||²
+    size = 2.0 * gamma * np.log2(np.e) * np.square(X - (0.0 if sp.issparse(points) else X.mean(axis=0))).sum(axis=1).max()
+    assert np.abs(store - expected).max() <= 2.0 * (np.log(2.0) * (5 + 2) * 2.0**-24 * size + 4 * 2.0**-24)
     assert block is store
     assert exponents.single_rows(chosen[:1], signs, 0.5, 2.0) == pytest.approx(store[:1], abs=1e-5 * max(1.0, gamma))
 

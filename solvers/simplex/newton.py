@@ -120,6 +120,11 @@ def _submatrix(view: SimplexQP, guess: IntArray) -> Steps:
     return Q
 
 
+def _finite(values: FloatArray) -> FloatArray:
+    """The values, or zeros where a nearly singular system overflowed: conjugate gradients then see no direction and stop."""
+    return values if np.isfinite(values).all() else np.zeros_like(values)
+
+
 @dataclass(frozen=True, eq=False)
 class _Factor:
     """A float32 Cholesky factor of Q_SS for the points ``own``."""
@@ -144,9 +149,8 @@ class _Factor:
         """Q_SS⁻¹ right in float32, for one or several columns."""
         scale = float(np.abs(right).max()) or 1.0
         short = (right / scale).astype(np.float32)
-        return np.asarray(
-            scipy.linalg.cho_solve((self.lower, True), short, overwrite_b=True, check_finite=False) * scale, np.float64
-        )
+        solved = scipy.linalg.cho_solve((self.lower, True), short, overwrite_b=True, check_finite=False)
+        return _finite(solved.astype(np.float64) * scale)
 
 
 class _Adapted:
@@ -171,7 +175,7 @@ class _Adapted:
         self._solved = factor.solve(self._B)
         schur = -self._B.T @ self._solved
         schur[: extra.size, : extra.size] += view.gram.block(extra, extra)
-        self._schur = scipy.linalg.lu_factor(0.5 * (schur + schur.T), check_finite=False)
+        self._lu, self._pivots, self._singular = scipy.linalg.lapack.dgetrf(0.5 * (schur + schur.T))
 
     def __call__(self, r: FloatArray) -> FloatArray:
         """Approximately Q⁻¹ r on the guess."""
@@ -182,7 +186,7 @@ class _Adapted:
         if self._added.size + self._factor.own.size > self._mine.size:
             right = -self._B.T @ x
             right[: self._added.size] += r[self._added]
-            v = scipy.linalg.lu_solve(self._schur, right, check_finite=False)
+            v = np.zeros(right.size) if self._singular else _finite(scipy.linalg.lapack.dgetrs(self._lu, self._pivots, right)[0])
             x = x - self._solved @ v
             out[self._added] = v[: self._added.size]
         out[self._mine] = x[self._theirs]
