@@ -2,30 +2,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
-import scipy.linalg
 
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from .arrays import FloatArray, Points, as_points, as_positive, as_vector
 from .base import Appraisal, Bound, Model
-from .chebyshev_form import chebyshev_form
+from .chebyshev_form import chebyshev_form, chebyshev_multipliers, chebyshev_statement
+from .chebyshev_pieces import ChebyshevPieces
 from .feature_map import FeatureMap
 from .form import StandardForm
-from .graph import neighbour_laplacian
-from .hinge_factor import HingeFactor, LoweredFactor
 from .hinge_quadratic import HingeQuadratic
 from .kernels import Kernel, Linear, Precomputed, as_kernel
 from .limits import materialise_limit
 from .nonparallel import as_classes
-from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
-from .statement import Line, Statement
-from .stiefel import StiefelQP
+from .statement import Statement
 
 __all__ = ["ChebyshevNPSVC", "Orientation"]
 
@@ -129,52 +125,29 @@ class ChebyshevNPSVC(Model):
         return int(self.classes.size)
 
     @cached_property
+    def pieces(self) -> ChebyshevPieces:
+        """What every P shares, and what the alternating steps keep."""
+        return ChebyshevPieces(self)
+
+    @property
     def features(self) -> FeatureMap:
         """Ψ."""
-        return FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+        return self.pieces.features
 
-    @cached_property
+    @property
     def S(self) -> FloatArray:
         """Ψ'LΨ; zeros where μ = 0."""
-        psi = self.features.rows
-        if self.mu == 0.0:
-            return np.zeros((psi.shape[1], psi.shape[1]))
-        spread = neighbour_laplacian(self.X, self.neighbours) @ psi
-        # of a kernel's Ψ, lower triangular, half of the work; .T: in Fortran's order, no copy
-        S = psi.T @ spread if self.features.linear else scipy.linalg.blas.dtrmm(1.0, psi.T, spread.T, 1, 0, 1, overwrite_b=1)
-        return np.asarray(0.5 * (S + S.T))
+        return self.pieces.S
 
     def near(self, k: int) -> npt.NDArray[np.bool_]:
         """Points of A for class number k: those that its hyperplane is to be near."""
         inside = np.asarray(self.labels == self.classes[k])
         return inside if self.orientation == "one" else ~inside
 
-    @cached_property
-    def _factors(self) -> dict[int, HingeFactor | PointsFactor]:
-        return {}
-
-    @cached_property
-    def _kernel_rows(self) -> KernelRows:
-        return KernelRows(self.features.rows, self.features.gram, self.r1)
-
-    def factor(self, k: int) -> HingeFactor | PointsFactor:
-        """A'A + r1 I and the rows B of class k; kept, since P does not enter."""
-        if k not in self._factors and not self.features.linear:
-            self._factors[k] = PointsFactor(self._kernel_rows, self.near(k))
-        if k not in self._factors:
-            psi, near = self.features.rows, self.near(k)
-            A = psi[near]
-            H = A.T @ A
-            H[np.diag_indices(H.shape[0])] += self.r1
-            self._factors[k] = HingeFactor(H, psi[~near])
-        return self._factors[k]
-
     def at(self, P: FloatArray) -> ChebyshevNPSVC:
         """The same model with P fixed; shares features, graph and factors."""
         fixed = replace(self, P=P)
-        for name in ("features", "S", "_factors", "_kernel_rows", "_lowered", "_last", "classes"):
-            if name == "_kernel_rows" and self.features.linear:
-                continue
+        for name in ("pieces", "classes"):
             object.__setattr__(fixed, name, getattr(self, name))
         return fixed
 
@@ -185,78 +158,17 @@ class ChebyshevNPSVC(Model):
         (A.5) has -K_{-l}λ where + is right, (A.6) K_l' for K_{-l}'. At once: v = r1/(r1 + r2) P'u, which leaves
         H = A'A + r1 I - r1²/(r1 + r2) PP'.
         """
-        P = self._fixed(P)
-        factor = self.factor(k)
-        m = factor.shape[0]
-        constant = self.smoothness(P)
-        hinge = (np.ones(m), np.full(m, self.c), np.zeros(m))
-        if v is None:
-            return HingeQuadratic(self._lower(k, P), np.zeros(P.shape[0]), *hinge, constant)
-        centre = P @ v
-        constant += 0.5 * self.r1 * float(centre @ centre) + 0.5 * self.r2 * float(v @ v)
-        return HingeQuadratic(factor, -self.r1 * centre, *hinge, constant)
-
-    def class_programs(self, P: FloatArray, V: FloatArray) -> list[HingeQuadratic]:
-        """Every class's problem in u at the given V; over kernel features their H⁻¹b are found together."""
-        factors = [self.factor(k) for k in range(self.K)]
-        programs = [self.class_program(k, P, V[k]) for k in range(self.K)]
-        if self.features.linear:
-            return programs
-        points = [factor for factor in factors if isinstance(factor, PointsFactor)]
-        centres = solve_each(points, np.stack([program.b for program in programs]))
-        return [replace(program, centre=centre) for program, centre in zip(programs, centres, strict=True)]
-
-    def class_points(self, programs: Sequence[HingeQuadratic], lams: Sequence[FloatArray]) -> FloatArray:
-        """U (K, features) of the dual points of `class_programs`, over kernel features together."""
-        points = [program.factor for program in programs if isinstance(program.factor, PointsFactor)]
-        if len(points) < len(programs):
-            return np.stack([program.primal(lam) for program, lam in zip(programs, lams, strict=True)])
-        centres = np.stack([np.asarray(program.centre) for program in programs])
-        return solve_each(points, pulled_each(points, lams)) - centres
-
-    def _lower(self, k: int, P: FloatArray) -> LoweredFactor:
-        """H - r1²/(r1 + r2) PP' of class k; over kernel features those of the last P are kept."""
-        kappa = self.r1**2 / (self.r1 + self.r2)
-        if self.features.linear:
-            return LoweredFactor(self.factor(k), P, kappa)
-        if k not in self._lowered or not np.array_equal(self._lowered[k].P, P):
-            self._lowered[k] = LoweredFactor(self.factor(k), P, kappa)
-        return self._lowered[k]
-
-    @cached_property
-    def _lowered(self) -> dict[int, LoweredFactor]:
-        return {}
+        return self.pieces.program(k, self._fixed(P), v)
 
     def v_step(self, P: FloatArray, U: FloatArray) -> FloatArray:
         """V = r1/(r1 + r2) U P, one row for each class, NPSVC++ (17)."""
         return np.asarray(self.r1 / (self.r1 + self.r2) * (U @ P))
 
-    def smoothness(self, P: FloatArray) -> float:
-        """μ/2 Tr(P'SP)."""
-        return 0.0 if self.mu == 0.0 else 0.5 * self.mu * float(np.sum(P * self._smoothed(P)))
-
-    def _smoothed(self, P: FloatArray) -> FloatArray:
-        """SP; that of the last P is kept, since all classes ask for it."""
-        if not np.array_equal(P, self._last.get("P", 0.0)):
-            self._last["P"], self._last["SP"] = P.copy(), self.S @ P
-        return np.asarray(self._last["SP"])
-
-    @cached_property
-    def _last(self) -> dict[str, Any]:
-        return {}
-
-    def projection_problem(self, share: float, E: FloatArray) -> StiefelQP:
-        """The P-step (19), H = -share μS, which is checked and built again only where the share has changed."""
-        known = self._last.get("stiefel")
-        if known is None or abs(known[0] - share) > 1e-14 * share:
-            known = self._last["stiefel"] = (share, StiefelQP(-self.mu * share * self.S, E))
-        return known[1].with_linear(E)
-
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
         """J_l at U (K, features), V (K, d)."""
         P = self._fixed(P)
         F = self.features.rows @ U.T
-        common = self.smoothness(P)
+        common = self.pieces.smoothness(P)
         J = np.empty(self.K)
         for k in range(self.K):
             near = self.near(k)
@@ -268,7 +180,7 @@ class ChebyshevNPSVC(Model):
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
         """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P = I."""
         weights = np.asarray(self.weights)
-        shared = np.zeros(P.shape) if self.mu == 0.0 else self.mu * self._smoothed(P)
+        shared = np.zeros(P.shape) if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
         outer = U[:, :, None] * V[:, None, :]
         return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
 
@@ -373,25 +285,7 @@ class ChebyshevNPSVC(Model):
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
-        P = self._fixed(None)
-        others = [int((~self.near(j)).sum()) for j in range(self.K)]
-        start = 1 + self.K * sum(P.shape)
-        z, zeta = {}, np.zeros(start + sum(others))
-        for j, m in enumerate(others):
-            cone = np.zeros(2 + self.X.shape[0] - m + sum(P.shape))
-            margin = np.zeros(m)
-            if j == k:
-                weight, near = float(np.asarray(self.weights)[k]), self.near(k)
-                u, v = values["U"][k], values["V"][k]
-                c = np.concatenate(
-                    [self.features.rows[near] @ u, np.sqrt(self.r1) * (u - P @ v), np.sqrt(self.r2) * np.asarray(v)]
-                )
-                cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
-                margin = weight * lam
-                first = start + sum(others[:k])
-                zeta[first : first + m] = weight * (self.c - lam)
-            z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
-        return z, zeta
+        return chebyshev_multipliers(self, self._fixed(None), values, k, lam)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """Objective, slacks and bound without the form, for models too large for it."""
@@ -413,31 +307,7 @@ class ChebyshevNPSVC(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (8)."""
-        near, far = ("class l", "the others") if self.orientation == "one" else ("the others", "class l")
-        return Statement(
-            title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
-            problem_class="nonconvex: P on the Stiefel manifold" if self.P is None else "second-order cone program (P fixed)",
-            sense="minimise",
-            over=Line("rho, U, V" + (", P" if self.P is None else ""), r"\rho, U, V" + (", P" if self.P is None else "")),
-            objective=Line("rho", r"\rho"),
-            constraints=(
-                Line(
-                    f"w_l [1/2 ||Psi_A u_l||^2 + {self.c:g} sum_B (1 - psi_i'u_l)_+ + {self.r1:g}/2 ||u_l - P v_l||^2 "
-                    f"+ {self.r2:g}/2 ||v_l||^2 + {self.mu:g}/2 Tr(P'SP)] <= rho",
-                    r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
-                    r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
-                    r" + \tfrac{r_2}2\|v_l\|^2 + \tfrac\mu2\operatorname{Tr}(P^\top SP)\bigr] \le \rho,\ l=1,\dots,K",
-                    "objective_l",
-                ),
-                Line("P'P = I" + ("" if self.P is None else ", given"), r"P^\top P = I"),
-            ),
-            sizes=f"n = {self.X.shape[0]} points, K = {self.K} classes, {self.features.features} features, d = {self.d}",
-            notes=(
-                f"orientation {self.orientation!r}: A is {near}, B is {far}; {self.kernel}",
-                "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
-            ),
-            source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
-        )
+        return chebyshev_statement(self)
 
 
 _FREE = (

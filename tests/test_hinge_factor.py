@@ -50,12 +50,12 @@ def test_classes_are_solved_together_as_one_by_one(orientation: str) -> None:
     # a class with most of the points: one orientation holds factors of both kinds
     X, y = rng.normal(size=(60, 3)), np.r_[np.zeros(40), np.ones(12), np.full(8, 2.0)]
     model = ChebyshevNPSVC(X, y, kernel=RBF(0.7), orientation=orientation, mu=0.1, d=3)
-    factors = [model.factor(k) for k in range(3)]
+    factors = [model.pieces.factor(k) for k in range(3)]
     assert {factor.few for factor in factors} == {True, False}
     P, V = np.linalg.qr(rng.normal(size=(60, 3)))[0], rng.normal(size=(3, 3))
-    programs = model.class_programs(P, V)
+    programs = model.pieces.programs(P, V)
     lams = [rng.random(factor.shape[0]) for factor in factors]
-    U = model.class_points(programs, lams)
+    U = model.pieces.points(programs, lams)
     for k, program in enumerate(programs):
         alone = model.class_program(k, P, V[k])
         assert program.box.q == pytest.approx(alone.box.q, rel=1e-9)
@@ -68,13 +68,13 @@ def test_classes_are_solved_together_as_one_by_one(orientation: str) -> None:
 def test_projection_problem_shares_what_was_checked() -> None:
     rng = np.random.default_rng(3)
     model = ChebyshevNPSVC(rng.normal(size=(30, 3)), np.arange(30) % 3, kernel=RBF(0.7), mu=0.1, d=2)
-    first = model.projection_problem(1.0, rng.normal(size=(30, 2)))
+    first = model.pieces.projection(1.0, rng.normal(size=(30, 2)))
     E = rng.normal(size=(30, 2))
-    again = model.projection_problem(1.0, E)
+    again = model.pieces.projection(1.0, E)
     assert again.H is first.H
     assert (again.E == E).all()
     assert pytest.approx(-0.1 * model.S) == again.H
-    assert pytest.approx(-0.2 * model.S) == model.projection_problem(2.0, E).H
+    assert pytest.approx(-0.2 * model.S) == model.pieces.projection(2.0, E).H
     with pytest.raises(InputError, match="E must"):
         again.with_linear(np.full((30, 2), np.nan))
 

@@ -14,7 +14,7 @@ from marginopt.errors import InputError
 from marginopt.estimators.npsvc import KernelNPSVC
 from marginopt.models import RBF
 
-pytestmark = pytest.mark.filterwarnings("default::sklearn.exceptions.ConvergenceWarning")
+pytestmark = pytest.mark.filterwarnings("ignore::sklearn.exceptions.ConvergenceWarning")
 
 
 def _data(n: int = 60) -> tuple[np.ndarray, np.ndarray]:

@@ -178,9 +178,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         """U and V for the present P: U at the last V, then V; or both at once."""
         model = state.model
         if not joint and self.qp == "boxqp":
-            programs = model.class_programs(state.P, state.V)
+            programs = model.pieces.programs(state.P, state.V)
             lams = [box_minimum(p.box, lam, self.inner_tol)[0] for p, lam in zip(programs, state.lam, strict=True)]
-            state.U, state.lam = model.class_points(programs, lams), list(lams)
+            state.U, state.lam = model.pieces.points(programs, lams), list(lams)
         else:
             for k in range(model.K):
                 program = model.class_program(k, state.P, None if joint else state.V[k])
@@ -243,7 +243,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         model = state.model
         share = state.tau * np.asarray(model.weights)
         E = model.r1 * (state.U.T * share) @ state.V
-        problem = model.projection_problem(float(share.sum()), E)
+        problem = model.pieces.projection(float(share.sum()), E)
         if model.mu == 0.0:  # the maximiser of <P, E> is known
             P = polar(E)
         else:
