@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
-.PHONY: report test lint typing env env-test check clean test-licensed
+.PHONY: report test lint typing env env-test check clean test-licensed versions
 
 report: env
 	$(BIN)/marginopt report --out out
@@ -32,8 +32,8 @@ $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --upgrade pip
 
-$(VENV)/.base: pyproject.toml | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[data]"
+$(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[data]"
 	@touch $@
 
 # PyTorch comes first and alone, so that no other package pulls another build of it: `make test TORCH=...` names the one to use (a
@@ -42,13 +42,19 @@ $(VENV)/.torch: | $(BIN)/python
 	$(BIN)/python -m pip install --quiet $(TORCH)
 	@touch $@
 
-$(VENV)/.test: pyproject.toml $(VENV)/.torch | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[test]"
+$(VENV)/.test: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test]"
 	@touch $@ $(VENV)/.base
 
-$(VENV)/.lint: pyproject.toml $(VENV)/.torch | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --editable ".[test,lint]"
+$(VENV)/.lint: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@ $(VENV)/.base $(VENV)/.test
+
+# The newest releases of everything, written down for every later environment: commit constraints.txt if `make check` passes with it.
+versions: $(VENV)/.lint
+	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[test,lint]"
+	{ grep '^#' constraints.txt; $(BIN)/python -m pip freeze --exclude-editable --exclude torch; } > $(VENV)/versions
+	mv $(VENV)/versions constraints.txt
 
 # Type checkers need real paths: links that show the folders as the packages they install as.
 typing:
