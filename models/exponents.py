@@ -16,6 +16,7 @@ import scipy.sparse as sp
 
 from .arrays import FloatArray, IntArray, Points, row_norms_squared
 from .kernels import RBF
+from .panel import ExponentPanel
 from .single import SingleArray, products
 from .sparse_products import FeatureProducts
 
@@ -67,6 +68,11 @@ class RBFExponents:
         finish_single(block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale))
         return block
 
+    def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
+        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
+        Z, half = self._single
+        return ExponentPanel(Z, half, signs, offset, scale, loading, points)
+
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
         from .fused import accumulate_double
@@ -87,14 +93,15 @@ class RBFExponents:
         from .fused import accumulate_both, accumulate_double
 
         order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
-        across, half, store = np.ascontiguousarray(Z[order].T), self.half[order], np.empty((_ROWS, _WIDTH))
+        across, half, store = np.ascontiguousarray(Z[order].T), self.half[order], np.empty(_ROWS * _WIDTH)
         sums, size, n = np.zeros(order.size), support.size, order.size
         for start in range(0, size, _ROWS):
             stop = min(start + _ROWS, size)
             points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
             edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
             for first, last in itertools.pairwise(edges):
-                block = np.matmul(points, across[:, first:last], out=store[: stop - start, : last - first])
+                shape = (stop - start, last - first)
+                block = np.matmul(points, across[:, first:last], out=store[: shape[0] * shape[1]].reshape(shape))
                 if stop <= first < size:
                     part = weights[first:last]
                     accumulate_both(block, half[first:last], own, mine, part, sums[first:last], sums[start:stop])

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from .arrays import FloatArray, IntArray, Points, to_dense
 from .exponents import RBFExponents
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
+from .panel import BlockPanel, Panel
 from .single import SingleArray, SingleData, single_values
 from .sparse_products import FeatureProducts
 
@@ -67,6 +68,10 @@ class GramOperator(ABC):
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
         """Q[rows, columns] in float32, C-contiguous: for steps only. Neither rows nor columns may hold an index twice."""
         return np.ascontiguousarray(self.block(rows, columns), dtype=np.float32)
+
+    def panel(self, points: IntArray) -> Panel:
+        """Q between these points and any others in float32, for steps only. No point may be given twice."""
+        return BlockPanel(self.single_block, points)
 
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
@@ -228,6 +233,12 @@ class KernelGram(GramOperator):
         here = np.flatnonzero(place[rows] >= 0)
         block[here, place[rows[here]]] += (self.scale * self._ridge_at(rows[here])).astype(np.float32)
         return block
+
+    def panel(self, points: IntArray) -> Panel:
+        """Q between these points and any others in float32; dense RBF kernels in tiles."""
+        if self._exponents is None or sp.issparse(self.X):
+            return super().panel(points)
+        return self._exponents.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     @cached_property
     def _last(self) -> dict[str, FloatArray]:

@@ -205,3 +205,31 @@ def test_the_float64_product_uses_symmetry_rightly():
         w = np.zeros(1500)
         w[rng.permutation(1500)[:size]] = rng.standard_normal(size)
         assert exponents.product(w) == pytest.approx(K @ w, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, monkeypatch):
+    """After the first one only points that the model puts near the level are looked at, and no other violates."""
+    X, y = data(3000)
+    gram = L2SVMDual(X, y, 1.0, RBF(0.1)).simplex.gram
+    view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
+    model = LowRank(view, 64, np.random.default_rng(0))
+    looked = []
+    outside = Triangle.outside
+    monkeypatch.setattr(Triangle, "outside", lambda self, points, w: looked.append(points) or outside(self, points, w))
+    run = module._Run(view, model, drain(model.solve()), 1e9)
+    drain(run.begin())
+    drain(run.solve(0.2 * abs(run.value())))
+    drain(run.sift())
+    drain(run.stream())
+    drain(run.grow())
+    drain(run.solve(1e-3 * abs(run.value())))
+    drain(run.stream())
+    true = gram.dense @ run.x
+    level = np.bincount(view.groups, weights=run.x * true)[view.groups]
+    rest = np.flatnonzero(run.triangle.place < 0)
+    assert 0 < looked[1].size < 0.5 * rest.size
+    assert run.g[looked[1]] == pytest.approx(true[looked[1]], rel=1e-4, abs=1e-5 * np.abs(true).max())
+    others = np.setdiff1d(rest, looked[1])
+    assert (true[others] > level[others]).all()
+    assert np.abs(run.g[others] - true[others]).max() < np.abs(true[others] - level[others]).max()

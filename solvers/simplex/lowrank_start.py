@@ -25,7 +25,8 @@ from .triangle import Triangle
 
 __all__ = ["lowrank_applies", "lowrank_start"]
 
-_LANDMARKS = 256
+#: One landmark for so many points; between so many of them.
+_PER_LANDMARK, _FEWEST, _MOST = 100, 256, 512
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 _FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
@@ -35,13 +36,19 @@ _ROUNDS, _GUESSES = 12, 12
 _SIFTING = 2
 #: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
 _FIRST, _MANY = 0.02, 0.1
+#: Standard deviations of the model's error within which a point outside may violate.
+_SPREAD = 4.0
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
 
 
+def _landmarks(n: int) -> int:
+    return min(max(n // _PER_LANDMARK, _FEWEST), _MOST)
+
+
 def lowrank_bytes(n: int) -> int:
     """Memory for the model: its rows, and a copy of those on the support."""
-    return 12 * _LANDMARKS * n
+    return 12 * _landmarks(n) * n
 
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
@@ -58,7 +65,7 @@ def lowrank_start(
     """
     initial = least = view.gap(a, gradient - view.c)
     best = Finish(a, gradient, 0, exact=True)
-    model = LowRank(view, _LANDMARKS, np.random.default_rng(0))
+    model = LowRank(view, _landmarks(view.n), np.random.default_rng(0))
     yield None
     if not model.left <= _LEFT:
         return best
@@ -67,12 +74,13 @@ def lowrank_start(
         return best
     run = _Run(view, model, slack, limit - lowrank_bytes(view.n))
     yield from run.begin()
-    target, rough = _FIRST, True
-    guesses = yield from run.solve(target * abs(run.value()), _SIFTING)
-    if not run.sound():
-        return best
-    yield from run.sift()
+    target, rough, guesses = _FIRST, True, 0
     for _ in range(_ROUNDS):
+        if rough:
+            guesses += yield from run.solve(target * abs(run.value()), _SIFTING)
+            if not run.sound():
+                break
+            yield from run.sift()
         guesses += yield from run.solve(max(target * abs(run.value()), run.drift))
         if not run.sound():
             break
@@ -104,6 +112,7 @@ class _Run:
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._sums = np.eye(model.B.shape[0])
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
+        self._offset, self._known = np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
         """The triangle on the model's support, and g there."""
@@ -188,9 +197,28 @@ class _Run:
         return Inverse(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
 
     def stream(self) -> Steps:
-        """g on the other points by a streamed product in float32."""
+        """g on the other points: a float32 product with those that may violate, what the model predicts on those that will not.
+
+        The model's error at a point is known for the last x that was looked at from there; the error in what has been added to x
+        since is smaller as that is, and as large on the other points as on own ones.
+        """
         own, rest = self.triangle.own, np.flatnonzero(self.triangle.place < 0)
-        self.g[rest] = (yield from self.triangle.outside(rest, self.x[own])) + self.view.c[rest]
+        model = self._predicted()
+        error = float(np.std(self.g[own] - model[own] - self.model.D[own] * self.x[own]))
+        error *= float(np.linalg.norm(self.x - self._known) / np.linalg.norm(self.x))
+        level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
+        self.g[rest] = model[rest] + self._offset[rest]
+        near = rest[self.g[rest] < level[self.view.groups[rest]] + _SPREAD * error]
+        self.g[near] = (yield from self.triangle.outside(near, self.x[own])) + self.view.c[near]
+        self._note(model)
+
+    def _predicted(self) -> FloatArray:
+        """The model's g without what the diagonal adds."""
+        B = self.model.B
+        return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
+
+    def _note(self, model: FloatArray) -> None:
+        self._offset, self._known = self.g - model - self.model.D * self.x, self.x.copy()
 
     def refresh(self) -> Steps:
         """g in float64 from the data."""
@@ -198,6 +226,7 @@ class _Run:
         if not self.exact:
             self.g = self.view.gram.product(self.x) + self.view.c
             self.exact, self.drift = True, 0.0
+            self._note(self._predicted())
 
     def grow(self) -> Steps:
         """Take in the points outside that violate; gives their share."""

@@ -35,6 +35,7 @@ class Triangle:
         self.place = np.full(gram.n, -1, dtype=np.int64)
         self._store: npt.NDArray[np.float32] = np.empty(0, dtype=np.float32)
         self._used = 0
+        self._panel = gram.panel(self.own)
         self._blocks: list[tuple[int, int, npt.NDArray[np.float32] | None]] = []
 
     def extend(self, points: IntArray) -> Steps:
@@ -42,6 +43,7 @@ class Triangle:
         begin = self.own.size
         self.own = np.concatenate([self.own, points])
         self.place[points] = np.arange(begin, self.own.size)
+        self._panel = self.gram.panel(self.own)
         if not self._blocks:
             self._store = np.empty(min(self._limit, 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4), dtype=np.float32)
         for first in range(begin, self.own.size, _ROWS):
@@ -53,7 +55,7 @@ class Triangle:
         """A block computed into the store; None where there is no room."""
         block = self._room(last - first, last)
         if block is not None:
-            block[:] = self._rows(first, last)
+            self._panel.rows(self.own[first:last], block)
         return block
 
     def _room(self, rows: int, columns: int) -> npt.NDArray[np.float32] | None:
@@ -72,6 +74,7 @@ class Triangle:
         self.place[self.own[~keep]] = -1
         self.own = self.own[keep]
         self.place[self.own] = np.arange(self.own.size)
+        self._panel = self.gram.panel(self.own)
         for first, last, block in blocks:
             rows, columns = np.flatnonzero(keep[first:last]), np.flatnonzero(keep[:last])
             if not rows.size:
@@ -89,7 +92,9 @@ class Triangle:
                 yield
 
     def _rows(self, first: int, last: int) -> npt.NDArray[np.float32]:
-        return self.gram.single_block(self.own[first:last], self.own[:last])
+        rows = np.empty((last - first, last), dtype=np.float32)
+        self._panel.rows(self.own[first:last], rows)
+        return rows
 
     def product(self, weights: FloatArray) -> Steps:
         """Q weights, for one weight a point of ``own``."""
@@ -108,10 +113,10 @@ class Triangle:
         """Q[points, own] weights in float32, without storing anything."""
         used = np.flatnonzero(weights)
         scale = float(np.abs(weights).max()) or 1.0
-        given, columns = (weights[used] / scale).astype(np.float32), self.own[used]
+        given, panel = (weights[used] / scale).astype(np.float32), self.gram.panel(self.own[used])
         out = np.zeros(points.size)
         for start in range(0, points.size, _ROWS):
             chosen = points[start : start + _ROWS]
-            out[start : start + chosen.size] = self.gram.single_block(chosen, columns) @ given
+            out[start : start + chosen.size] = panel.product(chosen, given)
             yield
         return scale * out
