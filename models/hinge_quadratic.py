@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TypeVar
 
@@ -86,7 +86,10 @@ class HingeQuadratic(Model):
 
     @cached_property
     def box(self) -> BoxQP:
-        """The dual as a minimisation over λ."""
+        """The dual as a minimisation over λ.
+
+        It does not refer to this object: a circle of references would keep its m × m matrix until the collector runs.
+        """
         gram = self.factor.gram
         coarse = self.factor.coarse if isinstance(self.factor, HingeFactor) else None
         return BoxQP(
@@ -95,7 +98,7 @@ class HingeQuadratic(Model):
             lower=-self.tau * self.weights,
             upper=np.array(self.weights),
             ridge=np.zeros(self.h.size),
-            recover=self.recover,
+            recover=replace(self, centre=self._centre).recover,
             offset=self.constant - 0.5 * float(self.b @ self._centre),
             gram=gram,
             coarse=coarse,

@@ -16,7 +16,7 @@ from collections.abc import Generator
 
 import numpy as np
 
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import SimplexQP
 from .krylov import Inverse, Steps, conjugate_gradients
 from .lowrank import LowRank
@@ -97,6 +97,11 @@ def lowrank_start(
     return best
 
 
+def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
+    """The support's guess: points with weight, and those that violate by more than any of these is off."""
+    return np.asarray((x > 0.0) | (below > float(np.abs(below[x > 0.0]).max())))
+
+
 class _Run:
     """A feasible point x whose weights are on the points ``own`` of a triangle, its gradient g, and how far float32 may be off.
 
@@ -121,10 +126,10 @@ class _Run:
         self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
 
     def sift(self) -> Steps:
-        """Leave out the points without weight that do not violate."""
+        """Leave out what the next guess would not hold: it is missed less than it costs, and `stream` brings back what is."""
         own = self.triangle.own
         level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
-        keep = (self.x[own] > 0.0) | (self.g[own] < level[self._groups])
+        keep = _guess(self.x[own], level[self._groups] - self.g[own])
         yield from self.triangle.compact(keep)
         inside = np.zeros(own.size, dtype=bool)
         inside[self._inside] = True
@@ -166,7 +171,7 @@ class _Run:
             if not float(highest.sum()) > target:
                 break
             count += 1
-            inside = np.flatnonzero((x > 0) | (below > float(np.abs(below[x > 0]).max())))
+            inside = np.flatnonzero(_guess(x, below))
             share = np.setxor1d(inside, last, assume_unique=True).size / inside.size
             # a guess that has just changed will change again
             last, accuracy = inside, 0.1 if share > 0.01 else 0.01 if share > 0.001 else 1e-4
