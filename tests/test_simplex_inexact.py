@@ -11,7 +11,7 @@ from marginopt.models.views import SimplexQP
 from marginopt.solvers.options import Options
 from marginopt.solvers.simplex import SMO, smo as module
 from marginopt.solvers.simplex.columns import ColumnCache
-from marginopt.solvers.simplex.inexact import _Run, inexact_finish
+from marginopt.solvers.simplex.inexact import _Matrix, _Run, inexact_finish
 from marginopt.solvers.solve import solve_problem
 from marginopt.solvers.status import Status
 
@@ -111,3 +111,44 @@ def test_a_point_without_weight_in_a_simplex_is_not_sound():
     assert _Run(view, cache, a, view.gram.product(a), True).sound()
     for spoilt in (np.where(view.groups == 0, -a, a), a * np.nan):
         assert not _Run(view, cache, spoilt, view.gram.product(a), True).sound()
+
+
+@pytest.mark.parametrize("single", [True, False])
+def test_a_matrix_cut_down_takes_in_points_again(single):
+    X, y = data(300)
+    gram = L2SVMDual(X, y, 10.0, RBF(0.1)).simplex.gram
+    cache = ColumnCache(gram, 2**20, single=single)
+    matrix = _Matrix(cache, np.arange(0, 300, 2), 300)
+    drain(matrix.fill())
+    drain(matrix.landmark(16))
+    kept = np.arange(0, 300, 6)
+    drain(matrix.restrict(kept))
+    drain(matrix.landmark(16))
+    more = np.arange(1, 20, 6)
+    assert drain(matrix.cover(np.concatenate([kept, more])))
+    own = np.concatenate([kept, more])
+    assert (matrix.own == own).all()
+    assert (np.flatnonzero(matrix.place >= 0) == np.sort(own)).all()
+    assert (matrix.own[matrix.place[own]] == own).all()
+    w = np.random.default_rng(0).standard_normal(own.size)
+    assert matrix.product(w) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4)
+    assert matrix.B.shape == (matrix.landmarks.size, own.size)
+
+
+def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch):
+    X, y = data(900)
+    cut = []
+    restrict = _Matrix.restrict
+
+    def counted(self, points):
+        cut.append((self.own.size, points.size))
+        return restrict(self, points)
+
+    monkeypatch.setattr(_Matrix, "restrict", counted)
+    view = L2SVMDual(X, y, 100.0, RBF(0.02)).simplex
+    a = np.where(np.arange(900) < 100, 0.01, 0.0)  # far off: the guess takes in nearly all points first
+    cache = ColumnCache(view.gram, 4 * 900 * 900, single=True)
+    done = drain(inexact_finish(view, cache, a, view.gram.product(a), 1e-8, exact=True))
+    assert view.gap(done.a) <= 1e-8 * view.objective(done.a)
+    assert cut
+    assert all(points < own for own, points in cut)

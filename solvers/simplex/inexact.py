@@ -32,6 +32,8 @@ _STEPS, _PATIENCE = 40, 12
 _PANEL = 1024
 #: Landmarks of the preconditioner at first and at most, points of the support for each, and steps that ask for more.
 _LANDMARKS, _MOST, _SHARE, _MANY = 256, 1024, 8, 40
+#: Change of the guess below which a matrix larger than it by this factor is cut down to it.
+_SETTLED, _LOOSE = 0.05, 1.2
 #: What a float32 column can be trusted for, relative to the largest diagonal entry.
 _ROUNDING = 1e-7
 
@@ -93,6 +95,10 @@ def inexact_finish(
             yield from matrix.fill()
             yield from matrix.landmark(wanted)
         share = np.setxor1d(guess, last, assume_unique=True).size / guess.size
+        if share < _SETTLED and matrix.own.size > _LOOSE * (guess.size + dropped.size):
+            wanted = matrix.landmarks.size
+            yield from matrix.restrict(np.union1d(guess, dropped))
+            yield from matrix.landmark(wanted)
         # a guess that has just changed, or just met float64, will change again
         last, accuracy = guess, 0.1 if share > 0.01 else 0.01 if share > 0.001 or run.exact else 1e-4
         steps = yield from run.step(matrix, guess, dropped, accuracy, max(0.3 * tol * abs(run.value()), 0.05 * run.drift))
@@ -189,11 +195,26 @@ class _Matrix:
     """Q between the points ``own``, compact, with room for more points, and its preconditioner's rows."""
 
     def __init__(self, cache: ColumnCache, own: IntArray, n: int) -> None:
-        self.cache, self.own = cache, own
-        capacity = int(1.1 * own.size + 64)
-        self._store = np.empty((capacity, capacity), dtype=cache.columns.dtype)
+        self.cache = cache
         self.place = np.full(n, -1, dtype=np.int64)
+        self._hold(own)
+
+    def _hold(self, own: IntArray) -> None:
+        """Room for the matrix of these points."""
+        self.own = own
+        self.place[:] = -1
         self.place[own] = np.arange(own.size)
+        capacity = int(1.1 * own.size + 64)
+        self._store = np.empty((capacity, capacity), dtype=self.cache.columns.dtype)
+
+    def restrict(self, points: IntArray) -> Steps:
+        """Forget all other points; the preconditioner's rows are to be made anew."""
+        from . import inexact_loops as loops
+
+        places, old = self.place[points], self._store
+        self._hold(points)
+        loops.gather_rows(old, places, places, self.values)
+        yield
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
