@@ -62,7 +62,7 @@ class TWSVM:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> TWSVM:
         import marginopt as mo
-        from marginopt.models.kernels import gamma_by_rule
+        from marginopt.models.distances import gamma_by_rule
         from marginopt.solvers.boxqp import box_minimum
 
         kernel = mo.RBF(self.width * gamma_by_rule("npsvc", X))
@@ -85,7 +85,7 @@ def makers(method: str, iterations: int) -> list[tuple[dict[str, Any], Callable[
     from sklearn.svm import SVC
 
     import marginopt as mo
-    from marginopt.models.kernels import gamma_by_rule
+    from marginopt.models.distances import gamma_by_rule
 
     if method == "SVM":
         return [

@@ -7,7 +7,7 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from .arrays import FloatArray, IntArray, Points
-from .kernels import gamma_by_rule, squared_distances
+from .distances import gamma_by_rule, squared_distances
 
 __all__ = ["nearest_neighbours", "neighbour_laplacian"]
 

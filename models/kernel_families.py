@@ -10,7 +10,8 @@ from scipy.spatial.distance import cdist
 
 from ..errors import InputError
 from .arrays import FloatArray, Points, as_positive, to_dense
-from .kernels import Kernel, NormalisedKernel, ParameterRange, squared_distances
+from .distances import squared_distances
+from .kernels import Kernel, NormalisedKernel, ParameterRange
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 

@@ -9,8 +9,9 @@ from functools import cached_property
 import numpy as np
 
 from .arrays import FloatArray, IntArray, Points
+from .distances import squared_distances
 from .hulls import ConvexHullsDual
-from .kernels import Kernel, Precomputed, squared_distances
+from .kernels import Kernel, Precomputed
 
 __all__ = ["GaussianMaxMin", "KernelMaxMin", "MaxMinProblem", "fisher_ratio"]
 

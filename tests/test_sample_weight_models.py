@@ -10,8 +10,9 @@ import scipy.sparse as sp
 
 from marginopt.errors import InputError
 from marginopt.models import RBF, ConvexHullsDual, L2SVMDual, Linear
+from marginopt.models.distances import mean_squared_distance
 from marginopt.models.gram import KernelGram
-from marginopt.models.kernels import Polynomial, Precomputed, mean_squared_distance
+from marginopt.models.kernels import Polynomial, Precomputed
 from marginopt.solvers import solve
 
 RNG = np.random.default_rng(17)

@@ -11,8 +11,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..models.arrays import FloatArray, Points
+from ..models.distances import squared_distances
 from ..models.hulls import ConvexHullsDual
-from ..models.kernels import RBF, squared_distances
+from ..models.kernels import RBF
 from ..models.limits import check_bytes
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]

@@ -21,11 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from .check import InvalidProofError
+from .check_arithmetic import Array, InvalidProofError
 
 __all__ = ["check_conflict_tree", "norm_within_budget"]
 
-Array = npt.NDArray[np.float64]
 States = npt.NDArray[np.int8]
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
