@@ -82,6 +82,20 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit):
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
 
 
+def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile():
+    X, y = data(1700)
+    gram = L2SVMDual(X, y, 2.0, RBF(0.1)).simplex.gram
+    own = np.random.default_rng(1).permutation(1700)
+    for limit in (0, 3_000_000):
+        triangle = Triangle(gram, limit)
+        drain(triangle.extend(own[:1500]))
+        drain(triangle.extend(own[1500:]))  # blocks that are not of whole tiles' width
+        missing = sum(block is None for *_, block in triangle._blocks)
+        assert missing == len(triangle._blocks) if limit == 0 else 0 < missing < len(triangle._blocks)
+        w = np.random.default_rng(0).standard_normal(1700)
+        assert drain(triangle.product(w)) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, abs=2e-3)
+
+
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("linear", [False, True])
 def test_the_model_is_solved_to_the_end(groups, linear):

@@ -45,7 +45,7 @@ def load_passes() -> None:
     from .triangle_loops import symmetric_rows
 
     one = np.zeros(1, dtype=np.int64)
-    symmetric_rows(np.ones((1, 1), dtype=np.float32), 0, np.ones(1, dtype=np.float32), np.zeros(1))
+    symmetric_rows(np.ones((1, 1), dtype=np.float32), 0, 0, np.ones(1, dtype=np.float32), np.zeros(1))
     for kind in (np.float32, np.float64):
         rows = np.ones((1, 1), dtype=kind)
         loops.add_rows(rows, one, rows[0], np.zeros(1))

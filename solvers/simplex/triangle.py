@@ -91,11 +91,6 @@ class Triangle:
                 self._blocks[at] = (first, last, self._stored(first, last))
                 yield
 
-    def _rows(self, first: int, last: int) -> npt.NDArray[np.float32]:
-        rows = np.empty((last - first, last), dtype=np.float32)
-        self._panel.rows(self.own[first:last], rows)
-        return rows
-
     def product(self, weights: FloatArray) -> Steps:
         """Q weights, for one weight a point of ``own``."""
         from .triangle_loops import symmetric_rows
@@ -104,9 +99,12 @@ class Triangle:
         scale = float(np.abs(weights).max()) or 1.0
         given = (weights / scale).astype(np.float32)
         for first, last, block in self._blocks:
-            symmetric_rows(self._rows(first, last) if block is None else block, first, given, out)
-            if block is None:
-                yield
+            if block is not None:
+                symmetric_rows(block, first, 0, given, out)
+                continue
+            for begin, _, tile in self._panel.tiles(self.own[first:last], last):
+                symmetric_rows(tile, first, begin, given, out)
+            yield
         return scale * out
 
     def outside(self, points: IntArray, weights: FloatArray) -> Steps:

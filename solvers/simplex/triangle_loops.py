@@ -16,18 +16,18 @@ _WIDTH = 512
 
 
 @_njit
-def symmetric_rows(block: Any, first: int, weights: Any, out: Any) -> None:
-    """out += Q weights for the entries that a block of rows ``first``, ... of Q, up to its own diagonal square, stands for.
+def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any) -> None:
+    """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
     Block and weights have one type, sums of `_WIDTH` entries too; out is float64.
     """
-    count = block.shape[0]
+    count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
     sums = np.zeros(_WIDTH, dtype=block.dtype)
     zero = sums[0]
-    for b in range(0, first, _WIDTH):
-        e = min(first, b + _WIDTH)
-        part, given = sums[: e - b], weights[b:e]
+    for b in range(0, twice, _WIDTH):
+        e = min(twice, b + _WIDTH)
+        part, given = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0
         while k + 4 <= count:
@@ -54,11 +54,11 @@ def symmetric_rows(block: Any, first: int, weights: Any, out: Any) -> None:
                 part[j] += w * row[j]
             out[first + k] += s0
             k += 1
-        total = out[b:e]
+        total = out[begin + b : begin + e]
         for j in range(part.size):
             total[j] += part[j]
     for k in range(count):
-        row, s0 = block[k, first : first + count], zero
-        for j in range(count):
-            s0 += row[j] * weights[first + j]
+        row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        for j in range(row.size):
+            s0 += row[j] * given[j]
         out[first + k] += s0
