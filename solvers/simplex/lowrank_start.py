@@ -36,8 +36,6 @@ _ROUNDS, _GUESSES = 12, 12
 _SIFTING = 2
 #: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
 _FIRST, _MANY = 0.02, 0.1
-#: Standard deviations of the model's error within which a point outside may violate.
-_SPREAD = 4.0
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
 
@@ -84,13 +82,15 @@ def lowrank_start(
         guesses += yield from run.solve(max(target * abs(run.value()), run.drift))
         if not run.sound():
             break
-        yield from (run.stream() if rough else run.refresh())
+        yield from run.stream()
+        if run.covered(max(tol * abs(run.value()), run.drift)):
+            yield from run.refresh()
         gap, scale, last = run.gap(), abs(run.value()), least
         confirmed = run.exact and not best.exact
         if gap < (initial if confirmed else least):  # what float32 said of the point before counts no more
             best, least = Finish(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
             yield best
-        if (run.exact and gap <= tol * scale) or (gap >= 0.5 * last and not confirmed):
+        if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
         grown = yield from run.grow()
         target, rough = max(0.5 * tol, min(_FIRST, 1e-4 * gap / scale)), grown > _MANY
@@ -117,7 +117,8 @@ class _Run:
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._sums = np.eye(model.B.shape[0])
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
-        self._offset, self._known = np.zeros(view.n), np.zeros(view.n)
+        # what the model is off at the last look at each point, how far x has moved since, and x at the last look at any
+        self._offset, self._moved, self._last = np.zeros(view.n), np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
         """The triangle on the model's support, and g there."""
@@ -202,28 +203,36 @@ class _Run:
         return Inverse(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
 
     def stream(self) -> Steps:
-        """g on the other points: a float32 product with those that may violate, what the model predicts on those that will not.
+        """g on the other points: a float32 product with those that may violate, the model's prediction on the rest.
 
-        The model's error at a point is known for the last x that was looked at from there; the error in what has been added to x
-        since is smaller as that is, and as large on the other points as on own ones.
+        The model is off by a known amount at the x at which a point was looked at last; its error in what has been added to x since
+        is smaller as that is, and on the other points at most about as large as on own ones.
         """
-        own, rest = self.triangle.own, np.flatnonzero(self.triangle.place < 0)
+        own, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
-        error = float(np.std(self.g[own] - model[own] - self.model.D[own] * self.x[own]))
-        error *= float(np.linalg.norm(self.x - self._known) / np.linalg.norm(self.x))
-        level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
+        error = float(np.abs(self.g[own] - model[own] - self.model.D[own] * x[own]).max()) / float(np.linalg.norm(x))
+        self._moved += float(np.linalg.norm(x - self._last))
+        level = np.bincount(self._groups, weights=x[own] * self.g[own], minlength=self.view.simplices)
         self.g[rest] = model[rest] + self._offset[rest]
-        near = rest[self.g[rest] < level[self.view.groups[rest]] + _SPREAD * error]
-        self.g[near] = (yield from self.triangle.outside(near, self.x[own])) + self.view.c[near]
-        self._note(model)
+        near = rest[self.g[rest] < level[self.view.groups[rest]] + error * self._moved[rest]]
+        self.g[near] = (yield from self.triangle.outside(near, x[own])) + self.view.c[near]
+        self._note(model, np.concatenate([own, near]))
+
+    def covered(self, gap: float) -> bool:
+        """Whether no point outside violates by more than the gap, as far as float32 can tell."""
+        view = self.view
+        level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
+        return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())
 
     def _predicted(self) -> FloatArray:
         """The model's g without what the diagonal adds."""
         B = self.model.B
         return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
 
-    def _note(self, model: FloatArray) -> None:
-        self._offset, self._known = self.g - model - self.model.D * self.x, self.x.copy()
+    def _note(self, model: FloatArray, looked: IntArray) -> None:
+        """g is exact enough on these points: what the model is off there."""
+        self._offset[looked] = self.g[looked] - model[looked] - self.model.D[looked] * self.x[looked]
+        self._moved[looked], self._last = 0.0, self.x.copy()
 
     def refresh(self) -> Steps:
         """g in float64 from the data."""
@@ -231,7 +240,7 @@ class _Run:
         if not self.exact:
             self.g = self.view.gram.product(self.x) + self.view.c
             self.exact, self.drift = True, 0.0
-            self._note(self._predicted())
+            self._note(self._predicted(), np.arange(self.view.n))
 
     def grow(self) -> Steps:
         """Take in the points outside that violate; gives their share."""
