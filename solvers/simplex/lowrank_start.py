@@ -205,8 +205,8 @@ class _Run:
     def stream(self) -> Steps:
         """g on the other points: a float32 product with those that may violate, the model's prediction on the rest.
 
-        The model is off by a known amount at the x at which a point was looked at last; its error in what has been added to x since
-        is smaller as that is, and on the other points at most about as large as on own ones.
+        How far the model is off is known for the x at which a point was looked at last. What has been added to x since is small,
+        and so is the error in it: on the other points at most about as large as on own ones.
         """
         own, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
