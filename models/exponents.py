@@ -19,6 +19,7 @@ from .kernels import RBF
 from .panel import ExponentPanel
 from .single import SingleArray, products
 from .sparse_products import FeatureProducts
+from .workers import cuts, share, workers
 
 __all__ = ["RBFExponents"]
 
@@ -26,6 +27,8 @@ __all__ = ["RBFExponents"]
 _ROWS, _WIDTH = 128, 512
 #: Rows at once for sparse data, whose products cost the same for any width.
 _SPARSE_ROWS = 64
+#: Entries of a block of columns from which several threads pay.
+_SHARED_FROM = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -55,8 +58,21 @@ class RBFExponents:
         from .fused import finish_single
 
         Z, half = self._single
-        block = products(Z, indices, out)
-        finish_single(block, half, half[indices], signs, signs[indices], np.float32(offset), np.float32(scale))
+        mine, own = half[indices], signs[indices]
+        count = workers() if indices.size * half.size > _SHARED_FROM else 1
+        if count == 1 or isinstance(Z, FeatureProducts):
+            block = products(Z, indices, out)
+            finish_single(block, half, mine, signs, own, np.float32(offset), np.float32(scale))
+            return block
+        block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
+        left, parts = Z[indices], cuts(half.size, count)
+
+        def fill(k: int) -> None:
+            part = parts[k]
+            np.matmul(left, Z[part].T, out=block[:, part])
+            finish_single(block[:, part], half[part], mine, signs[part], own, np.float32(offset), np.float32(scale))
+
+        share(fill, count)
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
@@ -93,20 +109,25 @@ class RBFExponents:
         from .fused import accumulate_both, accumulate_double
 
         order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
-        across, half, store = np.ascontiguousarray(Z[order].T), self.half[order], np.empty(_ROWS * _WIDTH)
-        sums, size, n = np.zeros(order.size), support.size, order.size
-        for start in range(0, size, _ROWS):
-            stop = min(start + _ROWS, size)
-            points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
-            edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
-            for first, last in itertools.pairwise(edges):
-                shape = (stop - start, last - first)
-                block = np.matmul(points, across[:, first:last], out=store[: shape[0] * shape[1]].reshape(shape))
-                if stop <= first < size:
-                    part = weights[first:last]
-                    accumulate_both(block, half[first:last], own, mine, part, sums[first:last], sums[start:stop])
-                else:
-                    accumulate_double(block, half[first:last], own, mine, sums[first:last])
+        across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers()
+        size, n, sums = support.size, order.size, np.zeros((count, order.size))
+
+        def add(starts: range, out: FloatArray) -> None:
+            store = np.empty(_ROWS * _WIDTH)
+            for start in starts:
+                stop = min(start + _ROWS, size)
+                points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
+                edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
+                for first, last in itertools.pairwise(edges):
+                    shape = (stop - start, last - first)
+                    block = np.matmul(points, across[:, first:last], out=store[: shape[0] * shape[1]].reshape(shape))
+                    if stop <= first < size:
+                        part = weights[first:last]
+                        accumulate_both(block, half[first:last], own, mine, part, out[first:last], out[start:stop])
+                    else:
+                        accumulate_double(block, half[first:last], own, mine, out[first:last])
+
+        share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
         result = np.empty(n)
-        result[order] = sums
+        result[order] = sums.sum(axis=0)
         return result

@@ -11,6 +11,7 @@ from __future__ import annotations
 import enum
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
@@ -18,6 +19,7 @@ import numpy as np
 
 from ..models.arrays import FloatArray
 from ..models.base import Model
+from ..models.workers import pooled
 from .base import Problem, RawSolution, Solver, SolverInfo
 from .options import Options
 
@@ -80,9 +82,16 @@ class Answer:
 
 
 class Algorithm(Solver, Generic[V, S]):
-    """A hand-written algorithm on a view ``V`` with a state ``S``."""
+    """A hand-written algorithm on a view ``V`` with a state ``S``.
+
+    Attributes
+    ----------
+    pooled : bool
+        Whether its time goes into kernel blocks, which ``threads`` threads share while BLAS has one in each (`models.workers`).
+    """
 
     info: ClassVar[SolverInfo]
+    pooled: ClassVar[bool] = False
 
     def load(self) -> None:
         """Import and compile what the run needs, once a process: it counts as building, not against the time limit."""
@@ -141,4 +150,5 @@ class Algorithm(Solver, Generic[V, S]):
         """Drive the algorithm to its end (`solvers.driver.drive`)."""
         from .driver import drive
 
-        return drive(self, problem, options)
+        with pooled(options.threads) if self.pooled else nullcontext():
+            return drive(self, problem, options)

@@ -2,22 +2,15 @@
 
 from __future__ import annotations
 
-import functools
 from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
-from threadpoolctl import ThreadpoolController
+from ...models.workers import blas_controller
 
 __all__ = ["LARGE_SYSTEM", "blas_threads"]
 
 #: Order of a Newton system from which several BLAS threads pay.
 LARGE_SYSTEM = 1500
-
-
-@functools.cache
-def _controller() -> Any:
-    """Found once: looking through the loaded libraries takes milliseconds."""
-    return ThreadpoolController()
 
 
 def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]:
@@ -28,5 +21,5 @@ def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]
     """
     if threads is None and order >= LARGE_SYSTEM:
         return nullcontext()
-    limited: AbstractContextManager[Any] = _controller().limit(limits=threads or 1, user_api="blas")
+    limited: AbstractContextManager[Any] = blas_controller().limit(limits=threads or 1)
     return limited

@@ -71,6 +71,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
 
     stride: int | None = None
 
+    pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="auto-simplex",
         summary="the fastest of the simplex algorithms for the size, gap and memory",

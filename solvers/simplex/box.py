@@ -76,6 +76,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     shrinking: bool = True
     stride: int | None = None
 
+    pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="smo-box",
         summary="sequential minimal optimisation, second-order pairs, on a box with one equality",

@@ -76,6 +76,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     stride: int | None = None
     inner: Literal["adaptive", "full"] = "adaptive"
 
+    pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="cvm",
         summary="core vector machine: growing core set with an inner QP",

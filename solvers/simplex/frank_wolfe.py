@@ -101,6 +101,7 @@ class FrankWolfeState:
 class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     """What the methods share; a method is its number in `fw_loops`."""
 
+    pooled: ClassVar[bool] = True
     method: ClassVar[str]
     # fields of every concrete class
     initial: StartRule

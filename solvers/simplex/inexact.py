@@ -21,8 +21,9 @@ import scipy.linalg
 
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
+from ...models.workers import cuts, share, workers
 from .columns import ColumnCache
-from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients
+from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 from .newton import Finish
 
 __all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds", "load_passes"]
@@ -218,7 +219,10 @@ class _Matrix:
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
-        return np.asarray(self.values @ weights.astype(self._store.dtype), dtype=np.float64)
+        values, given, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers())
+        out = np.empty_like(given)
+        share(lambda k: np.matmul(values[parts[k]], given, out=out[parts[k]]), len(parts))
+        return out.astype(np.float64)
 
     def steps(self, weights: FloatArray) -> Steps:
         """Q weights, as a piece of work."""
@@ -244,13 +248,7 @@ class _Matrix:
         self.landmarks = np.sort(np.random.default_rng(0).permutation(size)[: max(1, min(count, size // _SHARE))])
         A = values[np.ix_(self.landmarks, self.landmarks)].astype(np.float64)
         A = 0.5 * (A + A.T)
-        diagonal, shift = np.diagonal(A).copy(), 1e-6
-        while True:
-            A[np.diag_indices_from(A)] = diagonal * (1.0 + shift)
-            lower, info = scipy.linalg.lapack.dpotrf(A, lower=1, clean=1)
-            if info == 0:
-                break
-            shift *= 10.0
+        lower = shifted_cholesky(A, 1e-6)
         yield
         self._lower = lower.astype(values.dtype)
         self.B, self.inverse = np.zeros((self.landmarks.size, 0), dtype=values.dtype), np.zeros(0)
@@ -272,8 +270,7 @@ class _Matrix:
         """I + B D⁻¹B' over the given points, from the last ones by what has changed."""
         new, old = np.setdiff1d(inside, self._inside), np.setdiff1d(self._inside, inside)
         for sign, points in ((1.0, new), (-1.0, old)):
-            scaled = self.B[:, points] * np.sqrt(self.inverse[points]).astype(self.B.dtype)
-            self._sums += sign * (scaled @ scaled.T)
+            self._sums += sign * weighted_squares(self.B, self.inverse, points)
         self._inside = inside
         return self._sums.copy()
 

@@ -9,13 +9,43 @@ import numpy as np
 import scipy.linalg
 
 from ...models.arrays import FloatArray, IntArray
+from ...models.workers import cuts, share, workers
 
-__all__ = ["Inverse", "Steps", "conjugate_gradients"]
+__all__ = ["Inverse", "Steps", "conjugate_gradients", "shifted_cholesky", "weighted_squares"]
 
 CG_STEPS = 300
 #: A residual so many times the first one will not come back: the square root of float32's condition is about 3e3.
 _DIVERGED = 1e6
 Steps: TypeAlias = Generator[None, None, Any]
+
+
+def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
+    """L with LL' = A + shift·diag A, for the given shift or a larger one, by tens from 1e-7, that makes it positive definite.
+
+    A is overwritten. Sums of float32 products may need it where A is nearly singular.
+    """
+    diagonal = np.diagonal(A).copy()
+    while shift <= 1.0:
+        A[np.diag_indices_from(A)] = diagonal * (1.0 + shift)
+        lower, info = scipy.linalg.lapack.dpotrf(A, lower=1, clean=1)
+        if info == 0:
+            return np.asarray(lower)
+        shift = max(10.0 * shift, 1e-7)
+    raise np.linalg.LinAlgError("a matrix that should be positive semidefinite is far from it")
+
+
+def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
+    """Σ weights_i b_i b_i' over the given columns of B, in B's precision."""
+    parts = cuts(points.size, workers())
+    sums = np.zeros((len(parts), B.shape[0], B.shape[0]), dtype=B.dtype)
+
+    def add(k: int) -> None:
+        chosen = points[parts[k]]
+        scaled = B[:, chosen] * np.sqrt(weights[chosen]).astype(B.dtype)
+        np.matmul(scaled, scaled.T, out=sums[k])
+
+    share(add, len(parts))
+    return np.asarray(sums.sum(axis=0, dtype=np.float64))
 
 
 class Inverse:
@@ -38,7 +68,7 @@ class Inverse:
     """
 
     def __init__(self, groups: IntArray, simplices: int, B: Any, inverse: FloatArray, sums: FloatArray, inside: IntArray) -> None:
-        self._factor = scipy.linalg.cho_factor(sums, lower=True, overwrite_a=True, check_finite=False)
+        self._factor = (shifted_cholesky(sums, 0.0), True)
         self._B = B
         self._E = np.zeros((groups.size, simplices))
         self._E[inside, groups[inside]] = 1.0

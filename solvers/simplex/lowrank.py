@@ -15,7 +15,8 @@ import scipy.linalg
 
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import SimplexQP
-from .krylov import Steps
+from ...models.workers import cuts, share, workers
+from .krylov import Steps, shifted_cholesky, weighted_squares
 
 __all__ = ["LowRank"]
 
@@ -24,6 +25,8 @@ _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 _SETTLED = 1e-3
 #: Least D, relative to the diagonal of Q.
 _LEAST = 1e-6
+#: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
+_SHIFT = 1e-6
 
 
 class LowRank:
@@ -44,18 +47,16 @@ class LowRank:
         rows[np.arange(chosen.size), chosen] -= loading[chosen].astype(np.float32)
         A = rows[:, chosen].astype(np.float64)
         A = 0.5 * (A + A.T)
-        own, shift = np.diagonal(A).copy(), 1e-6
-        while True:
-            A[np.diag_indices_from(A)] = own * (1.0 + shift)
-            lower, info = scipy.linalg.lapack.dpotrf(A, lower=1, clean=1)
-            if info == 0:
-                break
-            shift *= 10.0
-        self.B: Any = scipy.linalg.solve_triangular(
-            lower.astype(np.float32), rows, lower=True, overwrite_b=True, check_finite=False
-        )
+        factor, parts = shifted_cholesky(A, _SHIFT).astype(np.float32), cuts(view.n, workers())
+
+        def solve(k: int) -> None:
+            rows[:, parts[k]] = scipy.linalg.solve_triangular(factor, rows[:, parts[k]], lower=True, check_finite=False)
+
+        share(solve, len(parts))
+        self.B: Any = rows
         left = diagonal - np.einsum("ij,ij->j", self.B, self.B, dtype=np.float64)
         self.D = np.maximum(left, np.maximum(loading, _LEAST * float(diagonal.max())))
+        self._inverse = 1.0 / self.D
 
     @property
     def left(self) -> float:
@@ -102,22 +103,21 @@ class LowRank:
         """I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
         come, gone = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
         for sign, points in ((1.0, come), (-1.0, gone)):
-            scaled = self.B[:, points] * np.sqrt(1.0 / self.D[points]).astype(np.float32)
-            matrix += sign * (scaled @ scaled.T)
+            matrix += sign * weighted_squares(self.B, self._inverse, points)
         return int(come.size + gone.size)
 
     def _direction(self, matrix: FloatArray, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
         """The Newton direction: the dual's Hessian is bordered by the simplices' sums."""
         groups, G = self.view.groups, self.view.simplices
-        inverse = 1.0 / self.D[live]
+        inverse = self._inverse[live]
         x = s[live] * inverse
-        E = np.zeros((live.size, G), dtype=np.float32)
-        E[np.arange(live.size), groups[live]] = inverse
-        border = -(self.B[:, live] @ E).astype(np.float64)
+        V = np.zeros((s.size, G + 1), dtype=np.float32)
+        V[live, groups[live]], V[live, G] = inverse, x
+        sums = (self.B @ V).astype(np.float64)
+        border, slope_u = -sums[:, :G], u - sums[:, G]
         weight = np.bincount(groups[live], weights=inverse, minlength=G) + 1e-300
-        slope_u = u - self.B[:, live] @ x.astype(np.float32)
         slope_nu = np.bincount(groups[live], weights=x, minlength=G) - 1.0
-        factor = scipy.linalg.cho_factor(matrix, lower=True, check_finite=False)
+        factor = (shifted_cholesky(matrix.copy(), 0.0), True)
         solved = scipy.linalg.cho_solve(factor, np.column_stack([slope_u, border]), check_finite=False)
         schur = np.diag(weight) - border.T @ solved[:, 1:]
         dnu = np.linalg.lstsq(schur, border.T @ solved[:, 0] - slope_nu, rcond=None)[0]

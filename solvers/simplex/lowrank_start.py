@@ -18,7 +18,8 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import SimplexQP
-from .krylov import Inverse, Steps, conjugate_gradients
+from ...models.workers import cuts, share, workers
+from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
 from .lowrank import LowRank
 from .newton import Finish
 from .triangle import Triangle
@@ -26,7 +27,9 @@ from .triangle import Triangle
 __all__ = ["lowrank_applies", "lowrank_start"]
 
 #: One landmark for so many points; between so many of them.
-_PER_LANDMARK, _FEWEST, _MOST = 100, 256, 512
+_PER_LANDMARK, _FEWEST, _MOST = 100, 256, 1024
+#: Bytes for each landmark and point: the model's rows, and copies of those on the support.
+_EACH = 12
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 _FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
@@ -40,18 +43,14 @@ _FIRST, _MANY = 0.02, 0.1
 _ROUNDING = 1e-7
 
 
-def _landmarks(n: int) -> int:
-    return min(max(n // _PER_LANDMARK, _FEWEST), _MOST)
-
-
-def lowrank_bytes(n: int) -> int:
-    """Memory for the model: its rows, and a copy of those on the support."""
-    return 12 * _landmarks(n) * n
+def _landmarks(n: int, limit: float) -> int:
+    """More where kernel blocks are dear and half of the memory is enough: each round then needs fewer products."""
+    return int(max(min(n // _PER_LANDMARK, _MOST, limit / (2 * _EACH * n)), _FEWEST))
 
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
     """Whether the start is worth a try: enough points, a ridge, memory for the model."""
-    return view.n >= _FROM and bool((view.gram.loading > 0.0).all()) and lowrank_bytes(view.n) <= limit
+    return view.n >= _FROM and bool((view.gram.loading > 0.0).all()) and _EACH * _FEWEST * view.n <= limit
 
 
 def lowrank_start(
@@ -63,14 +62,15 @@ def lowrank_start(
     """
     initial = least = view.gap(a, gradient - view.c)
     best = Finish(a, gradient, 0, exact=True)
-    model = LowRank(view, _landmarks(view.n), np.random.default_rng(0))
+    landmarks = _landmarks(view.n, limit)
+    model = LowRank(view, landmarks, np.random.default_rng(0))
     yield None
     if not model.left <= _LEFT:
         return best
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
-    run = _Run(view, model, slack, limit - lowrank_bytes(view.n))
+    run = _Run(view, model, slack, limit - _EACH * landmarks * view.n)
     yield from run.begin()
     target, rough, guesses = _FIRST, True, 0
     for _ in range(_ROUNDS):
@@ -117,8 +117,8 @@ class _Run:
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._sums = np.eye(model.B.shape[0])
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
-        # what the model is off at the last look at each point, how far x has moved since, and x at the last look at any
-        self._offset, self._moved, self._last = np.zeros(view.n), np.zeros(view.n), np.zeros(view.n)
+        # how far the model was off at the last look at each point, and by how much more it may be by now
+        self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
 
     def begin(self) -> Steps:
         """The triangle on the model's support, and g there."""
@@ -136,14 +136,15 @@ class _Run:
         inside[self._inside] = True
         self._inside = np.flatnonzero(inside[keep])
         lost = np.flatnonzero(inside & ~keep)
-        scaled = self._B[:, lost] * np.sqrt(self._inverse[lost]).astype(np.float32)
-        self._sums -= scaled @ scaled.T
+        self._sums -= weighted_squares(self._B, self._inverse, lost)
         yield from self._take(np.zeros(0, dtype=np.int64))
 
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
         own = self.triangle.own
-        self._B, self._inverse, self._groups = self.model.B[:, own], 1.0 / self.model.D[own], self.view.groups[own]
+        B, parts = np.empty((self.model.B.shape[0], own.size), dtype=np.float32), cuts(self.model.B.shape[0], workers())
+        share(lambda k: np.take(self.model.B[parts[k]], own, axis=1, out=B[parts[k]], mode="clip"), len(parts))
+        self._B, self._inverse, self._groups = B, 1.0 / self.model.D[own], self.view.groups[own]
 
     def value(self) -> float:
         """½x'Qx + c'x."""
@@ -197,24 +198,22 @@ class _Run:
         new = np.setdiff1d(inside, self._inside, assume_unique=True)
         old = np.setdiff1d(self._inside, inside, assume_unique=True)
         for sign, places in ((1.0, new), (-1.0, old)):
-            scaled = self._B[:, places] * np.sqrt(self._inverse[places]).astype(np.float32)
-            self._sums += sign * (scaled @ scaled.T)
+            self._sums += sign * weighted_squares(self._B, self._inverse, places)
         self._inside = inside
         return Inverse(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
 
     def stream(self) -> Steps:
         """g on the other points: a float32 product with those that may violate, the model's prediction on the rest.
 
-        How far the model is off is known for the x at which a point was looked at last. What has been added to x since is small,
-        and so is the error in it: on the other points at most about as large as on own ones.
+        How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
+        the other points is what it is on own ones, at most.
         """
         own, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
         model = self._predicted()
-        error = float(np.abs(self.g[own] - model[own] - self.model.D[own] * x[own]).max()) / float(np.linalg.norm(x))
-        self._moved += float(np.linalg.norm(x - self._last))
+        self._error += float(np.abs(self.g[own] - model[own] - self.model.D[own] * x[own] - self._offset[own]).max())
         level = np.bincount(self._groups, weights=x[own] * self.g[own], minlength=self.view.simplices)
         self.g[rest] = model[rest] + self._offset[rest]
-        near = rest[self.g[rest] < level[self.view.groups[rest]] + error * self._moved[rest]]
+        near = rest[self.g[rest] < level[self.view.groups[rest]] + self._error[rest]]
         self.g[near] = (yield from self.triangle.outside(near, x[own])) + self.view.c[near]
         self._note(model, np.concatenate([own, near]))
 
@@ -232,7 +231,7 @@ class _Run:
     def _note(self, model: FloatArray, looked: IntArray) -> None:
         """g is exact enough on these points: what the model is off there."""
         self._offset[looked] = self.g[looked] - model[looked] - self.model.D[looked] * self.x[looked]
-        self._moved[looked], self._last = 0.0, self.x.copy()
+        self._error[looked] = 0.0
 
     def refresh(self) -> Steps:
         """g in float64 from the data."""

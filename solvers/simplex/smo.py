@@ -68,6 +68,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     lowrank: bool = True
     stride: int | None = None
 
+    pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="smo",
         summary="sequential minimal optimisation, second-order pairs, on one or several simplices",

@@ -1,0 +1,84 @@
+"""Pieces of one computation on several threads, with one BLAS thread in each.
+
+Kernel blocks are products with few features, then an exponential: BLAS shares out such products badly (its threads wait actively
+for each other, and two took longer than one), and compiled passes not at all. So a computation is cut by its points, and every
+thread does both on its own part. There are as many threads as BLAS may use, so that OPENBLAS_NUM_THREADS, OMP_NUM_THREADS and
+threadpoolctl's limits hold here too.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+import os
+from collections.abc import Callable, Generator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from contextvars import ContextVar
+from typing import Any
+
+from threadpoolctl import ThreadpoolController
+
+__all__ = ["blas_controller", "cuts", "pooled", "share", "workers"]
+
+_allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
+
+
+@functools.cache
+def blas_controller() -> Any:
+    """Control over the BLAS libraries, found once: looking through the loaded libraries takes milliseconds."""
+    return ThreadpoolController().select(user_api="blas")
+
+
+def _blas_threads() -> int:
+    found = [library.num_threads for library in blas_controller().lib_controllers]
+    return max(found) if found else os.cpu_count() or 1
+
+
+def _single_blas() -> AbstractContextManager[object]:
+    """One BLAS thread inside. The number is the whole process's: whoever finds one already leaves it, then and at the end."""
+    limited: AbstractContextManager[object] = blas_controller().limit(limits=1) if _blas_threads() > 1 else nullcontext()
+    return limited
+
+
+def workers() -> int:
+    """How many threads a computation may use now: one inside a thread of `share`."""
+    allowed = _allowed.get()
+    return _blas_threads() if allowed is None else allowed
+
+
+@contextmanager
+def pooled(threads: int | None) -> Generator[None]:
+    """BLAS has one thread inside, and `share` so many: those that BLAS had where the number is not given."""
+    token = _allowed.set(workers() if threads is None else threads)
+    try:
+        with _single_blas():
+            yield
+    finally:
+        _allowed.reset(token)
+
+
+def cuts(size: int, count: int) -> list[slice]:
+    """So many slices of about equal length."""
+    edges = [size * k // count for k in range(count + 1)]
+    return [slice(first, last) for first, last in itertools.pairwise(edges)]
+
+
+def share(work: Callable[[int], object], count: int) -> None:
+    """work(0), ..., work(count - 1), at the same time; the work is to spend its time where Python's lock is released."""
+    if count == 1:
+        work(0)
+        return
+    with _single_blas(), ThreadPoolExecutor(count - 1) as executor:
+        others = [executor.submit(_alone, work, k) for k in range(1, count)]
+        _alone(work, 0)
+        for other in others:
+            other.result()
+
+
+def _alone(work: Callable[[int], object], k: int) -> None:
+    token = _allowed.set(1)
+    try:
+        work(k)
+    finally:
+        _allowed.reset(token)
