@@ -27,8 +27,6 @@ __all__ = ["RBFExponents"]
 _ROWS, _WIDTH = 128, 512
 #: Rows at once for sparse data, whose products cost the same for any width.
 _SPARSE_ROWS = 64
-#: Entries of a block of columns from which several threads pay.
-_SHARED_FROM = 1 << 20
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +57,7 @@ class RBFExponents:
 
         Z, half = self._single
         mine, own = half[indices], signs[indices]
-        count = workers() if indices.size * half.size > _SHARED_FROM else 1
+        count = workers(indices.size * half.size)
         if count == 1 or isinstance(Z, FeatureProducts):
             block = products(Z, indices, out)
             finish_single(block, half, mine, signs, own, np.float32(offset), np.float32(scale))
@@ -109,7 +107,7 @@ class RBFExponents:
         from .fused import accumulate_both, accumulate_double
 
         order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
-        across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers()
+        across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers(support.size * self.half.size)
         size, n, sums = support.size, order.size, np.zeros((count, order.size))
 
         def add(starts: range, out: FloatArray) -> None:

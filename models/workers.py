@@ -21,6 +21,8 @@ from threadpoolctl import ThreadpoolController
 
 __all__ = ["blas_controller", "cuts", "pooled", "share", "workers"]
 
+#: Entries for which a thread is worth starting: a few tenths of a millisecond.
+_LEAST = 1 << 19
 _allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
 
 
@@ -41,16 +43,16 @@ def _single_blas() -> AbstractContextManager[object]:
     return limited
 
 
-def workers() -> int:
-    """How many threads a computation may use now: one inside a thread of `share`."""
+def workers(entries: int) -> int:
+    """How many threads a computation of so many matrix entries is worth: one inside a thread of `share`."""
     allowed = _allowed.get()
-    return _blas_threads() if allowed is None else allowed
+    return max(1, min(_blas_threads() if allowed is None else allowed, entries // _LEAST))
 
 
 @contextmanager
 def pooled(threads: int | None) -> Generator[None]:
     """BLAS has one thread inside, and `share` so many: those that BLAS had where the number is not given."""
-    token = _allowed.set(workers() if threads is None else threads)
+    token = _allowed.set(threads or _allowed.get() or _blas_threads())
     try:
         with _single_blas():
             yield

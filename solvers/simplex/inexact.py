@@ -219,7 +219,7 @@ class _Matrix:
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Q weights."""
-        values, given, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers())
+        values, given, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers(self.own.size**2))
         out = np.empty_like(given)
         share(lambda k: np.matmul(values[parts[k]], given, out=out[parts[k]]), len(parts))
         return out.astype(np.float64)

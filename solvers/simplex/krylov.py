@@ -36,7 +36,7 @@ def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
 
 def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
     """Σ weights_i b_i b_i' over the given columns of B, in B's precision."""
-    parts = cuts(points.size, workers())
+    parts = cuts(points.size, workers(B.shape[0] * points.size))
     sums = np.zeros((len(parts), B.shape[0], B.shape[0]), dtype=B.dtype)
 
     def add(k: int) -> None:

@@ -47,7 +47,7 @@ class LowRank:
         rows[np.arange(chosen.size), chosen] -= loading[chosen].astype(np.float32)
         A = rows[:, chosen].astype(np.float64)
         A = 0.5 * (A + A.T)
-        factor, parts = shifted_cholesky(A, _SHIFT).astype(np.float32), cuts(view.n, workers())
+        factor, parts = shifted_cholesky(A, _SHIFT).astype(np.float32), cuts(view.n, workers(rows.size))
 
         def solve(k: int) -> None:
             rows[:, parts[k]] = scipy.linalg.solve_triangular(factor, rows[:, parts[k]], lower=True, check_finite=False)

@@ -142,7 +142,8 @@ class _Run:
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
         own = self.triangle.own
-        B, parts = np.empty((self.model.B.shape[0], own.size), dtype=np.float32), cuts(self.model.B.shape[0], workers())
+        B = np.empty((self.model.B.shape[0], own.size), dtype=np.float32)
+        parts = cuts(B.shape[0], workers(B.size))
         share(lambda k: np.take(self.model.B[parts[k]], own, axis=1, out=B[parts[k]], mode="clip"), len(parts))
         self._B, self._inverse, self._groups = B, 1.0 / self.model.D[own], self.view.groups[own]
 

@@ -73,7 +73,7 @@ class Triangle:
             for first, last, block in part:
                 self._panel.rows(self.own[first:last], block)
 
-        yield from _shared(blocks, lambda part, _: rows(part))
+        yield from _shared(blocks, lambda part, _: rows(part), workers(sum(block.size for _, _, block in blocks)))
 
     def _room(self, rows: int, columns: int) -> npt.NDArray[np.float32] | None:
         begin, self._used = self._used, self._used + rows * columns
@@ -119,7 +119,7 @@ class Triangle:
             return (yield from self.outside(self.own, weights))
         scale = float(np.abs(weights).max()) or 1.0
         given = (weights / scale).astype(np.float32)
-        sums = np.zeros((workers(), self.own.size))
+        sums = np.zeros((workers(self.own.size**2 // 2), self.own.size))
 
         def add(part: list[Block], out: FloatArray) -> None:
             for first, last, block in part:
@@ -129,7 +129,7 @@ class Triangle:
                 for begin, _, tile in self._panel.tiles(self.own[first:last], last):
                     symmetric_rows(tile, first, begin, given, out)
 
-        yield from _shared(self._blocks, lambda part, k: add(part, sums[k]))
+        yield from _shared(self._blocks, lambda part, k: add(part, sums[k]), len(sums))
         return scale * sums.sum(axis=0)
 
     def _computed(self) -> int:
@@ -148,13 +148,12 @@ class Triangle:
                 chosen = points[start : start + _ROWS]
                 out[start : start + chosen.size] = panel.product(chosen, given)
 
-        yield from _shared(list(range(0, points.size, _ROWS)), lambda part, _: multiply(part))
+        yield from _shared(list(range(0, points.size, _ROWS)), lambda part, _: multiply(part), workers(points.size * used.size))
         return scale * out
 
 
-def _shared(pieces: list[T], work: Callable[[list[T], int], object]) -> Steps:
-    """work(part, k) on thread k for a few pieces at a time, which get more costly from first to last."""
-    count = workers()
+def _shared(pieces: list[T], work: Callable[[list[T], int], object], count: int) -> Steps:
+    """work(part, k) on so many threads k for a few pieces at a time, which get more costly from first to last."""
     for start in range(0, len(pieces), count * _TOGETHER):
         parts = [pieces[start + k : start + count * _TOGETHER : count] for k in range(count)]
         share(functools.partial(_part, work, parts), count)
