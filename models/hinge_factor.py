@@ -12,6 +12,7 @@ from functools import cached_property
 from typing import TypeAlias
 
 import numpy as np
+import numpy.typing as npt
 import scipy.linalg
 
 from ..errors import InputError
@@ -52,9 +53,16 @@ class HingeFactor:
         """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
         return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
 
-    @cached_property
+    @property
     def coarse(self) -> CoarseFactor | None:
-        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned."""
+        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned.
+
+        It refers to this object and so is not kept here: a circle of references would outlive the problem.
+        """
+        return None if self._rounded is None else CoarseFactor(self._rounded, self._product, lambda: self.Z)
+
+    @cached_property
+    def _rounded(self) -> npt.NDArray[np.float32] | None:
         m, p = self.shape
         if not _COARSE <= p < m or "Z" in vars(self):
             return None
@@ -64,7 +72,7 @@ class HingeFactor:
         with np.errstate(over="ignore"):  # single precision may overflow where double does not
             L, rows = self.cholesky.astype(np.float32), self.G.T.astype(np.float32)
         Z = np.ascontiguousarray(scipy.linalg.blas.strsm(1.0, L, rows, lower=1, overwrite_b=1).T)
-        return CoarseFactor(Z, self._product, lambda: self.Z) if np.isfinite(Z).all() else None
+        return Z if np.isfinite(Z).all() else None
 
     def _product(self, a: FloatArray) -> FloatArray:
         """GH⁻¹G'a."""

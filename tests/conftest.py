@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable
+from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 import pytest
@@ -23,6 +24,21 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Timings on shared machines vary by orders of magnitude; the same examples in every run.
 settings.register_profile("marginopt", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("marginopt")
+
+
+def run_to_end(steps: Generator[Any, None, Any]) -> Any:
+    """Run an algorithm that works in pieces (`Steps`) to its end; what it returns."""
+    while True:
+        try:
+            next(steps)
+        except StopIteration as done:
+            return done.value
+
+
+@pytest.fixture(scope="session")
+def drain() -> Callable[[Generator[Any, None, Any]], Any]:
+    """`run_to_end`."""
+    return run_to_end
 
 
 @dataclass(frozen=True)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pytest
 
@@ -49,6 +52,19 @@ def test_gradient_and_gap_do_not_see_the_rounding() -> None:
     assert view.gradient(a) == pytest.approx(exact.gradient(a), rel=1e-11, abs=1e-11)
     assert view.gap(a) == pytest.approx(exact.gap(a), rel=1e-11)
     assert view.diagonal == pytest.approx(exact.diagonal, rel=1e-5)
+
+
+def test_the_matrix_goes_with_the_problem() -> None:
+    """The dual's recovery does not refer to the problem that keeps the dual: a circle would hold its matrix."""
+    gc.disable()
+    try:
+        model = problem()
+        model.box.recover(np.zeros(model.box.n))
+        kept = [weakref.ref(model), weakref.ref(model.box), weakref.ref(model.factor)]
+        del model
+        assert [ref() for ref in kept] == [None] * 3
+    finally:
+        gc.enable()
 
 
 def test_ill_conditioned_factor_is_never_coarse() -> None:

@@ -22,14 +22,6 @@ def data(n, seed=0):
     return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
 
 
-def drain(steps):
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
-
-
 def start(view, tol):
     """A point of gap ``tol`` by pairs alone, and its gradient."""
     algorithm = SMO(newton=False)
@@ -44,7 +36,7 @@ def start(view, tol):
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("linear", [False, True])
 @pytest.mark.parametrize("cached", [0, 60, 500])
-def test_it_finishes_whatever_is_cached(groups, linear, cached):
+def test_it_finishes_whatever_is_cached(groups, linear, cached, drain):
     n = 500
     X, y = data(n)
     rng = np.random.default_rng(1)
@@ -65,7 +57,7 @@ def test_it_finishes_whatever_is_cached(groups, linear, cached):
     assert view.gap(done.a) <= 1e-9 * abs(view.objective(done.a))
 
 
-def test_it_never_makes_the_point_worse():
+def test_it_never_makes_the_point_worse(drain):
     # a singular matrix of rank 2 whose optimum the conjugate gradients may not pin down
     rng = np.random.default_rng(0)
     A = rng.standard_normal((80, 2))
@@ -114,7 +106,7 @@ def test_a_point_without_weight_in_a_simplex_is_not_sound():
 
 
 @pytest.mark.parametrize("single", [True, False])
-def test_a_matrix_cut_down_takes_in_points_again(single):
+def test_a_matrix_cut_down_takes_in_points_again(single, drain):
     X, y = data(300)
     gram = L2SVMDual(X, y, 10.0, RBF(0.1)).simplex.gram
     cache = ColumnCache(gram, 2**20, single=single)
@@ -135,7 +127,7 @@ def test_a_matrix_cut_down_takes_in_points_again(single):
     assert matrix.B.shape == (matrix.landmarks.size, own.size)
 
 
-def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch):
+def test_a_guess_that_shrinks_shrinks_the_matrix(monkeypatch, drain):
     X, y = data(900)
     cut = []
     restrict = _Matrix.restrict

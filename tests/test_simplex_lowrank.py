@@ -31,14 +31,6 @@ def data(n, seed=0):
     return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
 
 
-def drain(steps):
-    while True:
-        try:
-            next(steps)
-        except StopIteration as done:
-            return done.value
-
-
 def vertex(view):
     """One point of each simplex, and the gradient."""
     a = np.zeros(view.n)
@@ -56,7 +48,7 @@ def eager(monkeypatch):
 
 @pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
 @pytest.mark.parametrize("limit", [0, 100_000, 2**30])
-def test_the_triangle_multiplies_like_the_matrix(kernel, limit):
+def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
     X, y = data(700)
     gram = L2SVMDual(X, y, 2.0, kernel).simplex.gram
     rng = np.random.default_rng(0)
@@ -82,7 +74,7 @@ def test_the_triangle_multiplies_like_the_matrix(kernel, limit):
     assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
 
 
-def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile():
+def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile(drain):
     X, y = data(1700)
     gram = L2SVMDual(X, y, 2.0, RBF(0.1)).simplex.gram
     own = np.random.default_rng(1).permutation(1700)
@@ -98,7 +90,7 @@ def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile():
 
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("linear", [False, True])
-def test_the_model_is_solved_to_the_end(groups, linear):
+def test_the_model_is_solved_to_the_end(groups, linear, drain):
     X, y = data(400)
     gram = KernelGram(X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 400))
     c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
@@ -222,7 +214,7 @@ def test_the_float64_product_uses_symmetry_rightly():
 
 
 @pytest.mark.parametrize("groups", [1, 2])
-def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, monkeypatch):
+def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, monkeypatch, drain):
     """After the first one only points that the model puts near the level are looked at, and no other violates."""
     X, y = data(3000)
     gram = L2SVMDual(X, y, 1.0, RBF(0.1)).simplex.gram

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Generator
-from typing import Any
+from collections.abc import Callable, Generator
 
 import numpy as np
 import pytest
@@ -11,15 +10,6 @@ import pytest
 from marginopt.models.gram import MatrixGram
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.simplex.newton import Finish, finish
-
-
-def _drain(steps: Generator[None, None, Any]) -> Finish:
-    while True:
-        try:
-            next(steps)
-        except StopIteration as stop:
-            result: Finish = stop.value
-            return result
 
 
 def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
@@ -32,7 +22,9 @@ def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
 
 
 @pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
-def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(scale: float) -> None:
+def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
+    scale: float, drain: Callable[[Generator[None, None, Finish]], Finish]
+) -> None:
     rng = np.random.default_rng(3)
     moved = 0
     for _ in range(300):
@@ -40,7 +32,7 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(scale: fl
         n = Q.shape[0]
         view = SimplexQP(MatrixGram(Q), np.zeros(n), np.zeros(n, dtype=np.int64))
         a = rng.dirichlet(np.ones(n))
-        end = _drain(finish(view, a, Q @ a, 1e-9))
+        end = drain(finish(view, a, Q @ a, 1e-9))
         assert np.isfinite(end.a).all() and end.a.min() >= 0.0
         assert end.a.sum() == pytest.approx(1.0, abs=1e-9)
         assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)

@@ -196,25 +196,21 @@ class _Matrix:
     """Q between the points ``own``, compact, with room for more points, and its preconditioner's rows."""
 
     def __init__(self, cache: ColumnCache, own: IntArray, n: int) -> None:
-        self.cache = cache
-        self.place = np.full(n, -1, dtype=np.int64)
-        self._hold(own)
-
-    def _hold(self, own: IntArray) -> None:
-        """Room for the matrix of these points."""
-        self.own = own
-        self.place[:] = -1
-        self.place[own] = np.arange(own.size)
+        self.cache, self.own = cache, own
         capacity = int(1.1 * own.size + 64)
-        self._store = np.empty((capacity, capacity), dtype=self.cache.columns.dtype)
+        self._store = np.empty((capacity, capacity), dtype=cache.columns.dtype)
+        self.place = np.full(n, -1, dtype=np.int64)
+        self.place[own] = np.arange(own.size)
 
     def restrict(self, points: IntArray) -> Steps:
         """Forget all other points; the preconditioner's rows are to be made anew."""
         from . import inexact_loops as loops
 
-        places, old = self.place[points], self._store
-        self._hold(points)
-        loops.gather_rows(old, places, places, self.values)
+        places = np.sort(self.place[points])  # in place: rising, so that nothing is written before it was read
+        self.place[self.own] = -1
+        self.own = self.own[places]
+        self.place[self.own] = np.arange(self.own.size)
+        loops.gather_rows(self._store, places, places, self.values)
         yield
 
     def product(self, weights: FloatArray) -> FloatArray:

@@ -2,12 +2,13 @@
 
 Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
 tools. Here the model Q ≈ B'B + D (`lowrank`) gives the support almost right; Newton steps by conjugate gradients, with the model
-as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); one streamed product shows which points outside
-are missing; they join, and the next gradient comes in float64 from the data. Two or three rounds reach a gap of 1e-6.
+as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which points outside
+are missing, and they join. When float32 finds none, the gradient comes in float64 from the data, and so on until the gap is met.
 
-A round that does not halve the gap ends it, and only feasible points with a smaller gap are handed out, so a failure costs
-time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there the preconditioned matrix has its
-eigenvalues near one. Memory: up to 12 bytes for each landmark and point, and 2|S|² bytes as far as the limit allows.
+A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
+handed out, so a failure costs time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there
+the preconditioned matrix has its eigenvalues near one. Memory: up to 12 bytes for each landmark and point, and 2|S|² bytes as
+far as the limit allows.
 """
 
 from __future__ import annotations
