@@ -95,7 +95,8 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
 
     model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))
     solver = get_solver(case["peer"])
-    native = {} if case["peer"] == "auto-simplex" else {"cache_bytes": case["cache_mb"] * 2**20}  # LIBSVM's; auto's is its own
+    # LIBSVM's cache; that of auto is its own, and QP solvers have none
+    native = {} if case["peer"] in ("auto-simplex", *QP) else {"cache_bytes": case["cache_mb"] * 2**20}
     options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"], native=native)
     begin, cpu = time.perf_counter(), time.process_time()
     raw = solver.run(Problem(model), options)
