@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from marginopt.errors import InputError
 from marginopt.models.gram import KernelGram, MatrixGram
 from marginopt.models.kernels import RBF, Linear, Polynomial, Precomputed
+from marginopt.models.pareto import ParetoQP
 from marginopt.models.simplex import L2SVMDual, MEBDual
 from marginopt.models.views import SimplexQP
 from marginopt.solvers.algorithm import Outcome
@@ -152,6 +153,23 @@ def test_degenerate_data():
     lonely = np.where(np.arange(48) == 5, 1.0, -1.0)
     alone = L2SVMDual(rng.standard_normal((48, 3)), lonely, 1.0, RBF(0.5))
     assert solve_problem(alone, SMO(), Options()).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "solver", ["smo", "mfw", "pairwise-fw", "blended-pairwise-fw", "pga", "accelerated-projection", "auto-simplex"]
+)
+def test_variables_without_curvature(solver):
+    """Zero columns: a pair of them has neither curvature nor, where their costs are equal, a slope (NaN and no end, once)."""
+    for seed in range(5):
+        rng = np.random.default_rng(seed)
+        scales = 10.0 ** rng.uniform(-7, -4, 10)
+        scales[rng.permutation(10)[:4]] = 0.0
+        costs = np.where(scales > 0, 3.0 * scales, 0.0)
+        model = ParetoQP(np.diag(np.sqrt(scales)), costs, 0.02)
+        reference = solve_problem(model, "clarabel", Options(tol=1e-9)).certificate.objective
+        result = solve_problem(model, solver, Options(tol=1e-6, time_limit=20))
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.objective == pytest.approx(reference, rel=1e-5)
 
 
 def test_limits_return_feasible_certified_points():

@@ -247,7 +247,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         gap = self._gap(state)
         if gap <= state.tol:
             return Outcome.CONVERGED
-        if final or (state.refreshes > 3 and gap > 0.5 * state.last_gap):
+        if final or (state.refreshes > 3 and not gap <= 0.5 * state.last_gap):
             self._consider_finisher(state, gap, hopeless=True)
             return Outcome.RUNNING if state.finisher is not None else Outcome.STALLED
         state.last_gap = min(gap, state.last_gap)

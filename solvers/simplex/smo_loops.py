@@ -24,6 +24,8 @@ OBJECTIVE, CTA, GAP = range(3)
 
 _BLOCK = 512
 _RESUM = 2000
+# Floors of a curvature: two variables whose columns are zero have none, and 0/0 is undefined with ``nnan``.
+_TINY, _TINY_SINGLE = 1e-300, 1e-30
 
 
 class SmoWork(NamedTuple):
@@ -121,7 +123,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
         return int(_partner_dense(w.g, w.diagonal, column, w.live, i))
     gi, di = w.g[i], w.diagonal[i]
     j, best = -1, 0.0
-    floor = 1e-12 * abs(di)
+    floor = 1e-12 * abs(di) + _TINY
     for t in range(first, first + size):
         k = w.support[t]
         slope = max(w.g[k] - gi, 0.0)
@@ -138,7 +140,7 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int
     Gains in float32 suffice: any pair with a positive slope descends.
     """
     n = g.size
-    gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]))
+    gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]) + _TINY_SINGLE)
     zero, two = np.float32(0.0), np.float32(2.0)
     best, at = zero, -1
     gain = np.empty(_BLOCK, dtype=np.float32)
@@ -188,7 +190,7 @@ def _cached(w: Any, i: int) -> int:
 def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     """Exact step from j to i, clipped at a_j; objective and gradient follow."""
     slope = w.g[j] - w.g[i]
-    curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * up[j], 1e-12 * abs(w.diagonal[i]))
+    curvature = max(w.diagonal[i] + w.diagonal[j] - 2.0 * up[j], 1e-12 * abs(w.diagonal[i]) + _TINY)
     step = slope / curvature
     if w.place[i] < 0:
         at = w.offset[s] + w.size[s]
