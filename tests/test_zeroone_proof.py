@@ -10,8 +10,9 @@ import pytest
 from marginopt.errors import InputError
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.options import Options
-from marginopt.solvers.zeroone import ZeroOneBB
+from marginopt.solvers.zeroone import ZeroOneBB, check_boxes
 from marginopt.solvers.zeroone.check import check_proof
+from marginopt.solvers.zeroone.check_arithmetic import InvalidProofError
 
 
 def problem_of(seed, n, p, free, lam):
@@ -62,6 +63,48 @@ def test_logs_are_accepted(tmp_path, engine, free, name):
         assert report.gap <= 1.1e-6
 
 
+def test_pairs_are_paid_once(tmp_path):
+    """Pairs are in the log, and what the checker makes of one: its price at most once, the partner of a kept point violated."""
+    path = tmp_path / "log"
+    problem = problem_of(5, 40, 2, True, 1.0)
+    assert write(problem, path, engine="boxes")[0].name == "CONVERGED"
+    log = read(path)
+    assert sum(len(entry[3]) for record in log[1:-1] for entry in record["rounds"]) > 20
+    with_pairs = check_proof(path)
+    assert with_pairs.valid, with_pairs.message
+    for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+        entry[3], entry[4] = entry[3] * 2, entry[4] * 2
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+        entry[3], entry[4] = [], []
+    path.write_text(sealed(log))
+    assert not check_proof(path).valid
+
+
+def test_a_pair_is_believed_only_where_the_box_excludes_it():
+    """`_pack` on a box by hand: two opposite points on a line, 1 and -1 times w, in |w| ≤ 0.9 and in |w| ≤ 3 (never both)."""
+    g = np.array([[1.0], [-1.0], [1.0], [0.5]])
+    none = np.zeros(4)
+
+    def pack(half, states, pairs, prices):
+        problem = check_boxes._Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
+        node = check_boxes._Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
+        return check_boxes._pack(problem, node, [[], [], [], pairs, prices]), node.state
+
+    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
+    assert packing.paid == pytest.approx(2.0) and packing.paid <= 2.0 and packing.left[:2].max() <= 0.0
+    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1], [0, 1], [1, 2]], [1.5, 1.5, 1.5])
+    assert packing.paid == pytest.approx(2.0) and packing.left[2] == 2.0
+    assert pack(3.0, [-1, -1, -1, -1], [[0, 2], [0, 3]], [2.0, 2.0])[0].paid <= 0.0
+    packing, state = pack(3.0, [-1, -1, 0, -1], [[0, 1], [1, 2]], [2.0, 2.0])
+    assert packing.paid <= 0.0 and state.tolist() == [-1, 1, 0, -1]
+    assert pack(3.0, [0, 0, -1, -1], [[1, 0]], [0.0])[0] is None
+    for pairs, prices in (([[0, 4]], [1.0]), ([[1, 1]], [1.0]), ([[0, 1]], [-1.0]), ([[0, 1]], [np.nan]), ([[0, 1]], [])):
+        with pytest.raises(InvalidProofError):
+            pack(3.0, [-1, -1, -1, -1], pairs, prices)
+
+
 def test_interrupted_search_proves_the_bound_that_it_had(tmp_path):
     problem = problem_of(7, 60, 3, True, 3.0)
     algorithm = ZeroOneBB(proof=str(tmp_path / "log"))
@@ -91,7 +134,8 @@ def damage(rng, log):
     log = copy.deepcopy(log)
     nodes = list(range(1, len(log) - 1))
     record = log[int(rng.choice(nodes))]
-    kind = str(rng.choice(["bound", "drop", "clear", "alpha", "split", "weight", "row", "incumbent", "parent", "T", "cut"]))
+    kinds = ["bound", "drop", "clear", "alpha", "split", "weight", "row", "incumbent", "parent", "T", "cut", "pair", "price"]
+    kind = str(rng.choice(kinds))
     if kind == "bound":
         log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
     elif kind == "drop":
@@ -101,6 +145,9 @@ def damage(rng, log):
     elif kind == "alpha":
         for entry in record["rounds"]:
             entry[2] = [a * float(rng.choice([0.0, 0.1, 10.0, -1.0])) for a in entry[2]]
+    elif kind in ("pair", "price"):
+        for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+            damage_pairs(rng, entry, kind, len(log[0]["weights"]))
     elif kind == "split" and "split" in record:
         record["split"][1] += float(rng.normal())
     elif kind == "weight":
@@ -116,6 +163,18 @@ def damage(rng, log):
     else:
         log = log[: int(rng.integers(1, len(log)))]
     return kind, log
+
+
+def damage_pairs(rng, entry, kind, n):
+    """Pairs that the box does not exclude, paid twice, too dearly, or in another order."""
+    if kind == "price":
+        entry[4] = [price * float(rng.choice([0.5, 3.0])) for price in entry[4]]
+        entry[3], entry[4] = entry[3] + entry[3], entry[4] + entry[4]
+    else:
+        extra = [[int(x) for x in rng.choice(n, 2, replace=False)] for _ in range(3)]
+        order = rng.permutation(len(entry[3]))
+        entry[3] = extra + [entry[3][k] for k in order]
+        entry[4] = [10.0] * 3 + [entry[4][k] for k in order]
 
 
 def damage_conflicts(rng, log):

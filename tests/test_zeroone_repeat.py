@@ -40,10 +40,10 @@ SLICES = ([0.05], [1e-4], [0.3, 1e-3, 0.01])
 
 
 @pytest.mark.parametrize("threads", [1, 2])
-@pytest.mark.parametrize("case", [(100, 4, 10.0, 1.2), (150, 7, 1.0, 1.1)])
+@pytest.mark.parametrize("case", [(100, 5, 10.0, 1.2), (150, 7, 1.0, 1.1)])
 def test_portfolio_repeats_whatever_the_clock_did(monkeypatch, case, threads):
     """Both engines run (their head start is short here); slices of very different lengths give the same run."""
-    monkeypatch.setattr(module, "BOX_HEAD", 6000)
+    monkeypatch.setattr(module, "BOX_HEAD", 600)
     monkeypatch.setattr(module, "CONFLICT_HEAD", 100)
     monkeypatch.setattr(module, "AGAIN", 2000)
     n, p, lam, sigma = case

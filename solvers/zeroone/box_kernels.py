@@ -1,4 +1,4 @@
-"""Compiled kernels of the box engine: hinge relaxation over a box, tightening, and the tree search.
+"""Compiled kernels of the box engine: pairs and hinge relaxation over a box, tightening, and the tree search.
 
 The mathematics, with proofs, is in ``docs/zero-one-bb.md``; the names here are those of that page. All of it works on
 the *reduced* problem of `solvers.zeroone.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}, whose last coordinate is a free
@@ -23,6 +23,12 @@ PAGE = 32
 #: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
 RESERVE = 128
 FREE, KEPT, VIOLATED = -1, 0, 1
+#: Points of one side that are looked at for pairs, and matchings of what weights are left.
+WIDEST, REPEATS = 2048, 3
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT = np.zeros(64, np.int64)
+for _k in range(64):
+    _BIT[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
 
 # Why `explore` returned.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
@@ -36,6 +42,7 @@ class Data(NamedTuple):
     rows: Any  #: (n, p) relaxed rows g_i
     weights: Any  #: (n,) λ_i
     norms: Any  #: (n,) ||g_i||, rounded up
+    positive: Any  #: (n,) a guess of which rows point opposite ways: pairs are looked for across it
     free: bool  #: the last coordinate is a free intercept
     unit: float  #: size of the objective's steps: penalties and stopping rules are relative to it
 
@@ -228,6 +235,239 @@ def rounding(G: Any, b: Any, m: int, q: Any, const: float, al: Any, s: Any, c: A
     return 4.0 * EPS * (m + 2 * p + 8) * total + slack
 
 
+class Pairs(NamedTuple):
+    """Room for the pairing of a node's points."""
+
+    side: Any  #: (2, n) the two sides by falling margin
+    adjacent: Any  #: (n, words) bits
+    seen: Any  #: (3, words) columns: free, without a way to a free one, met
+    match: Any  #: (2, n) a row's column or -1, a column's row
+    parent: Any  #: (n,) from which row a column was met
+    queue: Any  #: (n,)
+    scaled: Any  #: (p, n) columns times the box's half-widths
+    work: Any  #: (3, n)
+    points: Any  #: (n, 2) the pairs found
+    price: Any  #: (n,) and what each is paid
+
+
+@_njit
+def empty_pairs(n: int, p: int) -> Any:
+    """Room for n points in p coordinates."""
+    words = (min(n, WIDEST) >> 6) + 1
+    i = np.int64
+    return Pairs(
+        np.empty((2, n), i), np.empty((min(n, WIDEST), words), np.uint64), np.empty((3, words), np.uint64), np.empty((2, n), i),
+        np.empty(n, i), np.empty(n, i), np.empty((p, n)), np.empty((3, n)), np.empty((n, 2), i), np.empty(n),
+    )
+
+
+@_njit
+def _lowest(x: Any) -> int:
+    """Position of the lowest set bit."""
+    return int(_BIT[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
+
+
+@_njit
+def _side(data: Data, idx: Any, m: int, order: Any, u: Any, left: Any, env: Any, positive: bool, side: Any) -> tuple[int, int]:
+    """Points of one side that a pair can gain from, by falling margin: from where to where in ``side``.
+
+    Of very many those whose margin is nearest to 1.
+    """
+    count = above = 0
+    for t in range(m):
+        i = order[t]
+        if data.positive[idx[i]] == positive and left[i] > 0.0 and env[i] < 1.0:
+            side[count] = i
+            count += 1
+            above += u[i] >= 1.0
+    first = max(min(above - WIDEST // 2, count - WIDEST), 0)
+    return first, min(first + WIDEST, count)
+
+
+@_njit
+def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pairs) -> None:
+    """Bit k of ``adjacent[r]``: rows[r] and columns[k] cannot both be kept in the box, max (g_i + g_j)'w < 2, and it pays."""
+    p, nr, nc = half.size, rows.size, columns.size
+    M, sums, envs, acc = P.scaled, P.work[0], P.work[1], P.work[2]
+    for k in range(nc):
+        j = columns[k]
+        sums[k], envs[k] = most[j], env[j]
+        for c in range(p):
+            M[c, k] = G[c, j] * half[c]
+    for r in range(nr):
+        i = rows[r]
+        base, room = most[i], 1.0 - env[i]
+        for k in range(nc):
+            acc[k] = base + sums[k]
+        for c in range(p):
+            x = G[c, i] * half[c]
+            for k in range(nc):
+                acc[k] += abs(x + M[c, k])
+        for k in range(nc):
+            acc[k] = max(acc[k] - 2.0, envs[k] - room)
+        for q in range((nc + 63) >> 6):
+            bits = np.uint64(0)
+            first = q << 6
+            for k in range(first, min(nc, first + 64)):
+                bits |= np.uint64(acc[k] < 0.0) << np.uint64(k - first)
+            P.adjacent[r, q] = bits
+
+
+@_njit
+def _augment(P: Pairs, root: int, words: int) -> bool:
+    """Match row ``root``, moving others along an alternating path; columns that lead nowhere stay out of later searches."""
+    free, dead, seen = P.seen[0], P.seen[1], P.seen[2]
+    row_of, column_of = P.match[1], P.match[0]
+    for q in range(words):
+        seen[q] = dead[q]
+    P.queue[0] = root
+    at, end = 0, 1
+    while at < end:
+        r = P.queue[at]
+        at += 1
+        for q in range(words):
+            bits = P.adjacent[r, q] & ~seen[q]
+            if bits == 0:
+                continue
+            if bits & free[q] != 0:
+                k = (q << 6) + _lowest(bits & free[q])
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                while True:
+                    before = column_of[r]
+                    column_of[r], row_of[k] = k, r
+                    if r == root:
+                        return True
+                    k = before
+                    r = P.parent[k]
+            seen[q] |= bits
+            while bits != 0:
+                k = (q << 6) + _lowest(bits)
+                bits &= bits - np.uint64(1)
+                P.parent[k] = r
+                P.queue[end] = row_of[k]
+                end += 1
+    for q in range(words):
+        dead[q] = seen[q]
+    return False
+
+
+@_njit
+def _match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
+    """A largest matching between rows and columns that still have weight; ``match[0, r]`` is a row's column or -1."""
+    words = (columns.size + 63) >> 6
+    free, dead = P.seen[0], P.seen[1]
+    for q in range(words):
+        free[q] = dead[q] = np.uint64(0)
+    for k in range(columns.size):
+        bit = np.uint64(1) << np.uint64(k & 63)
+        if left[columns[k]] > 0.0:
+            free[k >> 6] |= bit
+        else:
+            dead[k >> 6] |= bit
+    for r in range(rows.size):
+        P.match[0, r] = -1
+        if not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            bits = P.adjacent[r, q] & free[q]
+            if bits != 0:
+                k = (q << 6) + _lowest(bits)
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                P.match[0, r], P.match[1, k] = k, r
+                break
+    for r in range(rows.size):
+        if P.match[0, r] < 0 and left[rows[r]] > 0.0:
+            _augment(P, r, words)
+
+
+@_njit
+def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
+    """Record a pair and take its price from both points."""
+    price = min(left[i], left[j])
+    P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
+    for k in (i, j):
+        left[k] = 0.0 if left[k] == price else (left[k] - price) * (1.0 - 4.0 * EPS)
+    return float(price)
+
+
+@_njit
+def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
+    """Points that a kept one excludes become violated: (their weight, how many); (∞, 1) where it is a kept one too."""
+    count, total, kept = 0, 0.0, 0
+    for k in range(columns.size):
+        if z[columns[k]] == KEPT:
+            P.queue[kept] = k
+            kept += 1
+    for r in range(rows.size):
+        whole = z[rows[r]] == KEPT
+        for t in range(columns.size if whole else kept):
+            k = t if whole else P.queue[t]
+            i, j = rows[r], columns[k]
+            if P.adjacent[r, k >> 6] >> np.uint64(k & 63) & np.uint64(1) == 0:
+                continue
+            if z[i] == z[j]:
+                P.points[0, 0], P.points[0, 1], P.price[0] = i, j, 0.0
+                return np.inf, 1
+            free = j if z[i] == KEPT else i
+            if z[free] == FREE:
+                P.points[count, 0], P.points[count, 1], P.price[count] = i, j, left[free]
+                total += left[free]
+                count += 1
+                z[free], left[free] = VIOLATED, 0.0
+    return total, count
+
+
+@_njit
+def pair_up(
+    data: Data, G: Any, idx: Any, z: Any, l: Any, m: int, lo: Any, hi: Any, w: Any, left: Any, fw: Any, ws: Any, P: Pairs
+) -> tuple[float, int]:
+    """Pack pairs of points that no w of the box keeps both: (what they cost at least, how many), (∞, 1) for two kept ones.
+
+    Every pair is paid from what is ``left`` of its points' weights; the rest stays in the relaxation. The partner of a kept
+    point becomes violated. A point whose hinge at w is as good as its share of a pair is not paired.
+    """
+    p = w.size
+    u, most, env, err = fw[3], fw[5], fw[6], fw[2]
+    mid, half, wide = ws[0], ws[1], ws[2]
+    _margins(G, m, w, u)
+    for j in range(p):
+        mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
+        wide[j] = max(abs(lo[j]), abs(hi[j]))
+    _margins(G, m, mid, most)
+    for i in range(m):
+        err[i] = 0.0
+    for j in range(p):
+        for i in range(m):
+            err[i] += abs(G[j, i]) * wide[j]
+    for i in range(m):
+        most[i] += 8.0 * EPS * (p + 4) * err[i]
+        left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
+        env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
+    order = np.argsort(-u[:m])
+    first, end = _side(data, idx, m, order, u, left, env, False, P.side[0])
+    rows = P.side[0, first:end]
+    first, end = _side(data, idx, m, order, u, left, env, True, P.side[1])
+    columns = P.side[1, first:end]
+    _edges(G, rows, columns, most, env, half, P)
+    total, count = _settle_kept(P, rows, columns, z, left)
+    if total == np.inf:
+        return total, count
+    for i in range(m):
+        left[i] = 0.0 if z[i] == KEPT else left[i]
+    for _ in range(REPEATS):
+        _match(P, rows, columns, left)
+        more = False
+        for r in range(rows.size):
+            if P.match[0, r] >= 0 and count < P.price.size:
+                i, j = rows[r], columns[P.match[0, r]]
+                total += _pay(P, count, i, j, left)
+                count += 1
+                more = more or left[i] > 0.0 or left[j] > 0.0
+        if not more:
+            break
+    return total, count
+
+
 @_njit
 def _log_multipliers(log: Any, control: Any, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
     """One round in the proof log: 1, node, count, then (point, state, α) for every α > 0."""
@@ -240,6 +480,17 @@ def _log_multipliers(log: Any, control: Any, ident: int, idx: Any, z: Any, al: A
             k += 3
     log[at + 2] = (k - at - 3) // 3
     control[LOG_AT] = k
+
+
+@_njit
+def _log_pairs(log: Any, control: Any, ident: int, idx: Any, P: Pairs, count: int) -> None:
+    """The pairs of the round that follows: 3, node, count, then (point, point, price)."""
+    at = control[LOG_AT]
+    log[at], log[at + 1], log[at + 2] = 3.0, ident, count
+    for k in range(count):
+        log[at + 3 + 3 * k], log[at + 4 + 3 * k] = idx[P.points[k, 0]], idx[P.points[k, 1]]
+        log[at + 5 + 3 * k] = P.price[k]
+    control[LOG_AT] = at + 3 + 3 * count
 
 
 @_njit
@@ -322,56 +573,69 @@ def fix_points(
 
 @_njit
 def tighten(
-    G: Any, idx: Any, z: Any, l: Any, lam: Any, norm: Any, m: int, base: float, free: bool, unit: float, lo: Any,
-    hi: Any, w: Any, cut: float, rounds: int, delta: float, al: Any, s: Any, c: Any, fw: Any, ws: Any, control: Any, log: Any,
-    ident: int,
+    data: Data, G: Any, A: Any, idx: Any, act: Any, z: Any, l: Any, norm: Any, m: int, base: float, lo: Any, hi: Any, w: Any,
+    cut: float, rounds: int, delta: float, al: Any, s: Any, c: Any, fw: Any, ws: Any, P: Pairs, control: Any,
+    log: Any, ident: int,
 ) -> float:
     """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
     p = w.size
-    b, cap, h, u, hh = fw[0], fw[1], fw[2], fw[3], fw[4]
+    b, cap, h, u, hh, active, left = fw[0], fw[1], fw[2], fw[3], fw[4], fw[7], fw[8]
     q, ds = ws[3 + 2 * p], ws[4 + 2 * p]
     D = -np.inf
     for turn in range(rounds):
+        for j in range(p):
+            w[j] = min(max(w[j], lo[j]), hi[j])
         const = base
         for i in range(m):
-            b[i] = 1.0
-            cap[i] = np.inf
             if z[i] == VIOLATED:
-                const += lam[i]
-                b[i] = -1.0
-                for j in range(p):
-                    G[j, i] = -G[j, i]
+                const += data.weights[idx[i]]
+        loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
+        paid, count = pair_up(data, G, idx, z, l, m, lo, hi, w, left, fw, ws, P)
+        if log.size > 0:
+            _log_pairs(log, control, ident, idx, P, count)
+        if paid == np.inf:
+            return np.inf
+        const += paid + loss
+        k = 0
+        for i in range(m):
+            al[i] = 0.0
+            if z[i] == FREE and left[i] <= 0.0:
+                continue
+            act[k] = i
+            b[k] = -1.0 if z[i] == VIOLATED else 1.0
+            for j in range(p):
+                A[j, k] = b[k] * G[j, i]
+            k += 1
         for j in range(p):
             q[j] = 0.0
-        if free:
+        if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-            const += lo[p - 1] * hi[p - 1]
         width = delta
         while True:
-            for i in range(m):
+            for t in range(k):
+                i = act[t]
                 if z[i] == FREE:
                     C = max(1.0 - l[i], 1e-9)
-                    cap[i] = lam[i] / C * (1.0 - 4.0 * EPS)
-                    h[i] = cap[i] / (C * width)
+                    cap[t] = left[i] / C * (1.0 - 4.0 * EPS)
+                    h[t] = cap[t] / (C * width)
                 else:
-                    h[i] = unit / (width * width)
-            new, its = newton(G, b, cap, h, m, q, const, lo, hi, w, cut, 0.02 * width * unit, al, u, hh, s, c, ws)
+                    cap[t] = np.inf
+                    h[t] = data.unit / (width * width)
+            new, its = newton(A, b, cap, h, k, q, const, lo, hi, w, cut, 0.02 * width * data.unit, active, u, hh, s, c, ws)
             control[RELAXATIONS] += 1
             control[NEWTON] += its
-            new -= rounding(G, b, m, q, const, al, s, c, ds)
+            new -= rounding(A, b, k, q, const, active, s, c, ds)
             slack = 0.0
-            for i in range(m):
-                t = max(b[i] - u[i], 0.0)
-                slack += cap[i] * t - al[i] * t if z[i] == FREE else al[i] * t
+            for t in range(k):
+                short = max(b[t] - u[t], 0.0)
+                slack += cap[t] * short - active[t] * short if z[act[t]] == FREE else active[t] * short
             if new >= cut or new + slack < cut or width < 1e-6:
                 break
             width *= 0.1
+        for t in range(k):
+            al[act[t]] = active[t]
         if log.size > 0:
             _log_multipliers(log, control, ident, idx, z, al, m)
-        for i in range(m):
-            if z[i] == VIOLATED:
-                for j in range(p):
-                    G[j, i] = -G[j, i]
         if new >= cut:
             return new
         last = turn > 0 and new - D < 0.02 * (cut - new)
@@ -382,7 +646,7 @@ def tighten(
         ec += 1e-15 * math.sqrt(cut)
         if not shrink_box(lo, hi, c, s, ds, cut - new, ec):
             return np.inf
-        change = fix_points(G, z, l, lam, norm, m, al, c, lo, hi, new, cut, ec)
+        change = fix_points(G, z, l, left, norm, m, al, c, lo, hi, new, cut, ec)
         if change < 0.0:
             return np.inf
         if last or change < 0.5:
@@ -557,26 +821,16 @@ def _gather(
 
 
 @_njit
-def _branch_coordinate(G: Any, z: Any, l: Any, m: int, c: Any, lo: Any, hi: Any, score: Any) -> int:
-    """The coordinate to halve: Σ over free points of (envelope gap) × (share of the coordinate in the margin's range)."""
-    p = c.size
-    best = 0
-    for j in range(p):
-        score[j] = 0.0
-    for i in range(m):
-        if z[i] != FREE:
-            continue
-        u = total = 0.0
-        for j in range(p):
-            u += G[j, i] * c[j]
-            total += abs(G[j, i]) * (hi[j] - lo[j])
-        gap = 0.02 if u >= 1.0 else max((u - l[i]) / (1.0 - l[i]), 0.02)
-        if total > 0.0:
-            for j in range(p):
-                score[j] += gap * abs(G[j, i]) * (hi[j] - lo[j]) / total
-    for j in range(p):
-        if score[j] > score[best]:
-            best = j
+def _branch_coordinate(G: Any, z: Any, m: int, lo: Any, hi: Any) -> int:
+    """The coordinate to halve: the one along which the margin of some free point ranges most."""
+    best, most = 0, -1.0
+    for j in range(lo.size):
+        largest = 0.0
+        for i in range(m):
+            if z[i] == FREE:
+                largest = max(largest, abs(G[j, i]))
+        if largest * (hi[j] - lo[j]) > most:
+            best, most = j, largest * (hi[j] - lo[j])
     return best
 
 
@@ -636,10 +890,11 @@ def explore(
     """
     n, p = data.rows.shape
     control = pool.control
-    lo, hi, w, c, s, score = np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
+    lo, hi, w, c, s = np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
     idx, z, l = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    G, fw = np.empty((p, n)), np.empty((5, n))
+    G, A, fw = np.empty((p, n)), np.empty((p, n)), np.empty((9, n))
     lam, norm, al, margin = np.empty(n), np.empty(n), np.zeros(n), np.empty(2 * n)
+    act, P = np.empty(n, np.int64), empty_pairs(n, p)
     ws = np.empty((5 + 2 * p, max(p, 1)))
     need = n // PAGE + 2
     for _ in range(nodes):
@@ -647,7 +902,7 @@ def explore(
         reserve = 1 if control[FRUGAL] == 1 else RESERVE
         if control[RECORDS] < 2 * reserve or control[PAGES] < need * reserve or control[HEAP] + 2 > pool.heap.size:
             return GROW
-        if logged and control[LOG_AT] + (3 * n + 3) * rounds + 32 > pool.log.size:
+        if logged and control[LOG_AT] + 6 * (n + 1) * rounds + 32 > pool.log.size:
             return GROW
         code = control[CURRENT]
         if code < 0:
@@ -676,8 +931,8 @@ def explore(
             continue
         control[ACTIVE] += m
         new = tighten(
-            G, idx, z, l, lam, norm, m, base * (1.0 - 4.0 * EPS * n), data.free, data.unit, lo, hi, w, cut, rounds, delta,
-            al, s, c, fw, ws, control, pool.log, ident,
+            data, G, A, idx, act, z, l, norm, m, base * (1.0 - 4.0 * EPS * n), lo, hi, w, cut, rounds, delta, al, s, c, fw, ws,
+            P, control, pool.log, ident,
         )
         if new >= cut:
             continue
@@ -696,7 +951,7 @@ def explore(
             _report_leaf(data, pool, lo, hi, idx, z, m, c)
             pool.found[p + 1] = D
             return LEAF
-        j = _branch_coordinate(G, z, l, m, c, lo, hi, score)
+        j = _branch_coordinate(G, z, m, lo, hi)
         mid = 0.5 * (lo[j] + hi[j])
         tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
         r = _store(pool, lo, hi, w, base, idx, z, l, m)

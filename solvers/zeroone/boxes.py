@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from ...models.arrays import BoolArray
 from ..algorithm import Outcome
 from . import box_kernels as k
 from .box_pool import empty_pool, grown, plant_root
@@ -19,13 +20,13 @@ from .proof import ProofWriter
 __all__ = ["BoxEngine"]
 
 #: Rounds of relaxing and tightening at a node, and the smoothing of the hinge that they start from.
-ROUNDS, SMOOTHING = 2, 0.05
+ROUNDS, SMOOTHING = 2, 0.1
 #: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
 MEMORY = 2e9
 #: A node with at most this many free points branches on a point.
 BY_POINTS = 1
 #: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
-ALONE, ROUND = 5000, 400
+ALONE, ROUND = 1500, 200
 
 
 def _data(shared: Shared) -> k.Data:
@@ -34,7 +35,20 @@ def _data(shared: Shared) -> k.Data:
     norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
     # A point that costs more than the incumbent is never violated: less weight is a valid relaxation, and a better scale.
     weights = np.minimum(reduced.weights, shared.upper)
-    return k.Data(rows, weights, norms, reduced.free, float(weights.mean()))
+    return k.Data(rows, weights, norms, _positive(shared), reduced.free, float(weights.mean()))
+
+
+def _positive(shared: Shared) -> BoolArray:
+    """The sign of an intercept's column where there is one, else of the rows along their longest direction."""
+    reduced = shared.reduced
+    A, member = reduced.problem.A, reduced.member
+    size = np.abs(A)
+    constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
+    if constant.size == 0:
+        return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
+    sign = np.zeros(len(reduced.rows), dtype=bool)
+    sign[member[member >= 0]] = A[member >= 0, constant[0]] > 0.0
+    return sign
 
 
 class BoxEngine(Engine):
@@ -52,7 +66,7 @@ class BoxEngine(Engine):
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 8 * (3 * n + 3) * ROUNDS))
+        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 48 * (n + 1) * ROUNDS))
         plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
         pool.found[p] = shared.upper
         self._pools = [pool]

@@ -43,6 +43,14 @@ class _Node:
     bound: float
 
 
+@dataclass(frozen=True, eq=False)
+class _Packing:
+    """What is left of every weight after the pairs of a round, and what the pairs cost at least."""
+
+    left: Array
+    paid: float
+
+
 def check_box_tree(
     header: dict[str, Any],
     A: Array,
@@ -198,12 +206,15 @@ def _settled(problem: _Problem, node: _Node, rounds: list[Any]) -> bool:
     if node.bound >= problem.target or not _apply_box(problem, node) or _settled_by_count(problem, node):
         return True
     for entry in rounds:
-        alpha, flipped = _multipliers(problem, node, entry)
-        bound, c, slope = _bound(problem, node, alpha, flipped)
-        node.bound = max(node.bound, bound, _linear_bound(problem, node, alpha, flipped))
+        packing = _pack(problem, node, entry)
+        if packing is None:
+            return True
+        alpha, flipped = _multipliers(problem, node, entry, packing)
+        bound, c, slope = _bound(problem, node, alpha, flipped, packing)
+        node.bound = max(node.bound, bound, _linear_bound(problem, node, alpha, flipped, packing))
         if node.bound >= problem.target:
             return True
-        if not _tighten(problem, node, alpha, bound, c, slope) or not _apply_box(problem, node):
+        if not _tighten(problem, node, alpha, packing, bound, c, slope) or not _apply_box(problem, node):
             return True
         if _settled_by_count(problem, node):
             return True
@@ -213,7 +224,9 @@ def _settled(problem: _Problem, node: _Node, rounds: list[Any]) -> bool:
 def _settled_by_count(problem: _Problem, node: _Node) -> bool:
     """The bound of no multipliers at all: violated points and the least norm in the box."""
     none: Array = np.zeros(len(problem.weights))
-    node.bound = max(node.bound, _bound(problem, node, none, none)[0], _linear_bound(problem, node, none, none))
+    nothing = _Packing(problem.weights, 0.0)
+    bounds = _bound(problem, node, none, none, nothing)[0], _linear_bound(problem, node, none, none, nothing)
+    node.bound = max(node.bound, *bounds)
     return node.bound >= problem.target
 
 
@@ -239,10 +252,46 @@ def _apply_box(problem: _Problem, node: _Node) -> bool:
     return True
 
 
-def _multipliers(problem: _Problem, node: _Node, entry: list[Any]) -> tuple[Array, Array]:
+def _pack(problem: _Problem, node: _Node, entry: list[Any]) -> _Packing | None:
+    """Pairs that cannot both be kept, max over the box of (g_i + g_j)'v < 2, paid from the weights of free points.
+
+    Of a pair with one kept point the other is violated from here on. None where both are kept: the node is empty. Pairs that
+    the box does not exclude, or with a violated point, count nothing.
+    """
+    pairs, prices = np.array(entry[3], dtype=np.int64).reshape(-1, 2), np.array(entry[4], dtype=np.float64)
+    n = len(problem.weights)
+    if prices.shape != pairs.shape[:1] or not np.isfinite(prices).all() or (prices < 0).any():
+        raise InvalidProofError("prices must be finite and not negative, one for each pair")
+    if (pairs < 0).any() or (pairs >= n).any() or (pairs[:, 0] == pairs[:, 1]).any():
+        raise InvalidProofError("a pair names points that do not exist, or one point twice")
+    left, paid = problem.weights.copy(), [0.0]
+    excluded = _exclusive(problem, node, pairs[:, 0], pairs[:, 1])
+    pairs, prices = pairs[excluded], prices[excluded]
+    kept = node.state[pairs] == _KEPT
+    if kept.all(axis=1).any():
+        return None
+    for (i, j), one in zip(pairs[kept.any(axis=1)].tolist(), kept[kept.any(axis=1)].tolist(), strict=True):
+        node.state[j if one[0] else i] = _VIOLATED
+    for (i, j), price in zip(pairs.tolist(), prices.tolist(), strict=True):
+        price = min(price, float(left[i]), float(left[j]))
+        if price > 0.0 and node.state[i] == node.state[j] == _FREE:
+            paid.append(price)
+            left[[i, j]] = np.maximum(round_down(left[[i, j]] - price), 0.0)
+    return _Packing(left, sum_down(np.array(paid)))
+
+
+def _exclusive(problem: _Problem, node: _Node, i: npt.NDArray[np.int64], j: npt.NDArray[np.int64]) -> npt.NDArray[np.bool_]:
+    """Whether (g_i + g_j)'v < 2 all over the box, the rows' own errors included."""
+    total = problem.g[i] + problem.g[j]
+    ends = [round_up(side(total) * bound) for side in (round_up, round_down) for bound in (node.lo, node.hi)]
+    greatest = np.array([sum_up(row) for row in np.maximum.reduce(ends)])
+    return np.asarray(round_up(round_up(greatest + problem.e[i]) + problem.e[j]) < 2.0)
+
+
+def _multipliers(problem: _Problem, node: _Node, entry: list[Any], packing: _Packing) -> tuple[Array, Array]:
     """α of the rows u ≥ 1 (free and kept points) and of the rows u ≤ 1 (violated points), clipped to what is valid.
 
-    On a free point λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
+    On a free point with λ left after its pairs, λ 1{u < 1} ≥ α(1 - u) for u ≥ l needs α ≤ λ/(1 - l).
     """
     points = np.array(entry[0], dtype=np.int64)
     states = np.array(entry[1], dtype=np.int64)
@@ -260,15 +309,17 @@ def _multipliers(problem: _Problem, node: _Node, entry: list[Any]) -> tuple[Arra
     down = (states == _VIOLATED) & (own == _VIOLATED)
     flipped[points[down]] = values[down]
     free = node.state == _FREE
-    cap = round_down(problem.weights / round_up(1.0 - node.lower))
+    cap = round_down(packing.left / round_up(1.0 - node.lower))
     alpha = np.where(free, np.minimum(alpha, np.where(np.isfinite(node.lower), cap, 0.0)), alpha)
     return alpha, flipped
 
 
-def _linear_part(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> tuple[float, Array, Array]:
-    """Σ_{violated} λ + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
+def _linear_part(
+    problem: _Problem, node: _Node, alpha: Array, flipped: Array, packing: _Packing
+) -> tuple[float, Array, Array]:
+    """Σ_{violated} λ + Σ prices of the pairs + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
     used = np.flatnonzero((alpha > 0) | (flipped > 0))
-    const = [sum_down(problem.weights[node.state == _VIOLATED])]
+    const = [sum_down(problem.weights[node.state == _VIOLATED]), packing.paid]
     const.append(sum_down(round_down(alpha[used] * round_down(1.0 - problem.e[used]))))
     const.append(sum_down(round_down(flipped[used] * round_down(-1.0 - problem.e[used]))))
     net = alpha[used] - flipped[used]
@@ -278,9 +329,9 @@ def _linear_part(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -
     return sum_down(np.array(const)), s, round_up(delta + np.abs(s) * 2.0**-52)
 
 
-def _bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> tuple[float, Array, Array]:
+def _bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array, packing: _Packing) -> tuple[float, Array, Array]:
     """D with F(v) ≥ D + Σ_j (v_j - c_j)² + slope_j |v_j - c_j| on the box; also c and the slopes."""
-    const, s, delta = _linear_part(problem, node, alpha, flipped)
+    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
     if problem.free:
         # 0 ≥ (v - lo)(v - hi) stands for the intercept's missing square.
         lo, hi = node.lo[-1], node.hi[-1]
@@ -296,11 +347,11 @@ def _bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> tupl
     return bound, c, slope
 
 
-def _linear_bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) -> float:
+def _linear_bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array, packing: _Packing) -> float:
     """The same bound with the intercept's linear term alone: better where the multipliers balance the classes."""
     if not problem.free:
         return -math.inf
-    const, s, delta = _linear_part(problem, node, alpha, flipped)
+    const, s, delta = _linear_part(problem, node, alpha, flipped, packing)
     lo, hi = node.lo[:-1], node.hi[:-1]
     c = np.minimum(np.maximum(0.5 * s[:-1], lo), hi)
     terms = round_down(round_down(c * c) - round_up(s[:-1] * c))
@@ -310,7 +361,9 @@ def _linear_bound(problem: _Problem, node: _Node, alpha: Array, flipped: Array) 
     return sum_down(np.concatenate([[const, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
 
 
-def _tighten(problem: _Problem, node: _Node, alpha: Array, bound: float, c: Array, slope: Array) -> bool:
+def _tighten(
+    problem: _Problem, node: _Node, alpha: Array, packing: _Packing, bound: float, c: Array, slope: Array
+) -> bool:
     """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
     r = float(round_up(problem.target - bound))
     if not math.isfinite(r):
@@ -334,7 +387,7 @@ def _tighten(problem: _Problem, node: _Node, alpha: Array, bound: float, c: Arra
     t = np.maximum(round_down(1.0 - u_hi), 0.0)
     kept_out = free & (round_down(round_down(t * t) / problem.norm2) >= r)
     turn = round_down(u_lo - round_up(0.5 * alpha * problem.norm2))
-    beta = round_down(problem.weights - round_up(alpha * round_up(1.0 - u_lo)))
+    beta = round_down(packing.left - round_up(alpha * round_up(1.0 - u_lo)))
     beta = round_down(beta - round_up(round_up(0.25 * alpha * alpha) * problem.norm2 * (1.0 + 2.0**-50)))
     t = np.maximum(round_down(turn - 1.0), 0.0)
     violated_out = free & (round_down(beta + round_down(round_down(t * t) / problem.norm2)) >= r)

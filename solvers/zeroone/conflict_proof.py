@@ -65,7 +65,7 @@ class ConflictRecorder:
         problem, bound = reduced.problem, bound * (1.0 - gap)
         self._file = LogFile(path)
         header = {
-            "format": "marginopt-zero-one-proof", "version": 2, "kind": "conflicts", "A": problem.A.tolist(),
+            "format": "marginopt-zero-one-proof", "version": 3, "kind": "conflicts", "A": problem.A.tolist(),
             "weights": problem.weights.tolist(), "penalised": problem.penalised.tolist(), "member": reduced.member.tolist(),
         }  # fmt: skip
         self._file.write([header if budget is None else header | {"kind": "budget", "budget": budget}])
