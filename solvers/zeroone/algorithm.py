@@ -44,8 +44,10 @@ VAIN = 10
 AGAIN = 20_000
 #: Nodes of the neighbourhood searched then.
 SHORT = 300
-#: Nodes of the box engine (of the conflict engine) before the other is tried beside it: a second or two.
-BOX_HEAD, CONFLICT_HEAD = 200_000, 20_000
+#: Nodes of the box engine (of the conflict engine) before the other is tried beside it, a second or two; then its effort for
+#: each of the other's.
+BOX_HEAD, CONFLICT_HEAD = 50_000, 20_000
+BOX_SHARE, CONFLICT_SHARE = 7.0, 1.0
 
 
 @dataclass(eq=False)
@@ -279,8 +281,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return boxes
         conflicts = ConflictEngine(shared, _order(state), threads)
         if state.engine_name == "boxes":
-            return Portfolio(shared, boxes, conflicts, BOX_HEAD)
-        return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)
+            return Portfolio(shared, boxes, conflicts, BOX_HEAD, BOX_SHARE)
+        return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD, CONFLICT_SHARE)
 
     def _restart(self, state: ZeroOneState) -> None:
         """One local search: from the hinge path first, then from perturbed starts and incumbents by turns."""

@@ -85,9 +85,11 @@ class BoxEngine(Engine):
 
     @property
     def effort(self) -> float:
-        """8 ns for each coordinate of a point in a Newton step, by trial."""
+        """By trial: 8 ns for each coordinate of a point in a Newton step, 0.15 ns for each of two points that may be a pair."""
         points = self._total(k.ACTIVE) / max(self.nodes, 1)
-        return 8.0 * (self._total(k.NEWTON) + self.nodes) * (points + 1.0) * self._data.rows.shape[1]
+        steps = 8.0 * (self._total(k.NEWTON) + self.nodes) * (points + 1.0)
+        pairs = 0.15 * self._total(k.RELAXATIONS) * min(points, 2.0 * k.WIDEST) ** 2
+        return (steps + pairs) * self._data.rows.shape[1]
 
     @property
     def open_nodes(self) -> int:

@@ -9,9 +9,6 @@ from .engine import Engine, Shared
 
 __all__ = ["Portfolio"]
 
-#: Effort of the first engine, after the head start, for each of the second.
-_SHARE = 7.0
-
 
 class Portfolio(Engine):
     """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
@@ -24,13 +21,15 @@ class Portfolio(Engine):
     first, second : Engine
     head : int
         Nodes of the first engine before the second begins.
+    share : float
+        Effort of the first engine, after the head start, for each of the second.
     """
 
     name: ClassVar[str] = "portfolio"
 
-    def __init__(self, shared: Shared, first: Engine, second: Engine, head: int) -> None:
+    def __init__(self, shared: Shared, first: Engine, second: Engine, head: int, share: float) -> None:
         super().__init__(shared)
-        self._first, self._second, self._head = first, second, head
+        self._first, self._second, self._head, self._share = first, second, head, share
         self._current = first
         self._head_effort: float | None = None
         self._out: dict[Engine, Outcome] = {}
@@ -72,7 +71,7 @@ class Portfolio(Engine):
             if self._first.nodes < self._head:
                 return self._first
             self._head_effort = self._first.effort
-        return self._second if self._second.effort * _SHARE <= self._first.effort - self._head_effort else self._first
+        return self._second if self._second.effort * self._share <= self._first.effort - self._head_effort else self._first
 
     def work(self, seconds: float) -> Outcome:
         """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""
