@@ -1,4 +1,4 @@
-"""The box engine: best-first search over boxes of w with the hinge relaxation; for few features."""
+"""The box engine: best-first search over boxes of w with pairs of points and the hinge relaxation; for few features."""
 
 from __future__ import annotations
 
