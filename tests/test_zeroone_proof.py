@@ -83,7 +83,7 @@ def test_pairs_are_paid_once(tmp_path):
 
 
 def test_a_pair_is_believed_only_where_the_box_excludes_it():
-    """`_pack` on a box by hand: two opposite points on a line, 1 and -1 times w, in |w| ≤ 0.9 and in |w| ≤ 3 (never both)."""
+    """`_pack` on a box by hand: w and -w in |w| ≤ 3 are never both at least 1; w and w, or w and w/2, may be."""
     g = np.array([[1.0], [-1.0], [1.0], [0.5]])
     none = np.zeros(4)
 
