@@ -3,6 +3,7 @@
     OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py digits --seeds 5 --epochs 20 --out out/deep
     MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps --seeds 3 --epochs 20 --rates 3e-3 --out out/deep
     MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps --held-out 0.5 --seeds 4 --epochs 8 --rates 3e-3
+    MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps-pooled --first-seed 10 --seeds 20 --rates 3e-3
 
 "digits" is scikit-learn's (1,797 images, 8 × 8; 70/30 stratified, a split for each seed), "usps" has its own parts (7,291 and
 2,007 images, 16 × 16; the seeds move the start and the batches), "usps-pooled" is both parts together (60/40 stratified, a split
@@ -46,7 +47,7 @@ METHODS: dict[str, dict[str, Any]] = {
     "encoder": {"objective": "chebyshev", "hypothesis": "encoder"},
 }
 SHAPES = {"digits": (8, 8), "usps": (16, 16), "usps-pooled": (16, 16)}
-#: Of the splits on which the rates are chosen, and the next ones; the runs take 0, 1, 2, ..
+#: Of the splits on which the rates are chosen, and the next ones; the runs take those from ``--first-seed`` on
 TUNING_SEED = 1000
 
 
@@ -101,7 +102,7 @@ def choose_rate(name: str, method: str, rates: list[float], epochs: int, splits:
 
 
 def run(
-    name: str, methods: list[str], rates: list[float], epochs: int, seeds: int, splits: int, held: float | None, out: Path
+    name: str, methods: list[str], rates: list[float], epochs: int, seeds: range, splits: int, held: float | None, out: Path
 ) -> None:
     """All methods on all seeds."""
     out.mkdir(parents=True, exist_ok=True)
@@ -112,7 +113,7 @@ def run(
             chosen[objective] = choose_rate(name, objective, rates, epochs, splits)
         chosen[method] = chosen[objective]
     rows, first = [], {}
-    for seed in range(seeds):
+    for seed in seeds:
         data = parts(name, seed) if held is None else halves(name, seed, held)
         for method in methods:
             model, seconds = train(name, method, chosen[method], epochs, seed, data)
@@ -181,7 +182,8 @@ def main() -> None:
     parser.add_argument("--methods", default="chebyshev,sum,softmax,softmax-2x", help=f"of {', '.join(METHODS)}")
     parser.add_argument("--rates", default="3e-3,1e-2")
     parser.add_argument("--epochs", type=int, default=20)
-    parser.add_argument("--seeds", type=int, default=5)
+    parser.add_argument("--seeds", type=int, default=5, help="how many")
+    parser.add_argument("--first-seed", type=int, default=0)
     parser.add_argument("--splits", type=int, default=3)
     parser.add_argument("--held-out", type=float, help="measure on this share of the training part, not on the test part")
     parser.add_argument("--threads", type=int, default=1)
@@ -190,7 +192,8 @@ def main() -> None:
     torch.set_num_threads(given.threads)
     rates = [float(rate) for rate in given.rates.split(",")]
     methods = given.methods.split(",")
-    run(given.data, methods, rates, given.epochs, given.seeds, given.splits, given.held_out, given.out)
+    seeds = range(given.first_seed, given.first_seed + given.seeds)
+    run(given.data, methods, rates, given.epochs, seeds, given.splits, given.held_out, given.out)
 
 
 if __name__ == "__main__":

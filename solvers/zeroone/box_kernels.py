@@ -18,7 +18,8 @@ import numpy as np
 #: Reassociation and contraction only reorder rounding: the error bounds below hold for every order of summation.
 _njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
-EPS = 2.0**-53
+EPS, SINGLE = 2.0**-53, 2.0**-24
+SINGLE_ZERO = np.float32(0.0)
 PAGE = 32
 #: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
 RESERVE = 128
@@ -244,8 +245,8 @@ class Pairs(NamedTuple):
     match: Any  #: (2, n) a row's column or -1, a column's row
     parent: Any  #: (n,) from which row a column was met
     queue: Any  #: (n,)
-    scaled: Any  #: (p, n) columns times the box's half-widths
-    work: Any  #: (3, n)
+    scaled: Any  #: (p, 64 words) columns times the box's half-widths, float32
+    work: Any  #: (3, 64 words), float32
     points: Any  #: (n, 2) the pairs found
     price: Any  #: (n,) and what each is paid
 
@@ -257,7 +258,8 @@ def empty_pairs(n: int, p: int) -> Any:
     i = np.int64
     return Pairs(
         np.empty((2, n), i), np.empty((min(n, WIDEST), words), np.uint64), np.empty((3, words), np.uint64), np.empty((2, n), i),
-        np.empty(n, i), np.empty(n, i), np.empty((p, n)), np.empty((3, n)), np.empty((n, 2), i), np.empty(n),
+        np.empty(n, i), np.empty(n, i), np.empty((p, 64 * words), np.float32), np.empty((3, 64 * words), np.float32),
+        np.empty((n, 2), i), np.empty(n),
     )
 
 
@@ -286,9 +288,17 @@ def _side(data: Data, idx: Any, m: int, order: Any, u: Any, left: Any, env: Any,
 
 @_njit
 def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pairs) -> None:
-    """Bit k of ``adjacent[r]``: rows[r] and columns[k] cannot both be kept in the box, max (g_i + g_j)'w < 2, and it pays."""
+    """Bit k of ``adjacent[r]``: rows[r] and columns[k] cannot both be kept in the box, max (g_i + g_j)'w < 2, and it pays.
+
+    ``most`` is g_i'mid - 1 with an allowance for the rounding of all that follows, which is in single precision.
+    """
     p, nr, nc = half.size, rows.size, columns.size
     M, sums, envs, acc = P.scaled, P.work[0], P.work[1], P.work[2]
+    words = (nc + 63) >> 6
+    for k in range(nc, words << 6):
+        sums[k], envs[k] = 1e30, 0.0
+        for c in range(p):
+            M[c, k] = 0.0
     for k in range(nc):
         j = columns[k]
         sums[k], envs[k] = most[j], env[j]
@@ -296,20 +306,27 @@ def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: P
             M[c, k] = G[c, j] * half[c]
     for r in range(nr):
         i = rows[r]
-        base, room = most[i], 1.0 - env[i]
-        for k in range(nc):
+        base, room = np.float32(most[i]), np.float32(1.0 - env[i])
+        for k in range(words << 6):
             acc[k] = base + sums[k]
-        for c in range(p):
-            x = G[c, i] * half[c]
-            for k in range(nc):
+        c = 0
+        while c + 2 < p:
+            x, y, z = np.float32(G[c, i] * half[c]), np.float32(G[c + 1, i] * half[c + 1]), np.float32(G[c + 2, i] * half[c + 2])
+            for k in range(words << 6):
+                acc[k] += abs(x + M[c, k]) + abs(y + M[c + 1, k]) + abs(z + M[c + 2, k])
+            c += 3
+        while c < p:
+            x = np.float32(G[c, i] * half[c])
+            for k in range(words << 6):
                 acc[k] += abs(x + M[c, k])
-        for k in range(nc):
-            acc[k] = max(acc[k] - 2.0, envs[k] - room)
-        for q in range((nc + 63) >> 6):
+            c += 1
+        for k in range(words << 6):
+            acc[k] = max(acc[k], envs[k] - room)
+        for q in range(words):
+            word = acc[q << 6 : (q << 6) + 64]
             bits = np.uint64(0)
-            first = q << 6
-            for k in range(first, min(nc, first + 64)):
-                bits |= np.uint64(acc[k] < 0.0) << np.uint64(k - first)
+            for k in range(64):
+                bits |= np.uint64(word[k] < SINGLE_ZERO) << np.uint64(k)
             P.adjacent[r, q] = bits
 
 
@@ -376,8 +393,12 @@ def _match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
                 P.match[0, r], P.match[1, k] = k, r
                 break
     for r in range(rows.size):
-        if P.match[0, r] < 0 and left[rows[r]] > 0.0:
-            _augment(P, r, words)
+        if P.match[0, r] >= 0 or not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            if P.adjacent[r, q] & ~dead[q] != 0:
+                _augment(P, r, words)
+                break
 
 
 @_njit
@@ -425,6 +446,9 @@ def pair_up(
 
     Every pair is paid from what is ``left`` of its points' weights; the rest stays in the relaxation. The partner of a kept
     point becomes violated. A point whose hinge at w is as good as its share of a pair is not paired.
+
+    Single precision is enough for the ranges: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms|
+    with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is allowed.
     """
     p = w.size
     u, most, env, err = fw[3], fw[5], fw[6], fw[2]
@@ -432,15 +456,15 @@ def pair_up(
     _margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
-        wide[j] = max(abs(lo[j]), abs(hi[j]))
+        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
     _margins(G, m, mid, most)
     for i in range(m):
-        err[i] = 0.0
+        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0)
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]
     for i in range(m):
-        most[i] += 8.0 * EPS * (p + 4) * err[i]
+        most[i] += err[i] - 1.0
         left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
     order = np.argsort(-u[:m])
