@@ -1,5 +1,7 @@
 """Pairs of points that a box excludes: valid, paid once, as many as possible."""
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from scipy.sparse import csr_array
@@ -52,6 +54,29 @@ def test_pairs_are_excluded_by_the_box_and_paid_once(weighted):
         assert (spent + left <= data.weights).all() and spent + left == pytest.approx(data.weights)
         assert total == pytest.approx(price.sum())
     assert met > 300
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-12, 1e-4, 1.0, 1e6, 1e30, 1e150])
+def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
+    """A lattice: the largest sums of many pairs are 2 but for the last digits, features of any scale. In rational arithmetic."""
+    found = wrong = ties = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        unit = scale ** rng.integers(0, 2, 3).astype(float)
+        w, width = rng.integers(-9, 10, 3) / 10.0 + 0.01, np.array([1.0, 2.0, 3.0]) * [0.1, 1e-3][seed % 2]
+        slopes = rng.integers(-3, 4, (40, 3)) / 3.0
+        slopes[:, 0] = (1.0 + rng.integers(-12, 1, 40) * width[0] / 3.0 - slopes[:, 1:] @ w[1:]) / w[0]  # g_i'w = 1 - k·width/3
+        data = k.Data(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0)
+        lo, hi = (w - width) / unit, (w + width) / unit
+        lo[0] = hi[0] = w[0] / unit[0]  # so that the other two coordinates alone decide, in steps of width/3
+        one, other = np.arange(20), np.arange(20, 40)
+        ties += int((abs(greatest(data, lo, hi, other[:, None], one[None, :]) - 2.0) < 1e-12).sum())
+        low, high = [Fraction(x) for x in lo], [Fraction(x) for x in hi]
+        for i, j in pair_up(data, lo, hi, w / unit)[1]:
+            found += 1
+            d = [Fraction(a) + Fraction(b) for a, b in zip(data.rows[i], data.rows[j], strict=True)]
+            wrong += sum(max(x * a, x * b) for x, a, b in zip(d, low, high, strict=True)) >= 2
+    assert wrong == 0 and found > 100 and ties > 500, (wrong, found, ties)
 
 
 def test_as_many_as_any_matching():

@@ -448,7 +448,8 @@ def pair_up(
     point becomes violated. A point whose hinge at w is as good as its share of a pair is not paired.
 
     Single precision is enough for the ranges: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms|
-    with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is allowed.
+    with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is
+    allowed, and 1e-36 for underflow. A sum that is not a number is no pair.
     """
     p = w.size
     u, most, env, err = fw[3], fw[5], fw[6], fw[2]
@@ -459,7 +460,7 @@ def pair_up(
         wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
     _margins(G, m, mid, most)
     for i in range(m):
-        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0)
+        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0) + 1e-36
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]
