@@ -85,7 +85,10 @@ class BoxEngine(Engine):
 
     @property
     def effort(self) -> float:
-        """By trial: 8 ns for each coordinate of a point in a Newton step, 0.15 ns for each of two points that may be a pair."""
+        """By trial: 8 ns for each coordinate of a point in a Newton step, 0.15 ns for each of two points that may be a pair.
+
+        Pairs of many points cost less than that by now; with a third of it boxes get more of 300 × 7, which take longer.
+        """
         points = self._total(k.ACTIVE) / max(self.nodes, 1)
         steps = 8.0 * (self._total(k.NEWTON) + self.nodes) * (points + 1.0)
         pairs = 0.15 * self._total(k.RELAXATIONS) * min(points, 2.0 * k.WIDEST) ** 2
