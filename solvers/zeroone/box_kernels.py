@@ -19,7 +19,7 @@ import numpy as np
 _njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
 
 EPS, SINGLE = 2.0**-53, 2.0**-24
-SINGLE_ZERO = np.float32(0.0)
+SINGLE_ZERO = np.float32(0.0)  # a zero of double precision would widen what it is compared to
 PAGE = 32
 #: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
 RESERVE = 128
@@ -296,7 +296,7 @@ def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: P
     M, sums, envs, acc = P.scaled, P.work[0], P.work[1], P.work[2]
     words = (nc + 63) >> 6
     for k in range(nc, words << 6):
-        sums[k], envs[k] = 1e30, 0.0
+        sums[k], envs[k] = np.inf, 0.0  # with -∞ of a row not a number: no pair either
         for c in range(p):
             M[c, k] = 0.0
     for k in range(nc):
@@ -309,7 +309,7 @@ def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: P
         base, room = np.float32(most[i]), np.float32(1.0 - env[i])
         for k in range(words << 6):
             acc[k] = base + sums[k]
-        c = 0
+        c = 0  # three coordinates in a pass: the loop waits for ``acc``, not for the arithmetic
         while c + 2 < p:
             x, y, z = np.float32(G[c, i] * half[c]), np.float32(G[c + 1, i] * half[c + 1]), np.float32(G[c + 2, i] * half[c + 2])
             for k in range(words << 6):
@@ -449,7 +449,8 @@ def pair_up(
 
     Single precision is enough for the ranges: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms|
     with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is
-    allowed, and 1e-36 for underflow. A sum that is not a number is no pair.
+    allowed. Underflow is far below that: near g_i'mid = 1 the allowance for double precision is at least 1e-15. A sum that
+    is not a number is no pair.
     """
     p = w.size
     u, most, env, err = fw[3], fw[5], fw[6], fw[2]
@@ -460,12 +461,12 @@ def pair_up(
         wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
     _margins(G, m, mid, most)
     for i in range(m):
-        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0) + 1e-36
+        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0)
     for j in range(p):
         for i in range(m):
             err[i] += abs(G[j, i]) * wide[j]
     for i in range(m):
-        most[i] += err[i] - 1.0
+        most[i] = (most[i] - 1.0) + err[i]
         left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
     order = np.argsort(-u[:m])
