@@ -58,12 +58,10 @@ versions: $(VENV)/.lint
 
 # Type checkers need real paths: links that show the folders as the packages they install as.
 typing:
-	@mkdir -p .typing/marginopt
+	@rm -rf .typing && mkdir -p .typing/marginopt
 	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
 	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
-	@ln -sfn ../../marginopt/deep .typing/marginopt/deep
-	@ln -sfn ../../marginopt/estimators .typing/marginopt/estimators
-	@ln -sfn ../../marginopt/selection .typing/marginopt/selection
+	@for d in marginopt/*/; do ln -sfn ../../$${d%/} .typing/$${d%/}; done
 
 clean:
 	rm -rf $(VENV) .typing out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache

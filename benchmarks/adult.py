@@ -27,7 +27,7 @@ import numpy as np
 
 import marginopt as mo
 from marginopt.instances.catalogue import load
-from marginopt.models.kernels import RBF, Kernel, Polynomial
+from marginopt.models.kernels.kernels import RBF, Kernel, Polynomial
 
 #: Solver and its own options by name.
 ALGORITHMS: dict[str, tuple[str, dict[str, Any]]] = {

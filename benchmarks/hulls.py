@@ -42,10 +42,10 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     import numpy as np
 
     from marginopt.models import RBF, ConvexHullsDual
-    from marginopt.solvers.base import Problem
-    from marginopt.solvers.hulls import ProjectedGradient
-    from marginopt.solvers.options import Options
+    from marginopt.solvers.interface.solver import Problem
+    from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
+    from marginopt.solvers.simplex import ProjectedGradient
 
     model = ConvexHullsDual(X, y, case["C"], RBF(gamma))
     peer = case["peer"]

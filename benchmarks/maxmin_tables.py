@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 from sklearn.preprocessing import StandardScaler
 
 import marginopt as mo
-from marginopt.models.distances import squared_distances
+from marginopt.models.kernels.distances import squared_distances
 from marginopt.selection import Bat, Fisher, MaxMinSelector, Selector
 
 SETS = {"PAR": "parkinsons", "SON": "sonar", "SPE": "spectf", "HEA": "heart", "ION": "ionosphere", "BRE": "wdbc",

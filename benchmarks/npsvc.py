@@ -92,8 +92,8 @@ def box_peers(m: int, c: float, tol: float) -> dict[str, Callable[[np.ndarray], 
 
 def box_case(kind: str, m: int, c: float, tol: float, repeats: int) -> dict[str, Any]:
     """Seconds and true relative gaps (of the primal problem) of ours and every peer."""
-    from marginopt.models.hinge_quadratic import HingeFactor, HingeQuadratic
-    from marginopt.solvers.boxqp import box_minimum
+    from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor, HingeQuadratic
+    from marginopt.solvers.box import box_minimum
 
     H, G = class_problem(kind, m, c)
     m = len(G)
@@ -162,9 +162,9 @@ def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarra
 def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[str, Any]:
     """Seconds, iterations, stationarity and value of every method from the same start."""
     from marginopt.models import StiefelQP
-    from marginopt.solvers.base import Problem
-    from marginopt.solvers.nonparallel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
-    from marginopt.solvers.options import Options
+    from marginopt.solvers.interface.solver import Problem
+    from marginopt.solvers.records.options import Options
+    from marginopt.solvers.stiefel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
 
     H, E, P = stiefel_problem(kind, n, d)
     model = StiefelQP(H, E)

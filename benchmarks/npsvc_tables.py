@@ -62,8 +62,8 @@ class TWSVM:
 
     def fit(self, X: np.ndarray, y: np.ndarray) -> TWSVM:
         import marginopt as mo
-        from marginopt.models.distances import gamma_by_rule
-        from marginopt.solvers.boxqp import box_minimum
+        from marginopt.models.kernels.distances import gamma_by_rule
+        from marginopt.solvers.box import box_minimum
 
         kernel = mo.RBF(self.width * gamma_by_rule("npsvc", X))
         self.models = mo.NonparallelSVM.one_per_class(X, y, loss="twsvm", c=self.c, r=self.r, kernel=kernel)
@@ -85,7 +85,7 @@ def makers(method: str, iterations: int) -> list[tuple[dict[str, Any], Callable[
     from sklearn.svm import SVC
 
     import marginopt as mo
-    from marginopt.models.distances import gamma_by_rule
+    from marginopt.models.kernels.distances import gamma_by_rule
 
     if method == "SVM":
         return [

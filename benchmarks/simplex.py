@@ -56,7 +56,7 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
         y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
     else:
         X, y = real_data(kind, n, rng)
-    from marginopt.models.distances import mean_squared_distance
+    from marginopt.models.kernels.distances import mean_squared_distance
 
     return X, y, 1.0 / mean_squared_distance(X)
 
@@ -74,7 +74,7 @@ def real_data(kind: str, n: int, rng: Any) -> tuple[Any, Any]:
 
 
 def make_kernel(name: str, gamma: float) -> Any:
-    from marginopt.models.kernels import RBF, Linear, Polynomial
+    from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 
     return {"rbf": RBF(gamma), "linear": Linear(), "polynomial": Polynomial(3, gamma, 1.0)}[name]
 
@@ -88,9 +88,9 @@ def svc_arguments(kernel: str, gamma: float) -> dict[str, Any]:
 def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.simplex import L2SVMDual
-    from marginopt.solvers.base import Problem
-    from marginopt.solvers.options import Options
+    from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual
+    from marginopt.solvers.interface.solver import Problem
+    from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
     model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))
@@ -115,7 +115,7 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
 def run_svc(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.l1svm import L1SVMDual
+    from marginopt.models.formulations.l1_svm import L1SVMDual
 
     if case["peer"] == "onedal":
         from sklearnex.svm import SVC
@@ -150,9 +150,9 @@ def box_quality(view: Any, a: Any) -> dict[str, float]:
 def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.l1svm import L1SVMDual
-    from marginopt.solvers.base import Problem
-    from marginopt.solvers.options import Options
+    from marginopt.models.formulations.l1_svm import L1SVMDual
+    from marginopt.solvers.interface.solver import Problem
+    from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
     model, solver = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)), get_solver("smo-box")
@@ -171,9 +171,9 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     import numpy as np
     from sklearn.svm import OneClassSVM
 
-    from marginopt.models.simplex import L2SVMDual
-    from marginopt.solvers.base import Problem
-    from marginopt.solvers.options import Options
+    from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual
+    from marginopt.solvers.interface.solver import Problem
+    from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
     model = L2SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma))

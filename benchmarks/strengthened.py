@@ -35,9 +35,10 @@ from joblib import Parallel, delayed
 
 from marginopt import instances
 from marginopt.models import ZeroOneSVM
-from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean, strengthen
+from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean
 from marginopt.relaxations.reduction import restated
-from marginopt.relaxations.store import digest
+from marginopt.relaxations.report.store import digest
+from marginopt.relaxations.strengthening import strengthen
 from marginopt.solvers import solve
 
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")

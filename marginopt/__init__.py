@@ -53,7 +53,7 @@ from .models import (
     StiefelQP,
     ZeroOneSVM,
 )
-from .profiles import performance_profile
+from .performance import performance_profile
 from .reading import read
 from .relaxations import GapReport, gap_report
 from .selection import Selection, select

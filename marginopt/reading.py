@@ -12,7 +12,7 @@ from pathlib import Path
 from .errors import InputError
 from .instances import Instance, read as read_instance
 from .models import StandardForm
-from .models.export.files import file_formats, read_form
+from .models.export.files.formats import file_formats, read_form
 
 __all__ = ["read", "read_form"]
 

@@ -1,29 +1,29 @@
 """What is stated: the labelled standard form, cones, kernels and one file per formulation."""
 
-from .base import Bound, Model
-from .chebyshev import ChebyshevNPSVC
-from .cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from .conic import ConicSVM
-from .delta import FormDelta
-from .feature_map import FeatureMap
-from .form import Block, Constraint, Quadratic, StandardForm
-from .graph import neighbour_laplacian
-from .hinge import HingeSVM
-from .hinge_quadratic import BoxProgram, HingeQuadratic
-from .hulls import ConvexHullsDual
-from .kernel_families import Laplacian, Mixture, RationalQuadratic
-from .kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
-from .l1svm import L1SVMDual
-from .limits import materialise_limit
-from .maxmin import MaxMinProblem, MaxMinSVM
-from .nonparallel import NonparallelSVM, nearest_hyperplane
-from .pareto import ParetoQP
-from .ramp import RampSVM
-from .simplex import L2SVMDual, MEBDual
+from .formulations.conic.model import ConicSVM
+from .formulations.convex_hulls import ConvexHullsDual
+from .formulations.hinge import HingeSVM
+from .formulations.l1_svm import L1SVMDual
+from .formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from .formulations.max_min import MaxMinProblem, MaxMinSVM
+from .formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from .formulations.nonparallel.hinge_quadratic import BoxProgram, HingeQuadratic
+from .formulations.nonparallel.npsvc import NonparallelSVM, nearest_hyperplane
+from .formulations.pareto import ParetoQP
+from .formulations.ramp import RampSVM
+from .formulations.stiefel import StiefelQP, polar
+from .formulations.zero_one.model import ZeroOneSVM
+from .kernels.families import Laplacian, Mixture, RationalQuadratic
+from .kernels.feature_map import FeatureMap
+from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from .kernels.neighbour_graph import neighbour_laplacian
+from .memory import materialise_limit
+from .model import Bound, Model
+from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from .program.difference import FormDelta
+from .program.form import Block, Constraint, Quadratic, StandardForm
 from .statement import Line, Statement
-from .stiefel import StiefelQP, polar
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
-from .zero_one import ZeroOneSVM
 
 __all__ = [
     "PSD",

@@ -13,7 +13,7 @@ from typing import TypeAlias
 import numpy as np
 
 from .arrays import BoolArray, FloatArray, IntArray, SingleArray
-from .gram import GramOperator
+from .kernels.gram import GramOperator
 
 __all__ = ["BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem"]
 

@@ -1,27 +1,27 @@
 """What bounds it: reductions of the 0-1 loss with their ways back, incumbents, losses, and the gap report."""
 
-from .bigm import BigM
-from .cells import ExactCell, InstanceCell, RelaxationCell
-from .combined import Combined, CombinedRelaxation
-from .conic import Conic
-from .fixing import Fixed, Fixing, fix_variables
-from .gaps import Interval
-from .hinge import Hinge
-from .incumbent import heuristic, tighten
-from .kappa_cell import KappaCell
-from .kernel_conic import KernelConic
+from .bounds.big_m import BigM
+from .bounds.combined import Combined, CombinedRelaxation
+from .bounds.conic import Conic
+from .bounds.hinge import Hinge
+from .bounds.kernel_conic import KernelConic
+from .bounds.perspective import Perspective, PerspectiveRelaxation
+from .bounds.single_point import SinglePoint, SinglePointRelaxation
+from .catalogue import NAMED
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
-from .named import NAMED
-from .perspective import Perspective, PerspectiveRelaxation
-from .profiles import fraction_within, performance_ratios, shifted_geometric_mean
 from .reduction import Direction, LiftedDual, Reduction, best_multiple
 from .relax import Relaxed, relax
-from .report import GapReport, ReportRow
-from .run import default_relaxations, gap_report
-from .samples import default_report_instances, strongest_features
-from .single_point import SinglePoint, SinglePointRelaxation
-from .store import CellStore
-from .strengthen import strengthen
+from .report.cells.kappa_record import KappaCell
+from .report.cells.records import ExactCell, InstanceCell, RelaxationCell
+from .report.gaps import Interval
+from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
+from .report.run import default_relaxations, gap_report
+from .report.samples import default_report_instances, strongest_features
+from .report.store import CellStore
+from .report.table import GapReport, ReportRow
+from .strengthening.fixing import Fixed, Fixing, fix_variables
+from .strengthening.incumbent import heuristic, tighten
+from .strengthening.strengthen import strengthen
 
 __all__ = [
     "NAMED",

@@ -14,9 +14,9 @@ import numpy as np
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.form import StandardForm
-from ..models.zero_one import ZeroOneSVM
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import Model
+from ..models.program.form import StandardForm
 
 __all__ = ["Direction", "LiftedDual", "Reduction", "best_multiple", "without_warnings"]
 

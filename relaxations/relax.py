@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ..models.arrays import FloatArray
-from ..models.zero_one import ZeroOneSVM
-from ..solvers.options import Options
-from ..solvers.result import Result
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..solvers.judging.result import Result
+from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
 

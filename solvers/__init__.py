@@ -3,22 +3,22 @@
 import sys
 import types
 
-from .algorithm import Algorithm, Answer, Measure, Outcome
 from .api import compare, solve
-from .backend import Backend, NativeSolution
-from .base import Gives, Problem, RawSolution, Solver, SolverInfo
-from .certificate import Certificate, certify
 from .compare import Comparison
-from .licence import Licence, LicenceState
-from .options import Options
+from .interface.algorithm import Algorithm, Answer, Measure, Outcome
+from .interface.backend import Backend, NativeSolution
+from .interface.solver import Gives, Problem, RawSolution, Solver, SolverInfo
+from .judging.certificate import Certificate, certify
+from .judging.result import Claim, Result
+from .judging.result_file import load_result, save_result
+from .judging.separability import Separability, separability
 from .path import SolutionPath, path
 from .read_solution import read_solution
+from .records.licence import Licence, LicenceState
+from .records.options import Options
+from .records.status import Status
+from .records.trace import Trace, TraceRow, relative_gap
 from .registry import SolverTable, all_solvers, get_solver, solvers
-from .result import Claim, Result
-from .separability import Separability, separability
-from .status import Status
-from .store import load_result, save_result
-from .trace import Trace, TraceRow, relative_gap
 
 __all__ = [
     "Algorithm",

@@ -7,12 +7,12 @@ from typing import Any
 
 from ..errors import InputError, MarginoptError
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.form import StandardForm
-from .base import Solver
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from .compare import Comparison, ComparisonRow
-from .options import Callback, Options
-from .result import Result
+from .interface.solver import Solver
+from .judging.result import Result
+from .records.options import Callback, Options
 from .solve import as_problem, solve_problem
 
 __all__ = ["compare", "solve"]

@@ -6,10 +6,10 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ..errors import UnsupportedModelError
-from ..models.cones import Feature
-from .base import Problem
-from .licence import LicenceState
-from .options import Options
+from ..models.program.cones import Feature
+from .interface.solver import Problem
+from .records.licence import LicenceState
+from .records.options import Options
 from .registry import all_solvers, installed
 
 __all__ = ["choose"]

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .result import Result
+from .judging.result import Result
 
 __all__ = ["Comparison", "ComparisonRow"]
 

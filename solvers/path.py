@@ -12,17 +12,17 @@ import numpy as np
 
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.form import StandardForm
-from .algorithm import Algorithm
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from .auto import choose
-from .base import Gives
-from .options import Options
-from .persistent import Kept
+from .interface.algorithm import Algorithm
+from .interface.kept_model import Kept
+from .interface.solver import Gives
+from .judging.result import Result
+from .records.options import Options
+from .records.status import Status
 from .registry import get_solver
-from .result import Result
 from .solve import as_problem, solve_problem
-from .status import Status
 
 __all__ = ["SolutionPath", "path"]
 

@@ -9,14 +9,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.bridges import BoundsToRows
-from ..models.cones import Nonnegative, Zero
-from ..models.form import Block, Quadratic, StandardForm
-from .backend import plan_bridges
+from ..models.model import Model
+from ..models.program.bridges import BoundsToRows
+from ..models.program.cones import Nonnegative, Zero
+from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
-from .certificate import certify
-from .options import Options
+from .interface.backend import plan_bridges
+from .judging.certificate import certify
+from .records.options import Options
 
 __all__ = ["fix_integers", "polish"]
 

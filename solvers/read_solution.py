@@ -7,16 +7,16 @@ from pathlib import Path
 from typing import Any
 
 from ..errors import SolverError
-from ..models.base import Model
-from ..models.export.solutions import FilePoint, read_point
-from ..models.form import StandardForm
-from .base import Problem, RawSolution, Solver, SolverInfo
-from .licence import OPEN
-from .options import Options
-from .rays import farkas_residual
-from .result import Result
+from ..models.export.files.solutions import FilePoint, read_point
+from ..models.model import Model
+from ..models.program.form import StandardForm
+from .interface.solver import Problem, RawSolution, Solver, SolverInfo
+from .judging.rays import farkas_residual
+from .judging.result import Result
+from .records.licence import OPEN
+from .records.options import Options
+from .records.status import Status
 from .solve import as_problem, judge
-from .status import Status
 
 __all__ = ["read_solution"]
 

@@ -16,8 +16,8 @@ from dataclasses import dataclass
 from importlib import metadata
 
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
-from .base import Problem, Solver
-from .licence import Licence, LicenceState
+from .interface.solver import Problem, Solver
+from .records.licence import Licence, LicenceState
 
 __all__ = ["SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
 

@@ -9,21 +9,21 @@ import numpy as np
 
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.form import StandardForm
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from .auto import choose
-from .backend import Backend
-from .base import Problem, RawSolution, Solver
-from .certificate import Certificate, certify
-from .licence import Licence
-from .options import Options
-from .persistent import Kept
+from .interface.backend import Backend
+from .interface.kept_model import Kept
+from .interface.solver import Problem, RawSolution, Solver
+from .judging.certificate import Certificate, certify
+from .judging.rays import evidence
+from .judging.result import Claim, Result
+from .judging.separability import separability
 from .polish import polish
-from .rays import evidence
+from .records.licence import Licence
+from .records.options import Options
+from .records.status import Status
 from .registry import get_solver, readers, require
-from .result import Claim, Result
-from .separability import separability
-from .status import Status
 from .structure import certify_structure
 
 __all__ = ["judge", "solve_problem"]

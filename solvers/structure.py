@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import TooLargeError
 from ..models.arrays import FloatArray
-from ..models.base import Model
-from ..models.cones import RotatedSecondOrder
-from ..models.svec import svec
+from ..models.model import Model
+from ..models.program.cones import RotatedSecondOrder
+from ..models.program.svec import svec
 from ..models.views import ConicProblem
-from .certificate import Certificate
+from .judging.certificate import Certificate
 
 __all__ = ["certify_structure"]
 

@@ -11,10 +11,10 @@ import numpy as np
 import pytest
 from hypothesis import settings
 
-from marginopt.models.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from marginopt.models.form import StandardForm
-from marginopt.models.svec import smat
-from marginopt.solvers.result import Result
+from marginopt.models.program.cones import PSD, Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from marginopt.models.program.form import StandardForm
+from marginopt.models.program.svec import smat
+from marginopt.solvers.judging.result import Result
 
 # A shell that starts the suite in the background has it ignore SIGINT, and so would every process it starts: the tests of Ctrl-C
 # need the default.
@@ -76,7 +76,7 @@ def separable() -> TinyPoints:
 
 
 def outside(cone: Cone, v: np.ndarray) -> float:
-    """Violation of a cone from its definition, without the projections of `marginopt.models.cones`."""
+    """Violation of a cone from its definition, without the projections of `marginopt.models.program.cones`."""
     if v.size == 0:
         return 0.0
     rows = v.reshape(cone.count, cone.dim)

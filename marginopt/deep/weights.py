@@ -6,9 +6,9 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray
-from ..models.pareto import ParetoQP
-from ..solvers.base import Problem
-from ..solvers.options import Options
+from ..models.formulations.pareto import ParetoQP
+from ..solvers.interface.solver import Problem
+from ..solvers.records.options import Options
 from ..solvers.registry import get_solver, require
 
 __all__ = ["common_weights", "stationarity"]

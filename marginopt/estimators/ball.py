@@ -11,13 +11,13 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_points
-from ..models.kernels import Precomputed
-from ..models.simplex import MEBDual
-from ..solvers.options import Options
+from ..models.formulations.l2_svm_and_meb import MEBDual
+from ..models.kernels.kernels import Precomputed
+from ..solvers.records.options import Options
 from .multiclass import Pair
-from .preparation import Sample, Scaling
 from .solving import solve_checked
 from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
+from .training_set import Sample, Scaling
 
 __all__ = ["MEBOneClass"]
 

@@ -8,17 +8,17 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.base import Model
-from ..models.conic import ConicSVM
-from ..models.kernels import Kernel, Linear, Precomputed
+from ..models.formulations.conic.model import ConicSVM
+from ..models.kernels.kernels import Kernel, Linear, Precomputed
+from ..models.model import Model
 from ..models.views import ConicProblem
 from ..solvers.conic.path import conic_path
-from ..solvers.result import Result
-from .margin import Stage
+from ..solvers.judging.result import Result
+from .classifier import Stage
+from .cross_validated import CrossValidated, PathClassifier, as_values
 from .multiclass import Pair
-from .paths import CrossValidated, PathClassifier, as_values
-from .preparation import Sample, Scaling
 from .spaces import KernelSpace, LinearSpace, Solution, Space, is_precomputed, make_kernel
+from .training_set import Sample, Scaling
 
 __all__ = ["ConicSVC", "ConicSVCCV"]
 

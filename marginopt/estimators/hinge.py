@@ -8,10 +8,10 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.base import Model
-from ..models.hinge import HingeSVM
-from .margin import LinearClassifier, WeightedClassifier
-from .paths import CrossValidated, PathClassifier, as_values
+from ..models.formulations.hinge import HingeSVM
+from ..models.model import Model
+from .classifier import LinearClassifier, WeightedClassifier
+from .cross_validated import CrossValidated, PathClassifier, as_values
 from .spaces import Space
 
 __all__ = ["HingeSVC", "HingeSVCCV"]

@@ -10,16 +10,16 @@ from scipy.optimize import minimize
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points
-from ..models.base import Model
-from ..models.hulls import ConvexHullsDual
-from ..models.kernels import RBF
-from ..models.maxmin import MaxMinSVM
-from ..solvers.options import Options
-from ..solvers.result import Result
-from .margin import KernelClassifier, MarginClassifier, Stage, WeightedClassifier
-from .preparation import Sample
+from ..models.formulations.convex_hulls import ConvexHullsDual
+from ..models.formulations.max_min import MaxMinSVM
+from ..models.kernels.kernels import RBF
+from ..models.model import Model
+from ..solvers.judging.result import Result
+from ..solvers.records.options import Options
+from .classifier import KernelClassifier, MarginClassifier, Stage, WeightedClassifier
 from .solving import Outcome, one_or_all, solve_checked, solved
 from .spaces import KernelSpace, Solution, Space
+from .training_set import Sample
 
 __all__ = ["NCHSVC", "MaxMinSVC"]
 

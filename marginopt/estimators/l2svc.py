@@ -8,10 +8,10 @@ from typing import Any, Self
 import numpy as np
 
 from ..models.arrays import FloatArray, Points
-from ..models.base import Model
-from ..models.simplex import L2SVMDual
-from ..solvers.result import Result
-from .margin import KernelClassifier, Stage, WeightedClassifier
+from ..models.formulations.l2_svm_and_meb import L2SVMDual
+from ..models.model import Model
+from ..solvers.judging.result import Result
+from .classifier import KernelClassifier, Stage, WeightedClassifier
 from .multiclass import Pair
 from .spaces import KernelSpace, Solution, Space
 
@@ -30,7 +30,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         > 0.
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
     gamma : float or str, optional
-        γ of "rbf" and "polynomial", or the name of a rule (`marginopt.models.distances.gamma_by_rule`); each kernel's default
+        γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.distances.gamma_by_rule`); each kernel's default
         rule where it is not given.
     degree, coef0
         Of "polynomial".

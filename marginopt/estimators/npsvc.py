@@ -14,16 +14,16 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
-from ..models.chebyshev import ChebyshevNPSVC
-from ..models.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.base import Problem, RawSolution
+from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
+from ..solvers.interface.solver import Problem, RawSolution
 from ..solvers.nonparallel import KernelNPSVCpp
-from ..solvers.options import Options
-from ..solvers.status import Status
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
 from ..solvers.structure import certify_structure
-from .approximation import Approximation, approximate
-from .preparation import Scaling
+from .kernel_features import Approximation, approximate
 from .spaces import is_precomputed, make_kernel
+from .training_set import Scaling
 
 __all__ = ["KernelNPSVC"]
 

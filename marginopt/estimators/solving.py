@@ -12,11 +12,11 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NotSeparableError, SolverError
-from ..models.base import Model
-from ..solvers.options import Options
-from ..solvers.result import Result
+from ..models.model import Model
+from ..solvers.judging.result import Result
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
 from ..solvers.solve import solve_problem
-from ..solvers.status import Status
 from .spaces import Solution
 
 __all__ = ["Outcome", "one_or_all", "solve_checked", "solved"]

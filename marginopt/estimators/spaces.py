@@ -12,9 +12,9 @@ import scipy.sparse as sp
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points, to_dense
-from ..models.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from ..models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
 from .multiclass import Pair
-from .preparation import Sample, Scaling
+from .training_set import Sample, Scaling
 
 __all__ = [
     "KernelPredictor",

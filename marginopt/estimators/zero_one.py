@@ -7,11 +7,11 @@ from typing import Any
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
-from ..models.base import Model
-from ..models.zero_one import ZeroOneSVM
-from ..solvers.options import Options
-from ..solvers.status import Status
-from .margin import LinearClassifier, WeightedClassifier
+from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import Model
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
+from .classifier import LinearClassifier, WeightedClassifier
 from .spaces import Space
 
 __all__ = ["ZeroOneSVC"]

@@ -11,10 +11,10 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ..models.arrays import FloatArray, Points
-from ..models.distances import squared_distances
-from ..models.hulls import ConvexHullsDual
-from ..models.kernels import RBF
-from ..models.limits import check_bytes
+from ..models.formulations.convex_hulls import ConvexHullsDual
+from ..models.kernels.distances import squared_distances
+from ..models.kernels.kernels import RBF
+from ..models.memory import check_bytes
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 

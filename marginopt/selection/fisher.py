@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from ..models.maxmin import fisher_ratio
+from ..models.formulations.max_min import fisher_ratio
 from .base import Sample
 from .criterion import CriterionSelector
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from ..errors import InputError, SolverError
-from ..models.maxmin import MaxMinSVM
+from ..models.formulations.max_min import MaxMinSVM
 from ..solvers.api import solve
 from .base import Choice, Sample, Selector
 

@@ -8,12 +8,12 @@ import numpy as np
 
 from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, IntArray
-from ..models.hulls import ConvexHullsDual
-from ..models.kernels import Precomputed
-from ..solvers.base import Problem
-from ..solvers.options import Options
-from ..solvers.simplex.smo import SMO
-from ..solvers.status import Status
+from ..models.formulations.convex_hulls import ConvexHullsDual
+from ..models.kernels.kernels import Precomputed
+from ..solvers.interface.solver import Problem
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
+from ..solvers.simplex.smo.simplex import SMO
 from .base import Sample
 
 __all__ = ["Judge", "Split", "Trainer", "best_cost", "check_judge", "folds_of", "split_for"]

@@ -9,17 +9,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
-from ...models.form import Constraint, StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..driver import interrupt_flag
-from ..native import check_native
-from ..observer import Observer
-from ..options import Options
-from ..persistent import ALL_PARTS, Kept
-from ..status import Status
-from ..translation import by_label, not_taken, set_natives
+from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
+from ...models.program.form import Constraint, StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.driver import interrupt_flag
+from ..interface.kept_model import ALL_PARTS, Kept
+from ..interface.linear_rows import by_label, not_taken, set_natives
+from ..interface.native_options import check_native
+from ..interface.observer import Observer
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Clarabel"]
 

@@ -18,15 +18,15 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.cones import Feature
-from ...models.export.cvxpy import labelled_variables, multipliers, to_cvxpy
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..native import check_native, near_misses
-from ..options import Options
-from ..status import Status
-from ..translation import not_taken
+from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cvxpy
+from ...models.program.cones import Feature
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.linear_rows import not_taken
+from ..interface.native_options import check_native, near_misses
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["DISCOVER", "CvxpySolver", "discover", "of_name"]
 
@@ -74,7 +74,7 @@ _ITERATIONS: Mapping[str, tuple[str, ...]] = {
 
 
 class CvxpySolver(Backend):
-    """One solver of CVXPY's; the form goes through `models.export.cvxpy`."""
+    """One solver of CVXPY's; the form goes through `models.export.native.cvxpy`."""
 
     native_name: ClassVar[str]
 

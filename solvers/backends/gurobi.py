@@ -12,19 +12,19 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.cones import Feature, Nonnegative, Zero
-from ...models.export.gurobi import change_gurobi, silent_environment, to_gurobi
-from ...models.export.quadratic_cones import native_size, quadratic_cones
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..licence import Licence, LicenceState
-from ..native import check_native
-from ..newton_polish import newton_polish
-from ..observer import Observer
-from ..options import Options
-from ..persistent import Kept
-from ..status import Status
+from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
+from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
+from ...models.program.cones import Feature, Nonnegative, Zero
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.kept_model import Kept
+from ..interface.native_options import check_native
+from ..interface.observer import Observer
+from ..interface.solver import Gives, SolverInfo
+from ..judging.newton_polish import newton_polish
+from ..records.licence import Licence, LicenceState
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
 
@@ -234,7 +234,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> 
         found_at = x
         x, multipliers, reduced = _multipliers(model, form, x)
         if x is not found_at:
-            details["polished"] = "point and multipliers by Newton steps on the active constraints (solvers.newton_polish)"
+            details["polished"] = "point and multipliers by Newton steps on the active constraints"
     nothing = float("nan")
     trace = observer.close(
         nodes if nodes is not None else iterations,

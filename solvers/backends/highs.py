@@ -9,19 +9,19 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
-from ...models.cones import Feature
-from ...models.export.highs import change_highs, to_highs
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..driver import interrupt_flag
-from ..native import check_native
-from ..observer import Observer
-from ..options import Options
-from ..persistent import ALL_PARTS, Kept
-from ..rays import ray_residual
-from ..status import Status
-from ..translation import by_label, not_taken
+from ...models.export.native.highs import change_highs, to_highs
+from ...models.program.cones import Feature
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.driver import interrupt_flag
+from ..interface.kept_model import ALL_PARTS, Kept
+from ..interface.linear_rows import by_label, not_taken
+from ..interface.native_options import check_native
+from ..interface.observer import Observer
+from ..interface.solver import Gives, SolverInfo
+from ..judging.rays import ray_residual
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Highs"]
 

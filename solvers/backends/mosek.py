@@ -12,17 +12,17 @@ import numpy as np
 
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
-from ...models.cones import PSD, Feature, Nonnegative, Zero
-from ...models.export.mosek import change_mosek, psd_order, to_mosek
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..licence import Licence, LicenceState
-from ..native import check_native
-from ..observer import Observer
-from ..options import Options
-from ..persistent import ALL_PARTS, Kept
-from ..status import Status
+from ...models.export.native.mosek import change_mosek, psd_order, to_mosek
+from ...models.program.cones import PSD, Feature, Nonnegative, Zero
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.kept_model import ALL_PARTS, Kept
+from ..interface.native_options import check_native
+from ..interface.observer import Observer
+from ..interface.solver import Gives, SolverInfo
+from ..records.licence import Licence, LicenceState
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
 

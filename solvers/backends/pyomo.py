@@ -15,16 +15,16 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
-from ...models.cones import Feature, Nonnegative, Zero
-from ...models.export.pyomo import indices, to_pyomo
-from ...models.export.quadratic_cones import quadratic_cones
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..native import check_native
-from ..options import Options
-from ..status import Status
-from ..translation import not_taken
+from ...models.export.native.pyomo import indices, to_pyomo
+from ...models.export.shared.quadratic_cones import quadratic_cones
+from ...models.program.cones import Feature, Nonnegative, Zero
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.linear_rows import not_taken
+from ..interface.native_options import check_native
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["DISCOVER", "Executable", "PyomoSolver", "discover", "of_executable"]
 
@@ -134,7 +134,7 @@ _WITHOUT_POINT = (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
 
 
 class PyomoSolver(Backend):
-    """One interface of Pyomo's; the form goes through `models.export.pyomo`.
+    """One interface of Pyomo's; the form goes through `models.export.native.pyomo`.
 
     Pyomo's ``dual`` and ``rc`` (Ipopt: ``ipopt_zL_out`` + ``ipopt_zU_out``) are derivatives of the optimum in right sides and
     bounds: our z and ζ.

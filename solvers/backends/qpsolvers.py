@@ -23,14 +23,14 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.cones import Feature
-from ...models.form import Quadratic, StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, Problem, SolverInfo
-from ..native import check_native, near_misses
-from ..options import Options
-from ..status import Status
-from ..translation import LinearRows, not_taken, start_point
+from ...models.program.cones import Feature
+from ...models.program.form import Quadratic, StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.linear_rows import LinearRows, not_taken, start_point
+from ..interface.native_options import check_native, near_misses
+from ..interface.solver import Gives, Problem, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["DISCOVER", "QPSolver", "discover"]
 

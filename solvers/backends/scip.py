@@ -8,16 +8,16 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError, SolverError
-from ...models.cones import Feature
-from ...models.export.scip import change_scip, extend_point, to_scip
-from ...models.form import StandardForm
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..native import check_native
-from ..observer import Observer
-from ..options import Options
-from ..persistent import Kept
-from ..status import Status
+from ...models.export.native.scip import change_scip, extend_point, to_scip
+from ...models.program.cones import Feature
+from ...models.program.form import StandardForm
+from ..interface.backend import Backend, NativeSolution
+from ..interface.kept_model import Kept
+from ..interface.native_options import check_native
+from ..interface.observer import Observer
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scip"]
 

@@ -11,16 +11,16 @@ import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray, IntArray
-from ...models.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
-from ...models.form import StandardForm
-from ...models.svec import svec_size
-from ..backend import Backend, NativeSolution
-from ..base import Gives, SolverInfo
-from ..native import check_native
-from ..options import Options
-from ..persistent import Kept
-from ..status import Status
-from ..translation import by_label, not_taken, start_point
+from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
+from ...models.program.form import StandardForm
+from ...models.program.svec import svec_size
+from ..interface.backend import Backend, NativeSolution
+from ..interface.kept_model import Kept
+from ..interface.linear_rows import by_label, not_taken, start_point
+from ..interface.native_options import check_native
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scs", "psd_order"]
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..base import Solver
+from ..interface.solver import Solver
 from .factored import ConicFactored
 from .ipm import ConicIPM
 from .path import ConicPathPoint, conic_path

@@ -21,15 +21,15 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.conic_bound import ConicBound, conic_multipliers, conic_reduced
-from ...models.conic_point import ConicPoint
+from ...models.formulations.conic.bound import ConicBound, conic_multipliers, conic_reduced
+from ...models.formulations.conic.point import ConicPoint
 from ...models.views import ConicProblem
-from ..algorithm import Algorithm, Answer, Measure, Outcome
-from ..base import Gives, SolverInfo
-from ..options import Options
+from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from .blas_threads import blas_threads
+from .coordinates import Prepared
 from .iterate import ConicData
-from .prepared import Prepared
-from .threads import blas_threads
 
 __all__ = ["ConicFactored", "FactoredState"]
 

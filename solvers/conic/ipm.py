@@ -9,16 +9,16 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.conic_bound import conic_multipliers, conic_reduced
+from ...models.formulations.conic.bound import conic_multipliers, conic_reduced
 from ...models.views import ConicProblem
-from ..algorithm import Algorithm, Answer, Measure, Outcome
-from ..base import Gives, SolverInfo
-from ..options import Options
+from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from .blas_threads import blas_threads
+from .coordinates import Prepared
 from .iterate import Iterate, newton_step
 from .newton import NewtonSystem, PointSystem, best_system
-from .prepared import Prepared
 from .starts import cold_start, warm_start
-from .threads import blas_threads
 
 __all__ = ["ConicIPM", "ConicState"]
 

@@ -19,8 +19,8 @@ from functools import cached_property
 import numpy as np
 
 from ...models.arrays import FloatArray
-from .cones import PointScaling, Sym2, max_step
 from .newton import Compliance, NewtonSystem
+from .point_cones import PointScaling, Sym2, max_step
 
 __all__ = ["ConicData", "Iterate", "Step", "newton_step"]
 

@@ -9,15 +9,15 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InputError
-from ...models.conic_bound import ConicBound
-from ...models.conic_point import ConicPoint
+from ...models.formulations.conic.bound import ConicBound
+from ...models.formulations.conic.point import ConicPoint
 from ...models.views import ConicProblem
-from ..algorithm import Outcome
+from ..interface.algorithm import Outcome
+from .blas_threads import blas_threads
+from .coordinates import Prepared
 from .ipm import ConicState, begin, iterate
 from .iterate import Iterate
 from .newton import NewtonSystem, best_system
-from .prepared import Prepared
-from .threads import blas_threads
 
 __all__ = ["ConicPathPoint", "conic_path"]
 

@@ -10,13 +10,13 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from ...models.hinge_quadratic import HingeQuadratic
-from ...models.nonparallel import NonparallelSVM
-from ..algorithm import Algorithm, Answer, Measure, Outcome
-from ..base import Gives, SolverInfo
-from ..boxqp.descent import box_minimum
-from ..options import Options
-from ..trace import relative_gap
+from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
+from ...models.formulations.nonparallel.npsvc import NonparallelSVM
+from ..box.descent import box_minimum
+from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+from ..records.trace import relative_gap
 
 __all__ = ["Majorisation", "MajorisationState"]
 

@@ -1,15 +1,18 @@
-"""Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, the choice among them."""
+"""Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, projected gradients."""
 
-from ..base import Solver
-from .auto import AutoSimplex
-from .box import BoxSMO
-from .cvm import CoreVectorMachine
-from .frank_wolfe import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
-from .smo import SMO
+from ..interface.solver import Solver
+from .frank_wolfe.core_vector_machine import CoreVectorMachine
+from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
+from .projected_gradient.accelerated import AcceleratedProjection
+from .projected_gradient.pga import ProjectedGradient
+from .smo.box import BoxSMO
+from .smo.choose import AutoSimplex
+from .smo.simplex import SMO
 
 __all__ = [
     "SMO",
     "SOLVERS",
+    "AcceleratedProjection",
     "AutoSimplex",
     "BlendedPairwiseFW",
     "BoxSMO",
@@ -17,6 +20,7 @@ __all__ = [
     "FrankWolfe",
     "ModifiedFrankWolfe",
     "PairwiseFW",
+    "ProjectedGradient",
 ]
 
 #: Read by the registry.
@@ -29,4 +33,6 @@ SOLVERS: tuple[Solver, ...] = (
     PairwiseFW(),
     BlendedPairwiseFW(),
     CoreVectorMachine(),
+    ProjectedGradient(),
+    AcceleratedProjection(),
 )

@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
-from ..options import Options
+from ..records.options import Options
 
 __all__ = ["StartRule", "one_simplex", "starting_point"]
 
@@ -58,7 +58,7 @@ def _into_simplices(view: SimplexQP, given: FloatArray) -> FloatArray:
 
 
 def _random20(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, FloatArray]:
-    from .fw_loops import solve_dense
+    from .frank_wolfe.loops import solve_dense
 
     chosen = np.sort(rng.choice(members, size=min(_POINTS, members.size), replace=False))
     Q = np.ascontiguousarray(view.gram.block(chosen, chosen))

@@ -1,0 +1,1 @@
+"""Readers of data files, one for each family of formats."""

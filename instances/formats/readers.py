@@ -1,0 +1,225 @@
+"""Data files: LIBSVM, CSV, ARFF, Parquet, npz; plain or compressed; every fault is a `DataError` that says where.
+
+Heavy packages are imported where they are used.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import re
+import struct
+import zipfile
+import zlib
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import DataError, InputError, MissingPackageError
+from ..instance import Instance
+from .compressed import as_path, read_bytes, read_text, stem, suffix
+from .tables import label_column, table_instance
+from .text import parse_arff, parse_csv
+
+__all__ = ["read", "read_arff", "read_csv", "read_libsvm", "read_npz", "read_parquet"]
+
+PathLike = str | os.PathLike[str]
+
+#: Sparse text whose matrix is filled beyond this is kept as a dense array, which then costs less and can be centred.
+DENSE_FROM = 0.15
+
+LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
+#: What numpy, zipfile and the decompressors raise for a damaged archive.
+ARCHIVE_FAULTS = (
+    ValueError,
+    OSError,
+    EOFError,
+    KeyError,
+    RuntimeError,
+    OverflowError,
+    MemoryError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
+LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
+
+
+def read(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
+    """Read a data set by its file's suffix.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.libsvm .svm .svmlight .t .tr .val``, ``.csv .tsv``, ``.arff``, each also with ``.bz2 .gz .xz`` behind it;
+        ``.parquet .pq``; ``.npz``.
+    label : str or int, optional
+        The label column's name or index (CSV, ARFF, Parquet) or the array's name (npz; "y" by default). By default
+        the one column named label, class, target or y, or else the last. LIBSVM files have their labels first.
+    name : str, optional
+        What to call the instance; by default the file's name.
+    """
+    file = as_path(path)
+    kind = suffix(file)
+    if kind in LIBSVM_SUFFIXES:
+        if label is not None:
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
+        return read_libsvm(file, name)
+    if kind in (".csv", ".tsv"):
+        return read_csv(file, label, name)
+    if kind == ".arff":
+        return read_arff(file, label, name)
+    if kind in (".parquet", ".pq"):
+        return read_parquet(file, label, name)
+    if kind == ".npz":
+        if isinstance(label, int):
+            raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
+        return read_npz(file, "y" if label is None else label, name)
+    known = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
+    raise DataError(
+        f"{file}: the suffix {kind!r} says no format that can be read; known are {known}. For a file with another name call "
+        "read_libsvm, read_csv or read_arff"
+    )
+
+
+def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None = None, dense: bool | None = None) -> Instance:
+    """Read LIBSVM (svmlight) text through scikit-learn.
+
+    Parameters
+    ----------
+    path, name
+        As in `read`.
+    n_features : int, optional
+        Number of columns, where the file's last columns may be all zero; by default the largest index found.
+    dense : bool, optional
+        Dense array or CSR; by default dense if at least 15% of the matrix is filled.
+    """
+    from sklearn.datasets import load_svmlight_file
+
+    file = as_path(path)
+    content = read_bytes(file)
+    if not content.strip():
+        raise DataError(f"{file} holds no rows of data")
+    if b":" not in content:
+        raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere")
+    try:
+        X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
+    except (ValueError, IndexError, OverflowError) as error:
+        raise DataError(_libsvm_fault(file, content, str(error))) from None
+    if dense is None:
+        dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
+    matrix: Any = X.toarray() if dense else sp.csr_array(X)
+    return _built(file, matrix, y, name, None)
+
+
+def _libsvm_fault(file: Path, content: bytes, error: str) -> str:
+    """Name the first line that is not LIBSVM text; scikit-learn's message has no line number."""
+    for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+        line = raw.strip()
+        if not line or line.startswith("#"):
+            continue
+        if not LIBSVM_LINE.fullmatch(line):
+            return f"{file}, line {number}: not 'label index:value index:value ...': {line[:60]!r}"
+        indices = [int(k) for k in re.findall(r"\s(\d+):", line.split("#")[0])]
+        if any(a >= b for a, b in pairwise(indices)):
+            return f"{file}, line {number}: feature indices must increase along the line"
+    return f"{file} cannot be read as LIBSVM text: {error}"
+
+
+def read_csv(
+    path: PathLike,
+    label: str | int | None = None,
+    name: str | None = None,
+    header: bool | None = None,
+    delimiter: str | None = None,
+) -> Instance:
+    """Read delimited text; header and delimiter are detected unless given (see `read` for the label)."""
+    file = as_path(path)
+    if delimiter is None and suffix(file) == ".tsv":
+        delimiter = "\t"
+    if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
+        raise InputError(f"delimiter must be one character, got {delimiter!r}")
+    table = parse_csv(read_text(file), str(file), header, delimiter)
+    return table_instance(table, label, _name(file, name))
+
+
+def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
+    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values)."""
+    file = as_path(path)
+    return table_instance(parse_arff(read_text(file), str(file)), label, _name(file, name))
+
+
+def read_parquet(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
+    """Read Parquet through pyarrow (``pip install "marginopt[parquet]"``)."""
+    try:
+        import pyarrow as pa
+        import pyarrow.parquet as pq
+    except ImportError:
+        raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
+    file = as_path(path)
+    try:
+        table = pq.read_table(pa.BufferReader(read_bytes(file)))
+    except (pa.ArrowException, OSError) as error:
+        raise DataError(f"{file} cannot be read as Parquet: {error}") from None
+    names = [str(column) for column in table.column_names]
+    if table.num_rows == 0:
+        raise DataError(f"{file} holds no rows of data")
+    target = label_column(str(file), names, len(names), label)
+    columns = [j for j in range(len(names)) if j != target]
+    for j in columns:
+        kind = table.schema.field(j).type
+        if not (pa.types.is_integer(kind) or pa.types.is_floating(kind) or pa.types.is_boolean(kind)):
+            raise DataError(f"{file}, column {j} ({names[j]!r}) is {kind}; features must be numbers")
+    for j in range(len(names)):
+        if table.column(j).null_count:
+            row = table.column(j).is_null().to_pylist().index(True)
+            raise DataError(f"{file}, row {row}, counting from 0, column {j} ({names[j]!r}): the value is missing")
+    X = np.column_stack([np.asarray(table.column(j).to_pylist(), dtype=np.float64) for j in columns])
+    return _built(file, X, table.column(target).to_pylist(), name, [names[j] for j in columns])
+
+
+def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Instance:
+    """Read arrays of numpy's npz: ``X`` (or ``X_data, X_indices, X_indptr, X_shape`` of a CSR matrix), ``y``,
+    and optionally ``feature_names``. Pickled objects are refused.
+    """
+    file = as_path(path)
+    content = read_bytes(file)
+    try:
+        archive = np.load(io.BytesIO(content), allow_pickle=False)
+        single = isinstance(archive, np.ndarray)
+        arrays = {} if single else {key: archive[key] for key in archive.files}
+    except ARCHIVE_FAULTS as error:
+        raise DataError(f"{file} cannot be read as npz: {error}") from None
+    if single:
+        raise DataError(f"{file} holds a single array; an npz archive with X and {label} is needed")
+    parts = [f"X_{part}" for part in ("data", "indices", "indptr", "shape")]
+    sparse = "X" not in arrays and all(part in arrays for part in parts)
+    if label not in arrays or not ("X" in arrays or sparse):
+        raise DataError(f"{file} needs arrays X and {label}; it has {', '.join(arrays) or 'none'}")
+    X: Any = arrays["X"] if not sparse else None
+    if sparse:
+        data, indices, indptr, shape = (arrays[part] for part in parts)
+        try:
+            X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in shape))
+        except (ValueError, TypeError) as error:
+            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {error}") from None
+    names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
+    return _built(file, X, arrays[label], name, names)
+
+
+def _name(file: Path, name: str | None) -> str:
+    return stem(file) if name is None else name
+
+
+def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: list[str] | None) -> Instance:
+    """Build the instance; its errors name the file."""
+    try:
+        return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None

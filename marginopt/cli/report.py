@@ -1,0 +1,191 @@
+"""``marginopt report``: its options and what it does."""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import sys
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, TypeVar
+
+from ..errors import InputError
+from ..instances import Instance
+from ..relaxations import NAMED, CellStore, GapReport, default_report_instances, gap_report
+from ..relaxations.report.store import digest
+from .commands import SOLVED, json_text, named_instance, prepared
+
+__all__ = ["add_options", "report"]
+
+T = TypeVar("T")
+
+#: What a continued report takes from the command line that continues it.
+_OWN = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
+
+
+def add_options(command: argparse.ArgumentParser) -> None:
+    """The options beside those of the data."""
+    command.add_argument("data", nargs="*", help="catalogue names or files; without any, the built-in real and generated sets")
+    command.add_argument("--out", default="out", help="folder to write to (default out)")
+    command.add_argument("--quiet", action="store_true", help="no progress lines")
+    group = command.add_argument_group("dimensions (values separated by commas)")
+    group.add_argument("--sizes", metavar="N,..", help="sub-sample the sets (or generate points) at each of these n")
+    group.add_argument(
+        "--generate",
+        nargs=3,
+        metavar=("P", "SIGMA", "OUTLIERS"),
+        help="Gaussian classes at --sizes, outliers none|clustered|spread",
+    )
+    group.add_argument("--lam", default="1", help="λ (default 1)")
+    group.add_argument("--relaxations", help=f"of {', '.join(NAMED)} (default: seven of them)")
+    group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
+    group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
+    group.add_argument("--M", help='incumbent, zero, "100x zero" or numbers: M of the encodings, and big-M relaxations')
+    group.add_argument("--kappa", help="values of κ: sweep the conic relaxation's κ form")
+    group.add_argument("--kappas", type=int, metavar="COUNT", help="the same at COUNT values uniform in (0, 0.5]")
+    group.add_argument("--seeds", help="seeds of the exact solvers (default --seed)")
+    group = command.add_argument_group("limits of each solve")
+    group.add_argument("--time-limit", type=float, default=30.0, help="seconds (default 30)")
+    group.add_argument("--node-limit", type=int, help="nodes of an exact solve")
+    group.add_argument("--memory-limit", type=float, metavar="GIB", help="for solvers that have such a limit")
+    group.add_argument("--threads", type=int, help="of each solver (default: all, shared by the jobs)")
+    group = command.add_argument_group("running")
+    group.add_argument("--store", metavar="FILE", help="keep every finished cell in FILE, and take those that it has")
+    group.add_argument(
+        "--continue", dest="resume", action="store_true", help="with --store alone: the last report that was begun on FILE"
+    )
+    group.add_argument("--jobs", type=int, help="cells at a time, -1 for all cores (default 1)")
+    group.add_argument("--backend", help="joblib's backend: loky, threading, multiprocessing, or dask, ray where registered")
+
+
+def report(a: argparse.Namespace) -> int:
+    """Write a gap report in all formats."""
+    if a.resume:
+        _take_up(a)
+    folder = Path(a.out)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
+    found = _run(a, _instances(a))
+    paths = [
+        found.to_html(folder / "report.html"),
+        found.to_markdown(folder / "report.md", pictures=True),
+        found.to_csv(folder / "report.csv"),
+        found.to_csv(folder / "report-exact.csv", "exacts"),
+        found.to_json(folder / "report.json"),
+        found.to_latex(folder / "report.tex"),
+    ]
+    if found.kappas:
+        paths.append(found.to_csv(folder / "report-kappa.csv", "kappas"))
+    written = [str(path) for path in paths]
+    sys.stdout.write((json_text({"written": written}) if a.json else "wrote " + ", ".join(written)) + "\n")
+    return SOLVED
+
+
+def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
+    exact = _list(a.exact, str, "--exact")
+    kappa = None if a.kappa is None else _list(a.kappa, float, "--kappa")
+    if a.kappas is not None:
+        if kappa is not None or a.kappas < 1:
+            raise InputError("give --kappa VALUES or --kappas COUNT, a number of values of at least 1")
+        kappa = [0.5 * (k + 1) / a.kappas for k in range(a.kappas)]
+    dimensions: dict[str, Any] = {
+        "relaxations": None if a.relaxations is None else [_relaxation(name) for name in _list(a.relaxations, str, "")],
+        "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
+        "lam": _list(a.lam, float, "--lam"),
+        "encodings": _list(a.encodings, str, "--encodings"),
+        "M": None if a.M is None else _list(a.M, str, "--M"),
+        "kappa": kappa,
+        "seeds": None if a.seeds is None else _list(a.seeds, int, "--seeds"),
+    }
+    if a.store is not None and not a.resume:
+        _note(a)
+    with _backend(a.backend):
+        return gap_report(
+            instances,
+            **dimensions,
+            time_limit=a.time_limit,
+            seed=a.seed,
+            progress=not a.quiet,
+            threads=a.threads,
+            store=a.store,
+            node_limit=a.node_limit,
+            memory_limit=None if a.memory_limit is None else a.memory_limit * 2**30,
+            jobs=a.jobs,
+        )
+
+
+def _backend(name: str | None) -> AbstractContextManager[Any]:
+    if name is None:
+        return nullcontext()
+    import joblib
+
+    try:
+        return joblib.parallel_config(backend=name)
+    except (ValueError, ImportError) as error:
+        raise InputError(f"--backend: joblib has no {name}: {error}") from error
+
+
+def _instances(a: argparse.Namespace) -> list[Instance]:
+    """The sets named, sub-sampled at every size; generated ones; the built-in ones where nothing is asked for."""
+    sizes = None if a.sizes is None else _list(a.sizes, int, "--sizes")
+    if sizes is not None and a.n is not None:
+        raise InputError("--n is one size, --sizes several: give one of them")
+    every: list[int | None] = [None] if sizes is None else [*sizes]
+    found = [
+        prepared(named_instance(name, a) if n is None else named_instance(name, a).subsample(n, rng=a.seed), a, intercept=True)
+        for name in a.data
+        for n in every
+    ]
+    if a.generate is not None:
+        from ..instances import gaussian_clusters
+
+        if sizes is None:
+            raise InputError("--generate needs --sizes: how many points to draw")
+        p, sigma, outliers = a.generate
+        try:
+            numbers = int(p), float(sigma)
+        except ValueError as error:
+            raise InputError(
+                f"--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered; it is {' '.join(a.generate)}"
+            ) from error
+        found += [gaussian_clusters(n, *numbers, outliers=outliers, rng=a.seed) for n in sizes]
+    if not found and sizes is not None:
+        raise InputError("--sizes needs data: catalogue names, files, or --generate")
+    return found or default_report_instances(a.seed)
+
+
+def _relaxation(name: str) -> Any:
+    if name not in NAMED:
+        raise InputError(f"--relaxations: there is no {name}; there are {', '.join(NAMED)}")
+    return NAMED[name]
+
+
+def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:
+    """Values separated by commas."""
+    try:
+        return [kind(part.strip()) for part in text.split(",") if part.strip()]
+    except ValueError as error:
+        raise InputError(f"{option} takes values separated by commas; it is {text!r}") from error
+
+
+def _note(a: argparse.Namespace) -> None:
+    """Keep the request in the store, for `--continue`."""
+    asked = {name: value for name, value in vars(a).items() if name not in _OWN}
+    created = datetime.datetime.now(datetime.UTC).isoformat()
+    CellStore(a.store).put(digest({"request": asked, "created": created}), "request", {"created": created, "asked": asked})
+
+
+def _take_up(a: argparse.Namespace) -> None:
+    """The newest request of the store in place of what was not asked for now."""
+    if a.store is None or not Path(a.store).is_file():
+        raise InputError(f"--continue needs --store FILE with a report that was begun; FILE is {a.store}")
+    if a.data:
+        raise InputError("--continue takes the data of the report that was begun; leave them out")
+    requests = CellStore(a.store).records("request")
+    if not requests:
+        raise InputError(f"{a.store} holds cells but no request of the command line: repeat the command with --store {a.store}")
+    for name, value in max(requests, key=lambda r: str(r["created"]))["asked"].items():
+        setattr(a, name, value)

@@ -1,0 +1,245 @@
+"""The mechanism that every classifier shares: prepare, state one binary model a pair, solve, vote."""
+
+from __future__ import annotations
+
+import warnings
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ..errors import InputError, MarginoptWarning
+from ..models.arrays import FloatArray, Points, as_points
+from ..models.kernels.kernels import Precomputed
+from ..models.model import Model
+from ..solvers.judging.result import Result
+from ..solvers.records.options import Options
+from ..solvers.records.status import Status
+from .multiclass import Pair, binary_problems, class_scores
+from .solving import Outcome, one_or_all, solved
+from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
+from .training_set import Sample, Scaling, class_weights, sample_weights
+
+__all__ = ["KernelClassifier", "LinearClassifier", "MarginClassifier", "Stage", "WeightedClassifier", "decide"]
+
+
+@dataclass(frozen=True, eq=False)
+class Stage:
+    """A training set made ready: its classes, the points that count, where they live, the binary problems."""
+
+    classes: np.ndarray
+    sample: Sample
+    space: Space
+    pairs: list[Pair]
+    cost: FloatArray
+
+    def data(self, pair: Pair) -> tuple[Points, FloatArray, FloatArray]:
+        """Points, labels and costs (sample weight times class weight) of one problem."""
+        return self.space.take(pair.index), pair.labels, self.cost[pair.index]
+
+
+class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+    """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
+
+    Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution
+    means (`_solution`). Fitted attributes of all: ``classes_``, ``n_features_in_``, ``problem_`` (the model), ``result_``,
+    ``certificate_`` (lists of these, in the order of ``pairs_``, where there are several problems), and ``pairs_``, the classes
+    (negative, positive) of each problem, None standing for all the rest.
+    """
+
+    #: Whether points have weights, so that equal ones may be merged.
+    _weighted = False
+    #: Ways to end that are no reason to warn.
+    _expected: frozenset[Status] = frozenset()
+
+    # scikit-learn reads the parameters from each subclass's __init__; those that all of them have
+    multi_class: str
+    n_jobs: int | None
+    standardise: bool
+    solver: Any
+    tol: float | None
+    time_limit: float | None
+    class_weight: Any = None  # a parameter of some
+
+    # -- what a subclass says -----------------------------------------------------------------------------------
+
+    @abstractmethod
+    def _space(self, X: Points, sample: Sample) -> Space:
+        """Where the problems live."""
+
+    @abstractmethod
+    def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
+        """The model of one binary problem."""
+
+    @staticmethod
+    @abstractmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        """The classifier that a result means."""
+
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        """What the solver is told."""
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start)
+
+    def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
+        """Where a problem's solver starts."""
+        return None
+
+    # -- fitting ------------------------------------------------------------------------------------------------
+
+    def fit(self, X: Any, y: Any) -> Self:
+        """Fit to n points (n × p; dense or CSR) and their labels.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        return self._fit(X, y, None)
+
+    def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
+        X, y = self._validated(X, y)
+        stage = self._stage(X, y, given_weight)
+        self._keep(stage, self._solve_all(stage))
+        return self
+
+    def _solve_all(self, stage: Stage) -> list[Outcome]:
+        """Every binary problem, in parallel where asked."""
+        tasks = []
+        for pair in stage.pairs:
+            problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
+            tasks.append(delayed(solved)(type(self)._solution, problem, self.solver, options, self._expected))
+        return list(Parallel(n_jobs=self.n_jobs)(tasks))
+
+    def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        return as_points(X), np.asarray(y)
+
+    def _stage(self, X: Points, y: np.ndarray, given_weight: Any) -> Stage:
+        """Classes, merged points, space and binary problems of validated data."""
+        weights = sample_weights(given_weight, X)
+        classes, codes = np.unique(y[weights > 0], return_inverse=True)
+        if classes.size < 2:
+            where = "" if given_weight is None else " among the points of positive weight"
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}")
+        code = np.full(y.size, -1)
+        code[weights > 0] = codes
+        sample = Sample.merged(X, code, weights) if self._weighted else Sample.plain(y.size)
+        space = self._space(X, sample)
+        merged = code[sample.rows]
+        factor = class_weights(self.class_weight, classes, merged, sample.weight)
+        pairs = binary_problems(merged, classes.size, self.multi_class)
+        return Stage(classes, sample, space, pairs, sample.weight * factor[merged])
+
+    def _stated(self, stage: Stage, pair: Pair) -> Model:
+        with self._no_advice():
+            return self._problem(*stage.data(pair), stage.space)
+
+    @contextmanager
+    def _no_advice(self) -> Iterator[None]:
+        """Where the features are standardised, a model's advice to do so is not for the user."""
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            yield
+
+    def _scaling(self, X: Points, sample: Sample) -> Scaling:
+        return Scaling.of(X[sample.rows], sample.weight) if self.standardise else Scaling()
+
+    def _keep(self, stage: Stage, outcomes: Sequence[Outcome]) -> None:
+        """Set the fitted attributes."""
+        self._predictor = stage.space.predictor(stage.sample, stage.pairs, [o.solution for o in outcomes])
+        self._pairs = [Pair(np.zeros(0, dtype=np.int64), np.zeros(0), p.negative, p.positive) for p in stage.pairs]
+        self.classes_ = stage.classes
+        names = stage.classes.tolist()
+        self.pairs_ = [(None if p.negative < 0 else names[p.negative], names[p.positive]) for p in stage.pairs]
+        self.problem_ = one_or_all([o.problem for o in outcomes])
+        self.result_ = one_or_all([o.result for o in outcomes])
+        self.certificate_ = one_or_all([o.result.certificate for o in outcomes])
+        for name, value in self._predictor.attributes().items():
+            setattr(self, name, value)
+
+    # -- predicting ---------------------------------------------------------------------------------------------
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Score of ``classes_[1]`` (n,) for two classes; scores of all classes (n × K) for more."""
+        check_is_fitted(self)
+        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return decide(self._predictor, self._pairs, self.classes_, X)[0]
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score."""
+        check_is_fitted(self)
+        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        return decide(self._predictor, self._pairs, self.classes_, X)[1]
+
+    def _pairwise(self) -> bool:
+        """Whether X is a kernel matrix."""
+        return False
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        tags.input_tags.pairwise = self._pairwise()
+        return tags
+
+
+class WeightedClassifier(MarginClassifier):
+    """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
+
+    _weighted = True
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        return self._fit(X, y, sample_weight)
+
+
+class LinearClassifier(MarginClassifier):
+    """A classifier linear in the features: ``coef_`` (problems × p) and ``intercept_``, for rows as they come."""
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        return LinearSpace.of(X[sample.rows], self._scaling(X, sample))
+
+    @staticmethod
+    def _solution(problem: Model, result: Result) -> Solution:
+        w = result.values["w"]
+        return Solution(w[1:], float(w[0]))
+
+
+class KernelClassifier(MarginClassifier):
+    """A classifier over the training points: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``."""
+
+    kernel: Any
+    gamma: Any
+    degree: Any
+    coef0: Any
+
+    def _space(self, X: Points, sample: Sample) -> Space:
+        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
+        scaling = Scaling() if isinstance(kernel, Precomputed) else self._scaling(X, sample)
+        return KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
+
+    def _pairwise(self) -> bool:
+        return is_precomputed(self.kernel)
+
+
+def decide(predictor: Predictor, pairs: Sequence[Pair], classes: np.ndarray, X: Points) -> tuple[FloatArray, np.ndarray]:
+    """Scores, of the second class (n,) or of all (n × K), and labels."""
+    scores = predictor.scores(X)
+    if classes.size == 2:
+        return scores[:, 0], np.asarray(classes[(scores[:, 0] > 0).astype(np.int64)])
+    of_classes = class_scores(scores, pairs, classes.size)
+    return of_classes, np.asarray(classes[of_classes.argmax(axis=1)])

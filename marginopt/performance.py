@@ -1,0 +1,122 @@
+"""Performance profiles of `compare` over several instances (Dolan and Moré 2002)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal, TypeAlias
+
+import numpy as np
+
+from .errors import InputError
+from .models.arrays import FloatArray
+from .relaxations.report.means import FLOOR, fraction_within, performance_ratios
+from .solvers.compare import Comparison
+from .solvers.judging.result import Result
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["PerformanceProfile", "performance_profile"]
+
+Measured: TypeAlias = Literal["seconds", "iterations"]
+#: Factors of the printed table.
+_SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)
+
+
+@dataclass(frozen=True, eq=False)
+class PerformanceProfile:
+    """How often each solver was within a factor of the best.
+
+    Parameters
+    ----------
+    measured : {"seconds", "iterations"}
+    instances : tuple of str
+    ratios : mapping of solver to ndarray (instances,)
+        Cost over the best solver's on the same instance; infinite where it did not solve the instance.
+    """
+
+    measured: Measured
+    instances: tuple[str, ...]
+    ratios: Mapping[str, FloatArray]
+
+    def within(self, solver: str, factor: float = 1.0) -> float:
+        """ρ_s(τ): the part of the instances that the solver solved within τ times the best cost."""
+        if solver not in self.ratios:
+            raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were")
+        return fraction_within(self.ratios[solver], factor)
+
+    def __str__(self) -> str:
+        width = max(len("solver"), *(len(name) for name in self.ratios))
+        head = f"{'solver'.ljust(width)}  " + "  ".join(f"≤ {factor:g}×".rjust(7) for factor in _SHOWN)
+        rows = [
+            f"{name.ljust(width)}  " + "  ".join(f"{self.within(name, factor):7.2f}" for factor in _SHOWN) for name in self.ratios
+        ]
+        return "\n".join(
+            [f"part of {len(self.instances)} instances solved within a factor of the fewest {self.measured}", head, *rows]
+        )
+
+    __repr__ = __str__
+
+    def plot(self, ax: Axes | None = None) -> Axes:
+        """ρ_s(τ) over τ, a step at every ratio; on matplotlib axes that are made if not given."""
+        if ax is None:
+            import matplotlib.pyplot as plt
+
+            _, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+        finite = np.concatenate([r[np.isfinite(r)] for r in self.ratios.values()])
+        last = 1.1 * float(finite.max()) if finite.size else 2.0
+        for name, ratios in self.ratios.items():
+            steps = np.sort(ratios[np.isfinite(ratios)])
+            share = np.arange(1, steps.size + 1) / ratios.size
+            ax.step(np.r_[1.0, steps, last], np.r_[0.0, share, share[-1:] if share.size else 0.0], where="post", label=name)
+        ax.set(xscale="log", xlim=(1.0, last), ylim=(0.0, 1.03))
+        ax.set_xlabel(f"factor of the fewest {self.measured}")
+        ax.set_ylabel("part of the instances solved")
+        ax.legend()
+        return ax
+
+
+def performance_profile(comparisons: Mapping[str, Comparison], measured: Measured = "seconds") -> PerformanceProfile:
+    """Profile of the solvers of several comparisons, one on each instance.
+
+    A result counts as solved where its status says so: the certificate shows the gap that was asked for. Solving times
+    below 0.01 s are equal to it, since ratios of shorter ones say nothing.
+
+    Parameters
+    ----------
+    comparisons : mapping of instance name to Comparison
+    measured : {"seconds", "iterations"}
+
+    Raises
+    ------
+    InputError
+        No comparison; something else than a comparison; comparisons of different solvers; iterations that a solved result does
+        not tell.
+    """
+    if measured not in ("seconds", "iterations"):
+        raise InputError(f"measured must be 'seconds' or 'iterations'; it is {measured!r}")
+    if not comparisons:
+        raise InputError("a performance profile needs a comparison, one at least: {instance: mo.compare(...)}")
+    for name, comparison in comparisons.items():
+        if not isinstance(comparison, Comparison):
+            raise InputError(f"{name!r} must be a Comparison, what mo.compare returns; it is a {type(comparison).__name__}")
+    solvers = [[row.solver for row in c.rows] for c in comparisons.values()]
+    for name, names in zip(comparisons, solvers, strict=True):
+        if sorted(names) != sorted(solvers[0]):
+            raise InputError(
+                f"every instance needs the same solvers; {next(iter(comparisons))!r} has {solvers[0]}, {name!r} has {names}"
+            )
+    costs = {s: [_cost(s, c.results.get(s), measured) for c in comparisons.values()] for s in solvers[0]}
+    return PerformanceProfile(measured, tuple(comparisons), performance_ratios(costs))
+
+
+def _cost(solver: str, result: Result | None, measured: Measured) -> float:
+    """Cost of a solved result, else infinite."""
+    if result is None or not result.solved:
+        return float("inf")
+    if measured == "seconds":
+        return max(result.solve_seconds, FLOOR)
+    if result.iterations is None:
+        raise InputError(f"{solver} does not tell its iterations; use measured='seconds'")
+    return float(max(result.iterations, 1))

@@ -1,0 +1,1 @@
+"""Files: one format each, written and read back."""

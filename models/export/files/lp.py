@@ -1,0 +1,247 @@
+"""The CPLEX LP format: linear rows, quadratic objective, bounds, integers; labels in the sidecar.
+
+Names in the file are our labels with brackets turned to parentheses-free words (``w[3]`` is ``w_3``): brackets mean a
+quadratic part in this format.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import DataError
+from ...arrays import FloatArray
+from ...program.cones import Feature
+from ...program.form import StandardForm
+from ..shared.layout import FlatProgram, Layout
+from .formats import FileFormat
+
+__all__ = ["FORMAT", "plain_names"]
+
+_WIDTH = 8  # terms on a line
+_SECTIONS = {
+    "minimize": "objective", "minimise": "objective", "min": "objective", "maximize": "max", "maximise": "max", "max": "max",
+    "subject to": "rows", "such that": "rows", "st": "rows", "s.t.": "rows", "bounds": "bounds", "bound": "bounds",
+    "general": "integer", "generals": "integer", "gen": "integer", "binary": "binary", "binaries": "binary", "bin": "binary",
+    "end": "end",
+}  # fmt: skip
+
+
+def plain_names(names: list[str]) -> list[str]:
+    """Names without brackets, commas and blanks, still all different."""
+    plain = [re.sub(r"[^A-Za-z0-9_]+", "_", name).strip("_") for name in names]
+    plain = [
+        name if re.match(r"[A-Za-df-z]", name) else f"v_{name}" for name in plain
+    ]  # no leading digit; e.. may read as a number
+    return plain if len(set(plain)) == len(plain) else [f"{name}__{k}" for k, name in enumerate(plain)]
+
+
+class _LP(FileFormat):
+    suffix = ".lp"
+    title = "LP"
+    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        flat = FlatProgram.of(form)
+        x = plain_names(form.names())
+        rows = plain_names([name for c in form.constraints for name in c.names()])
+        lines = [f"\\ {form.name}; written by marginopt", "minimize", " obj:"]
+        # every variable is named in the objective, so that the order of first mention is the order of x
+        lines += list(_wrapped([f"{_signed(v)} {name}" for v, name in zip(flat.q, x, strict=True)]))
+        if flat.P is not None and flat.P.nnz:
+            lines += [" + [", *_wrapped(list(_quadratic_terms(flat.P, x))), " ] / 2"]
+        if flat.r:
+            lines.append(f" {_signed(flat.r)}")
+        lines.append("subject to")
+        for i, name in enumerate(rows):
+            start, stop = flat.A.indptr[i], flat.A.indptr[i + 1]
+            terms = [f"{_signed(v)} {x[j]}" for v, j in zip(flat.A.data[start:stop], flat.A.indices[start:stop], strict=True)]
+            lines += [f" {name}:", *_wrapped(terms or [f"0 {x[0]}"]), f"  {'=' if flat.equal[i] else '>='} {flat.b[i]:.17g}"]
+        lines.append("bounds")
+        lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
+        if flat.integer.any():
+            lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
+        path.write_text("\n".join([*lines, "end", ""]), encoding="utf-8")
+        Layout.of(form).save(path)
+
+    def read(self, path: Path) -> StandardForm:
+        parser = _Parser()
+        for section, text in _sections(path.read_text(encoding="utf-8")):
+            parser.take(section, text)
+        return parser.program().to_form(Layout.load(path))
+
+
+def _signed(value: float) -> str:
+    """Sign and number as two words: readers differ in what they make of one."""
+    return f"{'-' if value < 0 else '+'} {abs(value):.17g}"
+
+
+def _bound(name: str, low: float, high: float) -> str:
+    if low == -np.inf and high == np.inf:
+        return f" {name} free"
+    left = "-inf" if low == -np.inf else f"{low:.17g}"
+    right = "+inf" if high == np.inf else f"{high:.17g}"
+    return f" {left} <= {name} <= {right}"
+
+
+def _wrapped(terms: list[str]) -> Iterator[str]:
+    for k in range(0, len(terms), _WIDTH):
+        yield "  " + " ".join(terms[k : k + _WIDTH])
+
+
+def _quadratic_terms(P: sp.csc_array, x: list[str]) -> Iterator[str]:
+    """[ ... ]/2 holds x'Px: P_jj x_j² and 2 P_ij x_i x_j for i < j."""
+    upper = sp.coo_array(sp.triu(P))
+    for i, j, v in zip(upper.row, upper.col, upper.data, strict=True):
+        yield f"{_signed(v)} {x[i]} ^2" if i == j else f"{_signed(2 * v)} {x[i]} * {x[j]}"
+
+
+def _sections(text: str) -> Iterator[tuple[str, str]]:
+    current, collected = "", []
+    for raw in text.splitlines():
+        line = raw.split("\\", 1)[0].strip()
+        section = _SECTIONS.get(line.lower())
+        if section is None:
+            collected.append(line)
+            continue
+        if current:
+            yield current, "\n".join(collected)
+        current, collected = section, []
+    if current and current != "end":
+        yield current, "\n".join(collected)
+
+
+_NUMBER = r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?)"
+_TOKEN = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|<=|>=|=<|=>|[<>=+\-*^\[\]/:]|[A-Za-z_][\w.]*")
+
+
+@dataclass
+class _Parser:
+    """Collects the sections of an LP file."""
+
+    index: dict[str, int] = field(default_factory=dict)
+    linear: dict[int, float] = field(default_factory=dict)
+    quadratic: list[tuple[int, int, float]] = field(default_factory=list)
+    constant: float = 0.0
+    rows: list[tuple[dict[int, float], str, float]] = field(default_factory=list)
+    low: dict[int, float] = field(default_factory=dict)
+    high: dict[int, float] = field(default_factory=dict)
+    integers: set[int] = field(default_factory=set)
+
+    def variable(self, name: str) -> int:
+        return self.index.setdefault(name, len(self.index))
+
+    def take(self, section: str, text: str) -> None:
+        if section == "objective":
+            self.linear, self.quadratic, self.constant = self._expression(_TOKEN.findall(text.split(":", 1)[-1]))
+        elif section == "max":
+            raise DataError("only files that minimise are read")
+        elif section == "rows":
+            self._rows(text)
+        elif section == "bounds":
+            for line in filter(None, text.splitlines()):
+                self._bound(line)
+        elif section in ("integer", "binary"):
+            for name in text.split():
+                j = self.variable(name)
+                self.integers.add(j)
+                if section == "binary":
+                    self.low[j], self.high[j] = 0.0, 1.0
+
+    def _expression(self, tokens: list[str]) -> tuple[dict[int, float], list[tuple[int, int, float]], float]:
+        linear: dict[int, float] = {}
+        quadratic: list[tuple[int, int, float]] = []
+        constant, sign, number, inside = 0.0, 1.0, None, False
+        k = 0
+        while k < len(tokens):
+            t = tokens[k]
+            if t in "+-":
+                if number is not None:
+                    constant, number, sign = constant + sign * number, None, 1.0
+                sign = sign if t == "+" else -sign
+            elif t == "[":
+                inside = True
+            elif t == "]":
+                inside = False
+                k += 2  # "/ 2"
+            elif re.fullmatch(_NUMBER, t):
+                number = float(t)
+            else:
+                value = sign * (1.0 if number is None else number)
+                j = self.variable(t)
+                if not inside:
+                    linear[j] = linear.get(j, 0.0) + value
+                elif tokens[k + 1] == "^":
+                    quadratic.append((j, j, value))
+                    k += 2
+                else:
+                    quadratic.append((j, self.variable(tokens[k + 2]), value))
+                    k += 2
+                sign, number = 1.0, None
+            k += 1
+        return linear, quadratic, constant + (0.0 if number is None else sign * number)
+
+    def _rows(self, text: str) -> None:
+        for piece in re.split(r"(?:^|\n)\s*[A-Za-z_][\w.]*\s*:", "\n" + text)[1:]:
+            match = re.search(r"(<=|>=|=<|=>|=|<|>)\s*(" + _NUMBER + r")\s*$", piece.strip())
+            if match is None:
+                raise DataError(f"a row without a right-hand side: {piece.strip()[:60]!r}")
+            linear, quadratic, constant = self._expression(_TOKEN.findall(piece.strip()[: match.start()]))
+            if quadratic:
+                raise DataError("quadratic rows are not read")
+            self.rows.append((linear, match.group(1), float(match.group(2)) - constant))
+
+    def _bound(self, line: str) -> None:
+        words = line.split()
+        if words[-1].lower() == "free":
+            j = self.variable(words[0])
+            self.low[j], self.high[j] = -np.inf, np.inf
+        elif len(words) == 5:
+            j = self.variable(words[2])
+            self.low[j], self.high[j] = float(words[0]), float(words[4])
+        elif len(words) == 3 and words[1] in ("<=", ">=", "="):
+            j = self.variable(words[0])
+            if words[1] in (">=", "="):
+                self.low[j] = float(words[2])
+            if words[1] in ("<=", "="):
+                self.high[j] = float(words[2])
+        else:
+            raise DataError(f"a bound that is not understood: {line!r}")
+
+    def program(self) -> FlatProgram:
+        n = len(self.index)
+        flip = np.array([-1.0 if sense in ("<=", "=<", "<") else 1.0 for _, sense, _ in self.rows])
+        entries = [(i, j, flip[i] * v) for i, (linear, _, _) in enumerate(self.rows) for j, v in linear.items() if v != 0]
+        A = sp.csr_array(
+            ([e[2] for e in entries], ([e[0] for e in entries], [e[1] for e in entries])),
+            shape=(len(self.rows), n),
+            dtype=np.float64,
+        )
+        P = None
+        if self.quadratic:
+            i, j, v = (np.array(part) for part in zip(*self.quadratic, strict=True))
+            half = np.where(i == j, v, 0.5 * v)
+            off = i != j
+            P = sp.csc_array((np.append(half, half[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n))
+        q, lower, upper = np.zeros(n), np.zeros(n), np.full(n, np.inf)
+        _fill(q, self.linear)
+        _fill(lower, self.low)
+        _fill(upper, self.high)
+        integer = np.zeros(n, dtype=bool)
+        integer[sorted(self.integers)] = True
+        b = flip * np.array([right for _, _, right in self.rows]) + 0.0
+        equal = np.array([sense == "=" for _, sense, _ in self.rows], dtype=bool)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer)
+
+
+def _fill(target: FloatArray, values: dict[int, float]) -> None:
+    for j, v in values.items():
+        target[j] = v
+
+
+FORMAT = _LP()

@@ -1,0 +1,191 @@
+"""Free MPS with the QUADOBJ section: linear rows, quadratic objective, bounds, integers; labels in the sidecar."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import DataError
+from ...program.cones import Feature
+from ...program.form import StandardForm
+from ..shared.layout import FlatProgram, Layout
+from .formats import FileFormat
+from .lp import plain_names
+
+__all__ = ["FORMAT"]
+
+
+class _MPS(FileFormat):
+    suffix = ".mps"
+    title = "MPS"
+    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        flat = FlatProgram.of(form)
+        x = plain_names(form.names())
+        rows = plain_names([name for c in form.constraints for name in c.names()])
+        lines = [
+            f"* {form.name}; written by marginopt",
+            f"NAME {plain_names([form.name])[0]}",
+            "OBJSENSE",
+            "    MIN",
+            "ROWS",
+            " N obj",
+        ]
+        lines += [f" {'E' if equal else 'G'} {name}" for name, equal in zip(rows, flat.equal, strict=True)]
+        lines.append("COLUMNS")
+        lines += list(_columns(flat, x, rows))
+        lines.append("RHS")
+        if flat.r:
+            lines.append(f"    rhs obj {-flat.r:.17g}")  # the objective's constant, with its sign changed
+        lines += [f"    rhs {name} {value:.17g}" for name, value in zip(rows, flat.b, strict=True) if value]
+        lines.append("BOUNDS")
+        for name, low, high, integer in zip(x, flat.lower, flat.upper, flat.integer, strict=True):
+            lines += [f" {kind} bnd {name}{value}" for kind, value in _bounds(low, high, bool(integer))]
+        if flat.P is not None and flat.P.nnz:
+            lines.append("QUADOBJ")
+            lower = sp.coo_array(sp.tril(flat.P))
+            lines += [f"    {x[j]} {x[i]} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True)]
+        path.write_text("\n".join([*lines, "ENDATA", ""]), encoding="utf-8")
+        Layout.of(form).save(path)
+
+    def read(self, path: Path) -> StandardForm:
+        return _parse(path.read_text(encoding="utf-8")).to_form(Layout.load(path))
+
+
+def _columns(flat: FlatProgram, x: list[str], rows: list[str]) -> Iterator[str]:
+    A = sp.csc_array(flat.A)
+    marked = False
+    for j, name in enumerate(x):
+        if bool(flat.integer[j]) != marked:
+            marked = not marked
+            yield f"    marker{j} 'MARKER' '{'INTORG' if marked else 'INTEND'}'"
+        yield f"    {name} obj {flat.q[j]:.17g}"
+        for k in range(A.indptr[j], A.indptr[j + 1]):
+            yield f"    {name} {rows[A.indices[k]]} {A.data[k]:.17g}"
+    if marked:
+        yield "    markerend 'MARKER' 'INTEND'"
+
+
+def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]:
+    """Every bound in full: readers differ in what they take for granted, for integers above all."""
+    if low == -np.inf and high == np.inf:
+        yield "FR", ""
+        return
+    if low == high:
+        yield "FX", f" {low:.17g}"
+        return
+    if low == -np.inf:
+        yield "MI", ""
+    elif low != 0 or integer:
+        yield "LO", f" {low:.17g}"
+    if high != np.inf:
+        yield "UP", f" {high:.17g}"
+    elif integer:
+        yield "PL", ""
+
+
+def _parse(text: str) -> FlatProgram:
+    section, objective, integral = "", "", False
+    rows: dict[str, int] = {}
+    columns: dict[str, int] = {}
+    senses: list[str] = []
+    entries: list[tuple[int, int, float]] = []
+    q: dict[int, float] = defaultdict(float)
+    rhs: dict[int, float] = {}
+    bounds: list[list[str]] = []
+    quadratic: list[tuple[int, int, float]] = []
+    integers: set[int] = set()
+    constant = 0.0
+    for raw in text.splitlines():
+        if not raw.strip() or raw.startswith("*"):
+            continue
+        words = raw.split()
+        if not raw[0].isspace():
+            section = words[0].upper()
+            continue
+        if section == "OBJSENSE" and words[0].upper() not in ("MIN", "MINIMIZE"):
+            raise DataError("only files that minimise are read")
+        if section == "ROWS":
+            if words[0].upper() == "N":
+                objective = objective or words[1]
+            else:
+                rows[words[1]] = len(rows)
+                senses.append(words[0].upper())
+        elif section == "COLUMNS":
+            if words[1] == "'MARKER'":
+                integral = words[2] == "'INTORG'"
+                continue
+            j = columns.setdefault(words[0], len(columns))
+            if integral:
+                integers.add(j)
+            for name, value in zip(words[1::2], words[2::2], strict=True):
+                if name == objective:
+                    q[j] += float(value)
+                else:
+                    entries.append((rows[name], j, float(value)))
+        elif section == "RHS":
+            for name, value in zip(words[1::2], words[2::2], strict=True):
+                if name == objective:
+                    constant = -float(value) + 0.0
+                else:
+                    rhs[rows[name]] = float(value)
+        elif section == "BOUNDS":
+            bounds.append(words)
+        elif section in ("QUADOBJ", "QSECTION"):
+            quadratic.append((columns[words[0]], columns[words[1]], float(words[2])))
+        elif section == "RANGES":
+            raise DataError("ranges are not read")
+    n, m = len(columns), len(rows)
+    sign = np.array([-1.0 if s == "L" else 1.0 for s in senses])
+    lower, upper = np.zeros(n), np.full(n, np.inf)
+    _apply_bounds(bounds, columns, lower, upper, integers)
+    linear = np.zeros(n)
+    linear[list(q)] = list(q.values())
+    b = np.zeros(m)
+    b[list(rhs)] = list(rhs.values())
+    kept = [(i, j, sign[i] * v) for i, j, v in entries if v != 0]
+    A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
+    integer = np.zeros(n, dtype=bool)
+    integer[sorted(integers)] = True
+    equal = np.array([s == "E" for s in senses], dtype=bool)
+    return FlatProgram(_symmetric(quadratic, n), linear, constant, A, sign * b + 0.0, equal, lower, upper, integer)
+
+
+def _symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
+    if not entries:
+        return None
+    i, j, v = (np.array(part) for part in zip(*entries, strict=True))
+    off = i != j
+    return sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n))
+
+
+def _apply_bounds(
+    bounds: list[list[str]],
+    columns: dict[str, int],
+    lower: np.ndarray,
+    upper: np.ndarray,
+    integers: set[int],
+) -> None:
+    for words in bounds:
+        kind, j = words[0].upper(), columns[words[2]]
+        value = float(words[3]) if len(words) > 3 else 0.0
+        if kind in ("LO", "FX", "LI"):
+            lower[j] = value
+        if kind in ("UP", "FX", "UI"):
+            upper[j] = value
+        if kind in ("FR", "MI"):
+            lower[j] = -np.inf
+        if kind in ("FR", "PL"):
+            upper[j] = np.inf
+        if kind == "BV":
+            lower[j], upper[j] = 0.0, 1.0
+        if kind in ("BV", "LI", "UI"):
+            integers.add(j)
+
+
+FORMAT = _MPS()

@@ -1,0 +1,208 @@
+"""NL, the text format of AMPL's solver library: quadratic objective, linear rows, bounds, integers.
+
+The format prescribes the order of the variables (those of the quadratic part first, integers last of each kind); the
+sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL writes them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import DataError
+from ...arrays import BoolArray, IntArray
+from ...program.cones import Feature
+from ...program.form import StandardForm
+from ..shared.layout import FlatProgram, Layout, symmetric
+from .formats import FileFormat
+from .nl_expression import quadratic_lines, read_expression
+
+__all__ = ["FORMAT"]
+
+
+class _NL(FileFormat):
+    suffix = ".nl"
+    title = "NL"
+    carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        flat = FlatProgram.of(form)
+        nonlinear = np.zeros(form.n, dtype=bool) if flat.P is None else np.diff(flat.P.indptr) > 0
+        order = _file_order(flat, nonlinear)
+        A = sp.csr_array(sp.csc_array(flat.A)[:, order])
+        A.eliminate_zeros()
+        gradient = np.flatnonzero((flat.q[order] != 0) | nonlinear[order])
+        lines = [f"g3 1 1 0\t# {' '.join(form.name.split())}", *_header(flat, nonlinear, A.nnz, gradient.size)]
+        for i in range(A.shape[0]):
+            lines += [f"C{i}", "n0"]
+        lines += ["O0 0", *quadratic_lines(flat.P, flat.r, order), "r"]
+        lines += [f"{4 if equal else 2} {value:.17g}" for equal, value in zip(flat.equal, flat.b, strict=True)]
+        lines += ["b", *(_interval(flat.lower[j], flat.upper[j]) for j in order), f"k{form.n - 1}"]
+        lines += [str(total) for total in np.cumsum(np.bincount(A.indices, minlength=form.n))[:-1]]
+        for i in range(A.shape[0]):
+            entries = slice(A.indptr[i], A.indptr[i + 1])
+            if A.indptr[i] < A.indptr[i + 1]:
+                lines.append(f"J{i} {A.indptr[i + 1] - A.indptr[i]}")
+                lines += [f"{j} {v:.17g}" for j, v in zip(A.indices[entries], A.data[entries], strict=True)]
+        if gradient.size:
+            lines += [f"G0 {gradient.size}", *(f"{j} {flat.q[order[j]]:.17g}" for j in gradient)]
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        names = form.names()
+        path.with_suffix(".col").write_text("".join(f"{names[j]}\n" for j in order), encoding="utf-8")
+        rows = "".join(f"{name}\n" for c in form.constraints for name in c.names())
+        path.with_suffix(".row").write_text(f"{rows}obj\n", encoding="utf-8")
+        Layout.of(form, order).save(path)
+
+    def read(self, path: Path) -> StandardForm:
+        layout = Layout.load(path)
+        flat = _Reader(path.read_text(encoding="utf-8")).program()
+        if layout is None:
+            return flat.to_form(None)
+        order = np.array(layout.order if layout.order is not None else np.arange(flat.q.size))
+        if not np.array_equal(np.sort(order), np.arange(flat.q.size)):
+            raise DataError("the sidecar's order of the variables does not fit the file")
+        return _sorted(flat, np.argsort(order)).to_form(layout)
+
+
+def _file_order(flat: FlatProgram, nonlinear: BoolArray) -> IntArray:
+    """Nonlinear continuous, nonlinear integer, linear continuous, linear binary, linear integer."""
+    binary = flat.integer & (flat.lower == 0) & (flat.upper == 1)
+    kind = np.where(nonlinear, flat.integer.astype(int), np.where(flat.integer, np.where(binary, 3, 4), 2))
+    return np.argsort(kind, kind="stable")
+
+
+def _header(flat: FlatProgram, nonlinear: BoolArray, entries: int, gradient: int) -> list[str]:
+    m, n = flat.A.shape
+    linear = flat.integer & ~nonlinear
+    binary = int((linear & (flat.lower == 0) & (flat.upper == 1)).sum())
+    return [
+        f" {n} {m} 1 0 {int(flat.equal.sum())}\t# variables, constraints, objectives, ranges, equalities",
+        f" 0 {int(nonlinear.any())}\t# nonlinear constraints, objectives",
+        " 0 0\t# network constraints: nonlinear, linear",
+        f" 0 {int(nonlinear.sum())} 0\t# nonlinear variables in constraints, objectives, both",
+        " 0 0 0 1\t# linear network variables; functions; arithmetic, flags",
+        f" {binary} {int(linear.sum()) - binary} 0 0 {int((flat.integer & nonlinear).sum())}"
+        "\t# discrete variables: binary, integer, nonlinear (both, constraints, objectives)",
+        f" {entries} {gradient}\t# entries of the Jacobian, of the objective's gradient",
+        " 0 0\t# longest name of a row, of a variable",
+        " 0 0 0 0 0\t# common expressions",
+    ]
+
+
+def _interval(low: float, high: float) -> str:
+    if low == high:
+        return f"4 {low:.17g}"
+    if np.isfinite(low):
+        return f"0 {low:.17g} {high:.17g}" if np.isfinite(high) else f"2 {low:.17g}"
+    return f"1 {high:.17g}" if np.isfinite(high) else "3"
+
+
+def _sorted(flat: FlatProgram, place: IntArray) -> FlatProgram:
+    """The program with variable j of the result at ``place[j]`` of the file."""
+    return FlatProgram(
+        P=None if flat.P is None else sp.csc_array(sp.csr_array(flat.P[:, place])[place]),
+        q=flat.q[place],
+        r=flat.r,
+        A=sp.csr_array(sp.csc_array(flat.A)[:, place]),
+        b=flat.b,
+        equal=flat.equal,
+        lower=flat.lower[place],
+        upper=flat.upper[place],
+        integer=flat.integer[place],
+    )
+
+
+class _Reader:
+    """Segment by segment, each called by its first letter."""
+
+    def __init__(self, text: str) -> None:
+        raw = text.splitlines()
+        if not raw or not raw[0].startswith("g"):
+            raise DataError("only the text form of NL is read: its first letter is g")
+        self.lines: Iterator[str] = iter([line.split("#", 1)[0].strip() for line in raw[10:]])
+        counts = [[int(word) for word in line.split("#", 1)[0].split()] for line in raw[1:10]]
+        (self.n, self.m), objectives = counts[0][:2], counts[0][2]
+        if objectives != 1 or counts[1][0] or counts[8] != [0] * 5:
+            raise DataError("only one objective over linear constraints, without common expressions, is read")
+        self.integer = _discrete(self.n, counts)
+        self.q, self.r = np.zeros(self.n), 0.0
+        self.P: sp.csc_array | None = None
+        self.entries: list[tuple[int, int, float]] = []
+        self.sides: list[tuple[float, float]] = []
+        self.bounds: list[tuple[float, float]] = []
+        self.constants = np.zeros(self.m)
+
+    def program(self) -> FlatProgram:
+        """Every segment of the file."""
+        for line in self.lines:
+            if line:
+                self._take(line[0], line[1:].split())
+        left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
+        equal, turned = left == right, ~np.isfinite(left)
+        if (np.isfinite(left) & np.isfinite(right) & ~equal).any() or (turned & ~np.isfinite(right)).any():
+            raise DataError("rows with two different sides, or with none, are not read")
+        sign = np.where(turned, -1.0, 1.0)
+        kept = [(i, j, sign[i] * v) for i, j, v in self.entries if v]
+        rows, columns, data = ([e[k] for e in kept] for k in range(3))
+        A = sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64)
+        lower, upper = np.array(self.bounds).reshape(-1, 2).T
+        b = sign * np.where(turned, right, left) + 0.0
+        return FlatProgram(self.P, self.q, self.r, A, b, equal, lower + 0.0, upper + 0.0, self.integer)
+
+    def _take(self, letter: str, words: list[str]) -> None:
+        if letter == "C":
+            expression = read_expression(self.lines)
+            if expression.linear or expression.quadratic:
+                raise DataError("nonlinear constraints are not read")
+            self.constants[int(words[0])] = expression.constant
+        elif letter == "O":
+            if words[1:] != ["0"]:
+                raise DataError("only files that minimise are read")
+            expression = read_expression(self.lines)
+            self.r = expression.constant + 0.0
+            self.P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in expression.quadratic.items() if v], self.n)
+            for j, v in expression.linear.items():
+                self.q[j] += v
+        elif letter == "r":
+            self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]
+        elif letter == "b":
+            self.bounds = [_limits(next(self.lines).split()) for _ in range(self.n)]
+        elif letter in "JG":
+            table = [next(self.lines).split() for _ in range(int(words[1]))]
+            if letter == "J":
+                self.entries += [(int(words[0]), int(place), float(value)) for place, value in table]
+            else:
+                for place, value in table:
+                    self.q[int(place)] += float(value)
+        elif letter in "kxd":  # column counts, starting points: nothing that a form has
+            for _ in range(int(words[0])):
+                next(self.lines)
+        else:
+            raise DataError(f"segments of the kind {letter} are not read")
+
+
+def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
+    """Integer variables from the header: last of the nonlinear ones, and last of all."""
+    binary, integer, _, _, nonlinear = counts[5][:5]
+    found = np.zeros(n, dtype=bool)
+    found[n - binary - integer :] = True
+    top = max(counts[3][:2])
+    found[top - nonlinear : top] = True
+    return found
+
+
+def _limits(words: list[str]) -> tuple[float, float]:
+    kind, values = words[0], [float(word) for word in words[1:]]
+    if kind == "0":
+        return values[0], values[1]
+    if kind in ("1", "2", "4"):
+        return (-np.inf if kind == "1" else values[0]), (np.inf if kind == "2" else values[0])
+    if kind == "3":
+        return -np.inf, np.inf
+    raise DataError(f"limits of the kind {kind} are not read")
+
+
+FORMAT = _NL()

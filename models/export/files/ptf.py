@@ -1,0 +1,254 @@
+r"""PTF, MOSEK's readable text format: linear rows, second-order, rotated and semidefinite cones, integers; names are kept.
+
+The format quotes any name, so ours stand in the file as they are; the sidecar holds only shapes and grouping. Semidefinite
+rows are MOSEK's ``SVECPSD``: svec scaling as ours, the *lower* triangle stacked by columns, so rows are re-sorted and every
+number is exact. MOSEK writes no quadratic objective in this format and refuses one
+(`models.program.bridges.EpigraphBridge` makes it a rotated cone).
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import DataError
+from ...arrays import FloatArray, IntArray
+from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.form import Constraint, StandardForm
+from ..native.mosek import psd_order
+from ..shared.layout import ConicProgram, Layout
+from .formats import FileFormat
+
+__all__ = ["FORMAT"]
+
+_DOMAINS: dict[type[Cone], str] = {SecondOrder: "QUAD", RotatedSecondOrder: "RQUAD", PSD: "SVECPSD"}
+_PLAIN = re.compile(r"[A-Za-z_][A-Za-z0-9_.!|-]*")
+_NAME = r"'(?:[^'\\]|\\.)*'|[@A-Za-z_][\w.!|@-]*"
+_NUMBER = r"(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?"
+_TERM = re.compile(rf"\s*(?:(?P<sign>[+-])|(?P<number>{_NUMBER})|(?P<name>{_NAME}))")
+_HEAD = re.compile(rf"(?P<name>{_NAME})\s*(?:\[(?P<set>[^\]]*)\])?(?P<rest>.*)", re.DOTALL)
+
+
+class _PTF(FileFormat):
+    suffix = ".ptf"
+    title = "PTF"
+    carries = frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD, Feature.INTEGER})
+
+    def write(self, form: StandardForm, path: Path) -> None:
+        x = [_quoted(name) for name in form.names()]
+        lines = [f"Task {_quoted(form.name)}", "    # written by marginopt", "Objective"]
+        dense = sp.csr_array(form.q[None, :])
+        lines += [f"    Minimize {_expression(dense, 0, form.r, x)}", "Constraints"]
+        for c in form.constraints:
+            lines += _linear(c, x) if isinstance(c.cone, (Zero, Nonnegative)) else _conic(c, x)
+        lines.append("Variables")
+        for name, low, high in zip(x, form.lower.tolist(), form.upper.tolist(), strict=True):
+            lines.append(f"    {name} {_interval(low, high)}")
+        if form.integer.any():
+            lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
+        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
+        Layout.of(form).save(path)
+
+    def read(self, path: Path) -> StandardForm:
+        return _program(path.read_text(encoding="utf-8")).to_form(Layout.load(path))
+
+
+def _quoted(name: str) -> str:
+    """A plain name, or one in quotes with everything unusual as bytes."""
+    if _PLAIN.fullmatch(name):
+        return name
+    escaped = "".join(chr(byte) if 32 <= byte < 127 and byte not in b"'\\" else f"\\x{byte:02x}" for byte in name.encode("utf-8"))
+    return f"'{escaped}'"
+
+
+def _unquoted(text: str) -> str:
+    if not text.startswith("'"):
+        return text
+    plain = re.sub(r"\\(x[0-9a-fA-F]{2}|.)", lambda m: _byte(m.group(1)), text[1:-1])
+    return plain.encode("latin-1", "replace").decode("utf-8", "replace") if "\\x" in text else plain
+
+
+def _byte(code: str) -> str:
+    if code[0] == "x" and len(code) == 3:
+        return chr(int(code[1:], 16))
+    return {"r": "\r", "n": "\n"}.get(code, code)
+
+
+def _interval(low: float, high: float) -> str:
+    if low == high:
+        return f"[{low:.17g}]"
+    left = "-inf" if low == -np.inf else f"{low:.17g}"
+    right = "+inf" if high == np.inf else f"{high:.17g}"
+    return f"[{left};{right}]"
+
+
+def _signed(v: float) -> str:
+    return f"{'-' if v < 0 else '+'} {abs(v):.17g}"
+
+
+def _expression(F: sp.csr_array, row: int, constant: float, x: list[str]) -> str:
+    entries = slice(F.indptr[row], F.indptr[row + 1])
+    terms = [f"{_signed(v)} {x[j]}" for j, v in zip(F.indices[entries], F.data[entries], strict=True) if v]
+    if constant or not terms:
+        terms.append(_signed(constant))
+    return " ".join(terms)
+
+
+def _linear(c: Constraint, x: list[str]) -> Iterator[str]:
+    for i, name in enumerate(c.names()):
+        level = -c.g[i] + 0.0
+        terms = _expression(c.F, i, 0.0, x) if c.F.indptr[i] < c.F.indptr[i + 1] else ""
+        yield f"    {_quoted(name)} {_interval(level, level if isinstance(c.cone, Zero) else np.inf)} {terms}".rstrip()
+
+
+def _conic(c: Constraint, x: list[str]) -> Iterator[str]:
+    order = _file_order(c.cone)
+    for k in range(c.cone.count):
+        yield f"    {_quoted(c.label if c.cone.count == 1 else f'{c.label}[{k}]')} [{_DOMAINS[type(c.cone)]}({c.cone.dim})]"
+        for i in k * c.cone.dim + order:
+            yield f"        {_expression(c.F, int(i), c.g[i] + 0.0, x)}"
+
+
+def _file_order(cone: Cone) -> IntArray:
+    """Our row at each of the file's places in one cone."""
+    return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
+
+
+class _Index:
+    """Numbers of the variables: by first mention, until the section Variables says the order."""
+
+    def __init__(self, lines: list[tuple[int, str]]) -> None:
+        self.number: dict[str, int] = {}
+        for head, body in _sections(lines):
+            if head == "Variables":
+                for _, text in body:
+                    self.number.setdefault(_head(text)[0], len(self.number))
+
+    def row(self, text: str) -> tuple[dict[int, float], float]:
+        """Coefficients and constant of an expression."""
+        entries: dict[int, float] = {}
+        constant, sign, number, start = 0.0, 1.0, None, 0
+        text = text.strip()
+        while start < len(text):
+            match = _TERM.match(text, start)
+            if match is None:
+                raise DataError(f"an expression that is not understood: {text[start : start + 40]!r}")
+            start = match.end()
+            if match["sign"]:
+                constant += 0.0 if number is None else sign * number
+                sign, number = -1.0 if match["sign"] == "-" else 1.0, None
+            elif match["number"]:
+                number = float(match["number"])
+            else:
+                name = _unquoted(match["name"])
+                if name not in self.number:
+                    raise DataError(f"{name!r} is not among the file's variables")
+                j = self.number[name]
+                entries[j] = entries.get(j, 0.0) + sign * (1.0 if number is None else number)
+                number = None
+        return entries, constant + (0.0 if number is None else sign * number)
+
+
+def _program(text: str) -> ConicProgram:
+    lines = [(len(raw) - len(raw.lstrip()), raw.strip()) for raw in map(_uncommented, text.splitlines()) if raw.strip()]
+    index = _Index(lines)
+    n = len(index.number)
+    q, r = np.zeros(n), 0.0
+    lower, upper, integer = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
+    pieces: list[Constraint] = []
+    for head, body in _sections(lines):
+        if head == "Objective":
+            sense, _, expression = " ".join(line for _, line in body).partition(" ")
+            if not sense.lower().startswith("min"):
+                raise DataError("only files that minimise are read")
+            entries, r = index.row(expression)
+            q[list(entries)] = list(entries.values())
+        elif head == "Constraints":
+            pieces += _constraints(body, index, n)
+        elif head == "Variables":
+            for _, line in body:
+                name, interval, _ = _head(line)
+                j = index.number[name]
+                lower[j], upper[j] = (-np.inf, np.inf) if interval is None else _limits(interval)
+        elif head == "Integers":
+            names = [_unquoted(m.group()) for _, line in body for m in re.finditer(_NAME, line)]
+            integer[[index.number[name] for name in names]] = True
+        elif head.split()[0] not in ("Task", "Solutions"):
+            raise DataError(f"the section {head!r} is not read")
+    return ConicProgram(q, r, tuple(pieces), lower, upper, integer)
+
+
+def _uncommented(line: str) -> str:
+    """The line without what follows a # outside quotes."""
+    match = re.match(r"(?:'(?:[^'\\]|\\.)*'|[^#'])*", line)
+    return line if match is None else line[: match.end()].rstrip()
+
+
+def _sections(lines: list[tuple[int, str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
+    heads = [k for k, (indent, _) in enumerate(lines) if indent == 0]
+    for k, stop in zip(heads, [*heads[1:], len(lines)], strict=True):
+        keyword = lines[k][1]
+        yield keyword if keyword.startswith("Task") else keyword.split()[0], lines[k + 1 : stop]
+
+
+def _head(line: str) -> tuple[str, str | None, str]:
+    match = _HEAD.fullmatch(line)
+    if match is None:
+        raise DataError(f"a line that is not understood: {line[:60]!r}")
+    return _unquoted(match["name"]), match["set"], match["rest"]
+
+
+def _limits(text: str) -> tuple[float, float]:
+    low, _, high = text.partition(";")
+    return float(low), float(high or low)
+
+
+def _constraints(body: list[tuple[int, str]], index: _Index, n: int) -> Iterator[Constraint]:
+    outer = min((indent for indent, _ in body), default=0)
+    heads = [k for k, (indent, _) in enumerate(body) if indent == outer]
+    for number, (k, stop) in enumerate(zip(heads, [*heads[1:], len(body)], strict=True)):
+        _, kind, rest = _head(body[k][1])
+        if kind is None:
+            raise DataError(f"a constraint without its set: {body[k][1][:60]!r}")
+        domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
+        if domain is None:
+            yield _interval_row(f"c{number}", kind, index.row(" ".join([rest, *(line for _, line in body[k + 1 : stop])])), n)
+            continue
+        cone = _cone(domain[1], int(domain[2]))
+        F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for _, line in body[k + 1 : stop]], n)
+        back = np.argsort(_file_order(cone))
+        yield Constraint(f"c{number}", sp.csr_array(F[back]), g[back], cone)
+
+
+def _interval_row(label: str, interval: str, row: tuple[dict[int, float], float], n: int) -> Constraint:
+    low, high = _limits(interval)
+    F, g = _matrix([row], n)
+    if low == high:
+        return Constraint(label, F, g - low, Zero(1))
+    if high == np.inf:
+        return Constraint(label, F, g - low, Nonnegative(1))
+    if low == -np.inf:
+        return Constraint(label, sp.csr_array(-F), high - g, Nonnegative(1))
+    raise DataError(f"rows with two different sides are not read: [{interval}]")
+
+
+def _cone(name: str, dim: int) -> Cone:
+    for kind, domain in _DOMAINS.items():
+        if domain == name:
+            return kind(dim)
+    raise DataError(f"the domain {name} is not read")
+
+
+def _matrix(rows: list[tuple[dict[int, float], float]], n: int) -> tuple[sp.csr_array, FloatArray]:
+    data = [v for entries, _ in rows for v in entries.values()]
+    columns = [j for entries, _ in rows for j in entries]
+    places = [i for i, (entries, _) in enumerate(rows) for _ in entries]
+    F = sp.csr_array((data, (places, columns)), shape=(len(rows), n), dtype=np.float64)
+    return F, np.array([constant for _, constant in rows]) + 0.0
+
+
+FORMAT = _PTF()

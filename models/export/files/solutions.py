@@ -1,0 +1,297 @@
+"""Solution files that solvers write: Gurobi, SCIP, HiGHS, MOSEK and AMPL's .sol; told apart by what is in them.
+
+Values come back by our labels. A file knows our names as they are (models handed over by `to_gurobi`, `to_mosek`, .ptf, .nl)
+or in the plain spelling of .lp and .mps files; names that are not ours (auxiliary variables of the solver's translation) are
+counted and left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+
+from ....errors import DataError
+from ...arrays import FloatArray
+from ...program.cones import PSD, Nonnegative, Zero
+from ...program.form import Constraint, StandardForm
+from ..native.mosek import psd_order
+from ..shared.layout import Layout
+from .lp import plain_names
+
+__all__ = ["FilePoint", "read_point"]
+
+
+@dataclass(frozen=True, eq=False)
+class FilePoint:
+    """What a solution file says of a form, in the form's order and signs.
+
+    Parameters
+    ----------
+    solver, says : str
+        Who wrote the file, and its word for how the solve ended; empty where the file has none.
+    x : ndarray (n,), optional
+    multipliers : mapping of label to array, optional
+    reduced : ndarray (n,), optional
+    objective, bound : float, optional
+        As the file claims.
+    ignored : int
+        Variables of the file that the form does not have.
+    """
+
+    solver: str
+    says: str
+    x: FloatArray | None
+    multipliers: Mapping[str, FloatArray] | None = None
+    reduced: FloatArray | None = None
+    objective: float | None = None
+    bound: float | None = None
+    ignored: int = 0
+
+
+@dataclass
+class _Tables:
+    """The file's own tables, by the file's own names; ``zeros`` where variables at zero are left out."""
+
+    solver: str
+    says: str = ""
+    values: dict[str, float] = field(default_factory=dict)
+    reduced: dict[str, float] | None = None
+    rows: dict[str, float] | None = None
+    cones: dict[str, list[float]] = field(default_factory=dict)
+    objective: float | None = None
+    bound: float | None = None
+    zeros: bool = False
+
+
+def read_point(form: StandardForm, path: str | Path) -> FilePoint:
+    """Read a solution file of any of the five kinds.
+
+    Raises
+    ------
+    DataError
+        No such file, a file of no known kind, or one that is not of this form.
+    """
+    source = Path(path)
+    if not source.exists():
+        raise DataError(f"there is no file {source}")
+    lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
+    try:
+        for known, read in _KINDS:
+            if known(lines):
+                return _in_order(form, read(lines))
+        if any(line.strip() == "Options" for line in lines):
+            return _ampl(form, source, lines)
+    except (ValueError, IndexError, StopIteration) as error:
+        raise DataError(f"{source} cannot be read as a solution of {form.name}: {str(error) or 'it ends too early'}") from error
+    raise DataError(
+        f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
+        "AMPL .sol"
+    )
+
+
+def _in_order(form: StandardForm, tables: _Tables) -> FilePoint:
+    """The tables by the form's names, whichever spelling the file has."""
+    names = _spelling(form.names(), tables.values)
+    missing = [name for name in names if name not in tables.values]
+    if missing and not tables.zeros and tables.values:
+        raise ValueError(f"{len(missing)} variables are missing, {missing[0]!r} the first of them")
+    if tables.values and not set(names) & tables.values.keys():
+        raise ValueError(f"no variable of the file, such as {next(iter(tables.values))!r}, is one of the form's")
+    x = np.array([tables.values.get(name, 0.0) for name in names]) if tables.values else None
+    reduced = None if tables.reduced is None else np.array([tables.reduced.get(name, 0.0) for name in names])
+    return FilePoint(
+        tables.solver,
+        tables.says,
+        x,
+        None if tables.rows is None else _multipliers(form, tables.rows, tables.cones),
+        reduced,
+        tables.objective,
+        tables.bound,
+        len(tables.values.keys() - set(names)),
+    )
+
+
+def _spelling(names: list[str], known: Mapping[str, object]) -> list[str]:
+    plain = plain_names(names)
+    return plain if sum(name in known for name in plain) > sum(name in known for name in names) else names
+
+
+def _multipliers(form: StandardForm, rows: Mapping[str, float], cones: Mapping[str, list[float]]) -> dict[str, FloatArray] | None:
+    """z by label; None where some constraint has none in the file (cones written as quadratic constraints)."""
+    linear = [c for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+    ours = [name for c in linear for name in c.names()]
+    spelt = dict(zip(ours, _spelling(ours, rows), strict=True))
+    if any(name not in rows for name in spelt.values()):
+        return None
+    z: dict[str, FloatArray] = {}
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            z[c.label] = np.array([rows[spelt[name]] for name in c.names()])
+        elif (found := _cone_multipliers(c, cones)) is not None:
+            z[c.label] = found
+        else:
+            return None
+    return z
+
+
+def _cone_multipliers(c: Constraint, cones: Mapping[str, list[float]]) -> FloatArray | None:
+    pieces = []
+    for k in range(c.cone.count):
+        piece = np.array(cones.get(c.label if c.cone.count == 1 else f"{c.label}[{k}]", []))
+        if piece.size != c.cone.dim:
+            return None
+        if isinstance(c.cone, PSD):
+            piece = piece[np.argsort(psd_order(c.cone.order))]
+        pieces.append(piece)
+    return np.concatenate([np.zeros(0), *pieces])
+
+
+# -- one reader for each kind -------------------------------------------------------------------------------------
+
+
+def _gurobi(lines: list[str]) -> _Tables:
+    tables = _Tables("gurobi")
+    for line in lines:
+        words = line.split()
+        if line.startswith("# Objective value"):
+            tables.objective = float(words[-1])
+        elif words and not line.startswith("#"):
+            tables.values[words[0]] = float(words[1])
+    return tables
+
+
+def _scip(lines: list[str]) -> _Tables:
+    tables = _Tables("scip", zeros=True)
+    for line in lines:
+        words = line.split()
+        if line.startswith("solution status:"):
+            tables.says = " ".join(words[2:])
+        elif line.startswith("objective value:"):
+            tables.objective = float(words[2])
+        elif words and words[0] != "no":  # "no solution available"
+            tables.values[words[0]] = float(words[1])
+    return tables
+
+
+def _highs(lines: list[str]) -> _Tables:
+    tables = _Tables("highs")
+    rest = iter([line.strip() for line in lines if line.strip()])
+    part = ""
+    for line in rest:
+        if line == "Model status":
+            tables.says = next(rest)
+        elif line.startswith(("# Primal solution", "# Dual solution")):
+            part = line.split()[1] if next(rest) != "None" else ""
+        elif line.startswith("# Basis"):
+            break
+        elif line.startswith("Objective"):
+            tables.objective = float(line.split()[1])
+        elif line.startswith(("# Columns", "# Rows")) and part:
+            content = dict([_pair(next(rest)) for _ in range(int(line.split()[2]))])  # a list: its end must be seen here
+            if line.startswith("# Columns"):
+                tables.values, tables.reduced = (content, None) if part == "Primal" else (tables.values, content)
+            elif part == "Dual":
+                tables.rows = content
+    return tables
+
+
+def _pair(line: str) -> tuple[str, float]:
+    name, value = line.split()
+    return name, float(value)
+
+
+def _mosek(lines: list[str]) -> _Tables:
+    tables = _Tables("mosek")
+    status = []
+    rows: dict[str, float] = {}
+    section = ""
+    for line in lines:
+        key, _, value = line.partition(":")
+        words = line.split()
+        if not section and key.strip() in ("PROBLEM STATUS", "SOLUTION STATUS"):
+            status.append(value.strip())
+        elif not section and key.strip() in ("PRIMAL OBJECTIVE", "DUAL OBJECTIVE") and value.strip():
+            name = "objective" if key.startswith("PRIMAL") else "bound"
+            setattr(tables, name, float(value))
+        elif line.strip() in ("CONSTRAINTS", "AFFINE CONIC CONSTRAINTS", "VARIABLES", "SYMMETRIC MATRIX VARIABLES"):
+            section = line.strip()
+            if section == "SYMMETRIC MATRIX VARIABLES":
+                raise ValueError("it has matrix variables, which a form has not")
+        elif words and section and words[0] != "INDEX":
+            if section.startswith("AFFINE"):
+                tables.cones.setdefault(words[1], []).append(_number(words[-1]) if len(words) > 4 else 0.0)
+                continue
+            # INDEX NAME AT ACTIVITY LOWER UPPER [DUAL LOWER, DUAL UPPER]; an integer solution has no duals
+            dual = _number(words[6]) - _number(words[7]) if len(words) > 7 else None
+            if section == "VARIABLES":
+                tables.values[words[1]] = float(words[3])
+            if dual is not None:
+                if section == "VARIABLES":
+                    tables.reduced = {} if tables.reduced is None else tables.reduced
+                    tables.reduced[words[1]] = dual
+                else:
+                    rows[words[1]] = dual
+    tables.says = ", ".join(status)
+    if tables.reduced is not None:
+        tables.rows = rows
+    else:
+        tables.bound = None
+    return tables
+
+
+def _number(word: str) -> float:
+    return 0.0 if word == "NONE" else float(word)
+
+
+def _ampl(form: StandardForm, path: Path, lines: list[str]) -> FilePoint:
+    """AMPL's .sol: numbers in the order of the .nl file, whose sidecar tells it; duals are derivatives by the sides."""
+    start = next(k for k, line in enumerate(lines) if line.strip() == "Options")
+    message = " ".join(line.strip() for line in lines[:start] if line.strip())
+    options = int(lines[start + 1])
+    counts = [int(line) for line in lines[start + 2 + options : start + 6 + options]]
+    m, duals, n, primals = counts
+    first = start + 6 + options
+    if m != form.rows or n != form.n or primals not in (0, n) or duals not in (0, m):
+        raise ValueError(f"it has {n} variables and {m} rows, the form {form.n} and {form.rows}")
+    y = np.array([float(line) for line in lines[first : first + duals]])
+    values = np.array([float(line) for line in lines[first + duals : first + duals + primals]])
+    tail = [line.split() for line in lines[first + duals + primals :] if line.startswith("objno")]
+    says = _ampl_word(int(tail[0][2])) if tail and len(tail[0]) > 2 else ""
+    order = _nl_order(form, path)
+    x = np.empty(form.n)
+    if primals:
+        x[order] = values
+    stops = np.cumsum([c.rows for c in form.constraints])[:-1]
+    z = dict(zip((c.label for c in form.constraints), np.split(y, stops), strict=True)) if duals else None
+    solver = (message.split() or [""])[0].rstrip(":,").lower()
+    return FilePoint(solver, f"{message} ({says})" if says else message, x if primals else None, z)
+
+
+def _ampl_word(code: int) -> str:
+    words = {0: "solved", 1: "solved?", 2: "infeasible", 3: "unbounded", 4: "limit", 5: "failure"}
+    return words.get(code // 100, str(code))
+
+
+def _nl_order(form: StandardForm, path: Path) -> np.ndarray:
+    layout = Layout.load(path.with_suffix(".nl"))
+    if layout is None or layout.order is None:
+        raise ValueError(f"its numbers are in the order of {path.with_suffix('.nl').name}, whose .names.json is not beside it")
+    if layout.blocks != form.blocks:
+        raise ValueError(f"{path.with_suffix('.nl').name} was written from a form with other blocks")
+    return np.array(layout.order)
+
+
+def _starts(lines: list[str], *texts: str) -> Iterator[bool]:
+    return (line.startswith(texts) for line in lines[:8])
+
+
+#: How to know a file, and how to read it.
+_KINDS: tuple[tuple[Callable[[list[str]], bool], Callable[[list[str]], _Tables]], ...] = (
+    (lambda lines: any(_starts(lines, "PROBLEM STATUS")), _mosek),
+    (lambda lines: any(_starts(lines, "Model status")), _highs),
+    (lambda lines: any(_starts(lines, "# Solution for model", "# Objective value")), _gurobi),
+    (lambda lines: any(_starts(lines, "solution status:", "objective value:", "no solution available")), _scip),
+)

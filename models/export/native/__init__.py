@@ -1,0 +1,1 @@
+"""Native models of other packages: one each."""

@@ -1,0 +1,215 @@
+"""A standard form as a CVXPY problem: labels become names, nothing is solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import ExportError, MissingPackageError
+from ...arrays import FloatArray, IntArray
+from ...program.bridges import RotatedBridge
+from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...program.form import Block, Constraint, StandardForm
+from ...program.svec import svec, svec_indices
+
+__all__ = ["labelled_constraints", "labelled_variables", "multipliers", "to_cvxpy"]
+
+_TAKEN = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD)
+#: Labels of the bounds, which are constraints in CVXPY: only those have dual values.
+LOWER, UPPER = "lower bounds", "upper bounds"
+
+
+def to_cvxpy(form: StandardForm) -> Any:
+    """The form as a ``cvxpy.Problem`` (always a minimisation, as the form is).
+
+    One ``cvxpy.Variable`` for each block, named by its label, of its shape and symmetric where it is; every constraint labelled.
+    Rotated cones are written as second-order cones by the orthogonal map of `models.program.bridges.RotatedBridge`; of a stack of
+    semidefinite cones the k-th is labelled ``label[k]``; bounds are the constraints ``lower bounds <block>``
+    and ``upper bounds <block>``. CVXPY minimises ½x'Px as a quadratic form, or as ½||Rx||² where P = R'R is stored factored.
+
+    Raises
+    ------
+    ExportError
+        The form has constraints that are not convex cones (indicators).
+    MissingPackageError
+        CVXPY is not installed.
+    """
+    refused = [f"{c.label} ({c.cone})" for c in form.constraints if not isinstance(c.cone, _TAKEN)]
+    if refused:
+        raise ExportError(f"CVXPY takes convex cones and integer variables, not {', '.join(refused)}; state these with a big M")
+    try:
+        import cvxpy
+    except ImportError as error:
+        raise MissingPackageError("CVXPY is not installed: pip install cvxpy") from error
+    target = RotatedBridge(form).target
+    variables = [_variable(cvxpy, form, block) for block in form.blocks]
+    pieces = {block.label: _vector(cvxpy, block, v) for block, v in zip(form.blocks, variables, strict=True)}
+    constraints = [made for c in target.constraints if c.rows for made in _constraints(cvxpy, c, _affine(form, c, pieces))]
+    constraints += _bounds(form, pieces)
+    objective = _objective(cvxpy, form, pieces)
+    return cvxpy.Problem(cvxpy.Minimize(objective), constraints)
+
+
+def labelled_variables(problem: Any) -> dict[str, Any]:
+    """The problem's variables by name."""
+    return {variable.name(): variable for variable in problem.variables()}
+
+
+def labelled_constraints(problem: Any) -> dict[str, Any]:
+    """The problem's constraints by label."""
+    return {constraint.label: constraint for constraint in problem.constraints}
+
+
+def multipliers(form: StandardForm, problem: Any) -> tuple[dict[str, FloatArray], FloatArray] | None:
+    """z by label and ζ in the form's signs from the dual values of a solved `to_cvxpy` problem; None where there are none.
+
+    CVXPY's dual values of inequalities and cones are z; of equalities -z.
+    """
+    duals = {label: constraint.dual_value for label, constraint in labelled_constraints(problem).items()}
+    if any(value is None for value in duals.values()):
+        return None
+    z = {}
+    for c, turned in zip(form.constraints, RotatedBridge(form).target.constraints, strict=True):
+        part = _dual(turned, duals)
+        z[c.label] = part if turned.cone is c.cone else c.cone.rotate(part)  # type: ignore[attr-defined]
+    zeta = np.zeros(form.n)
+    for block in form.blocks:
+        s = form.slices[block.label]
+        for name, bound, sign in ((LOWER, form.lower[s], 1.0), (UPPER, form.upper[s], -1.0)):
+            finite = np.flatnonzero(np.isfinite(bound))
+            if finite.size:
+                zeta[s.start + finite] += sign * np.ravel(duals[f"{name} {block.label}"])
+    return z, zeta
+
+
+def _variable(cvxpy: Any, form: StandardForm, block: Block) -> Any:
+    kinds: dict[str, Any] = {}
+    s = form.slices[block.label]
+    integer = form.integer[s]
+    if block.symmetric:
+        kinds["symmetric"] = True
+    elif integer.all():
+        binary = (form.lower[s] >= 0).all() and (form.upper[s] <= 1).all()
+        kinds["boolean" if binary else "integer"] = True
+    elif integer.any():
+        kinds["integer"] = list(zip(*np.nonzero(integer.reshape(block.shape)), strict=True))
+    return cvxpy.Variable(block.shape, name=block.label, **kinds)
+
+
+def _vector(cvxpy: Any, block: Block, variable: Any) -> Any:
+    """The block's piece of x as an expression: rows one after the other, or the svec of a symmetric matrix."""
+    if not block.symmetric:
+        return cvxpy.reshape(variable, (block.size,), order="C")
+    row, column = svec_indices(block.shape[0])
+    scale = np.where(row == column, 1.0, np.sqrt(2.0))
+    pick = sp.csr_array((scale, (np.arange(row.size), row * block.shape[0] + column)), shape=(row.size, block.shape[0] ** 2))
+    return pick @ cvxpy.reshape(variable, (block.shape[0] ** 2,), order="C")
+
+
+def _affine(form: StandardForm, c: Constraint, pieces: dict[str, Any]) -> Any:
+    """F x + g; blocks without a coefficient are left out."""
+    columns = sp.csc_array(c.F)
+    terms = [columns[:, form.slices[label]] @ piece for label, piece in pieces.items() if columns[:, form.slices[label]].nnz]
+    return sum(terms[1:], terms[0]) + c.g if terms else c.g
+
+
+def _constraints(cvxpy: Any, c: Constraint, value: Any) -> list[Any]:
+    """One constraint for a linear or second-order stack, one for each cone of a semidefinite stack."""
+    value = value if isinstance(value, cvxpy.Expression) else cvxpy.Constant(value)
+    if isinstance(c.cone, Zero):
+        return [cvxpy.Zero(value).set_label(c.label)]
+    if isinstance(c.cone, Nonnegative):
+        return [cvxpy.NonNeg(value).set_label(c.label)]
+    if isinstance(c.cone, SecondOrder):
+        rows = cvxpy.reshape(value, (c.cone.count, c.cone.dim), order="C")
+        return [cvxpy.SOC(rows[:, 0], rows[:, 1:], axis=1).set_label(c.label)]
+    assert isinstance(c.cone, PSD)
+    spread = _spread(c.cone.order)
+    made = []
+    for k, label in enumerate(_labels(c)):
+        part = value[k * c.cone.dim : (k + 1) * c.cone.dim]
+        matrix = cvxpy.reshape(spread @ part, (c.cone.order, c.cone.order), order="C")
+        made.append(cvxpy.PSD(matrix).set_label(label))
+    return made
+
+
+def _labels(c: Constraint) -> list[str]:
+    return [c.label] if c.cone.count == 1 else [f"{c.label}[{k}]" for k in range(c.cone.count)]
+
+
+def _spread(order: int) -> sp.csr_array:
+    """smat as a matrix: order² rows."""
+    row, column = svec_indices(order)
+    entries = np.arange(row.size)
+    scale = np.where(row == column, 0.5, np.sqrt(0.5))  # a diagonal entry is met twice
+    where = np.concatenate([row * order + column, column * order + row])
+    return sp.csr_array((np.tile(scale, 2), (where, np.tile(entries, 2))), shape=(order**2, row.size))
+
+
+def _dual(c: Constraint, duals: dict[str, Any]) -> FloatArray:
+    """z of one constraint in the row order of the form."""
+    if c.rows == 0:
+        return np.zeros(0)
+    if isinstance(c.cone, Zero):
+        return -np.ravel(duals[c.label])
+    if isinstance(c.cone, Nonnegative):
+        return np.asarray(np.ravel(duals[c.label]), dtype=np.float64)
+    if isinstance(c.cone, SecondOrder):
+        heads, rest = duals[c.label]
+        heads = np.reshape(heads, (c.cone.count, 1))
+        return np.hstack([heads, np.reshape(rest, (c.cone.count, c.cone.dim - 1))]).ravel()
+    matrices = np.array([duals[label] for label in _labels(c)])
+    return svec(0.5 * (matrices + np.swapaxes(matrices, 1, 2))).ravel()
+
+
+def _bounds(form: StandardForm, pieces: dict[str, Any]) -> list[Any]:
+    made = []
+    for label, piece in pieces.items():
+        lower, upper = form.lower[form.slices[label]], form.upper[form.slices[label]]
+        low, high = np.flatnonzero(np.isfinite(lower)), np.flatnonzero(np.isfinite(upper))
+        if low.size:
+            made.append((piece[low] >= lower[low]).set_label(f"{LOWER} {label}"))
+        if high.size:
+            made.append((piece[high] <= upper[high]).set_label(f"{UPPER} {label}"))
+    return made
+
+
+def _objective(cvxpy: Any, form: StandardForm, pieces: dict[str, Any]) -> Any:
+    """½x'Px + q'x + r over the blocks that it touches."""
+    objective = cvxpy.Constant(form.r)
+    for label, piece in pieces.items():
+        q = form.q[form.slices[label]]
+        if q.any():
+            objective = objective + q @ piece
+    if form.quadratic is None:
+        return objective
+    used, stacked = _touched(form)
+    if not used.size:
+        return objective
+    x = cvxpy.hstack([pieces[label] for label in stacked])[_positions(form, stacked, used)]
+    factor = form.quadratic.factor
+    if factor is not None:
+        R = sp.csc_array(factor)[:, used]
+        return objective + 0.5 * cvxpy.sum_squares(R @ x)
+    P = form.quadratic.materialised
+    block = P[np.ix_(used, used)] if isinstance(P, np.ndarray) else sp.csc_array(P)[:, used][used, :]
+    return objective + 0.5 * cvxpy.quad_form(x, cvxpy.psd_wrap(block))
+
+
+def _touched(form: StandardForm) -> tuple[IntArray, list[str]]:
+    """Variables of the quadratic objective, and the blocks that they are in."""
+    assert form.quadratic is not None
+    factor = form.quadratic.factor
+    matrix = sp.csc_array(form.quadratic.csc if factor is None else factor)
+    matrix.eliminate_zeros()
+    used = np.flatnonzero(np.diff(matrix.indptr))
+    labels = [label for label, s in form.slices.items() if ((used >= s.start) & (used < s.stop)).any()]
+    return used, labels
+
+
+def _positions(form: StandardForm, labels: list[str], used: IntArray) -> IntArray:
+    """Where the variables ``used`` stand in the stack of these blocks."""
+    stack = np.concatenate([np.arange(form.n)[form.slices[label]] for label in labels])
+    return np.searchsorted(stack, used)

@@ -1,0 +1,198 @@
+"""A standard form as a gurobipy model: labels become names, nothing is solved."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import ExportError, LicenceError, MissingPackageError
+from ...program.cones import PSD, Nonnegative, Zero
+from ...program.difference import changed_entries
+from ...program.form import StandardForm
+from ..shared.indicators import IndicatorRows, indicator_rows
+from ..shared.quadratic_cones import ConeRows, quadratic_cones
+
+__all__ = ["change_gurobi", "silent_environment", "to_gurobi"]
+
+
+def silent_environment(*, verbose: bool = False) -> Any:
+    """A started ``gurobipy.Env`` that prints nothing (its log where ``verbose``).
+
+    Raises
+    ------
+    MissingPackageError
+        gurobipy is not installed.
+    LicenceError
+        Gurobi finds no licence that it accepts; its own words.
+    """
+    try:
+        import gurobipy
+    except ImportError as error:
+        raise MissingPackageError('gurobipy is not installed: pip install "marginopt[commercial]"') from error
+    environment = gurobipy.Env(empty=True)
+    try:
+        environment.setParam("OutputFlag", int(verbose))
+        environment.start()
+    except gurobipy.GurobiError as error:
+        environment.dispose()
+        raise LicenceError(f"Gurobi does not start: {error}") from error
+    return environment
+
+
+def to_gurobi(form: StandardForm, environment: Any = None) -> Any:
+    """The form as a gurobipy ``Model`` (always a minimisation, as the form is).
+
+    Variables come in the order of x under the form's names, then the auxiliary variables of the cones under their rows'
+    names (`quadratic_cones`). Linear constraints come in the form's order, then the linking equations;
+    quadratic constraints, one for each cone, under the cone's label; then native indicator constraints.
+
+    Parameters
+    ----------
+    form : StandardForm
+    environment : gurobipy.Env, optional
+        A silent one where it is not given.
+
+    Raises
+    ------
+    ExportError
+        The form has semidefinite cones.
+    MissingPackageError, LicenceError
+        See `silent_environment`.
+    """
+    refused = [c.label for c in form.constraints if isinstance(c.cone, PSD)]
+    if refused:
+        raise ExportError(f"Gurobi has no semidefinite cones: {', '.join(refused)}; Clarabel, SCS and MOSEK read them")
+    if environment is None:
+        environment = silent_environment()
+    import gurobipy
+
+    cones = quadratic_cones(form)
+    model = gurobipy.Model(form.name, env=environment)
+    x = _variables(model, form, cones)
+    _linear(model, form, cones, x)
+    variables = x.tolist()
+    for rows in cones:
+        _add_cones(gurobipy, model, rows, variables)
+    for indicators in indicator_rows(form):
+        _add_indicators(gurobipy, model, indicators, variables)
+    model.update()
+    return model
+
+
+def change_gurobi(model: Any, old: StandardForm, form: StandardForm, parts: frozenset[str]) -> None:
+    """Turn the model of ``old`` into that of ``form``, which differs from it in ``parts``: of P, q, r, bounds, and F and g of the
+    linear constraints.
+    """
+    import gurobipy
+
+    variables = model.getVars()
+    x = variables[: form.n]
+    if "P" in parts:
+        everything = gurobipy.MVar.fromlist(variables)
+        model.setMObjective(
+            *_objective(form, len(variables) - form.n), float(form.r), xQ_L=everything, xQ_R=everything, xc=everything
+        )
+    if "q" in parts:
+        model.setAttr("Obj", x, form.q.tolist())
+    if "r" in parts:
+        model.ObjCon = float(form.r)
+    if parts & {"F", "g"}:
+        linear = [c.label for c in form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+        F, g = form.rows_matrix(linear)
+        rows = model.getConstrs()[: g.size]  # the linking equations of cones come after
+        if "g" in parts:
+            model.setAttr("RHS", rows, (-g).tolist())
+        if "F" in parts:
+            for i, j, value in zip(*changed_entries(old.rows_matrix(linear)[0], F), strict=True):
+                model.chgCoeff(rows[i], x[j], value)
+    if "bounds" in parts:
+        model.setAttr("VType", x, _kinds(form))
+        model.setAttr("LB", x, form.lower.tolist())
+        model.setAttr("UB", x, form.upper.tolist())
+    model.update()
+
+
+def _objective(form: StandardForm, auxiliary: int) -> tuple[Any, Any]:
+    """½P (None where there is none) and q, widened by the auxiliary variables."""
+    Q = None
+    if form.quadratic is not None and form.quadratic.csc.nnz:
+        Q = sp.block_diag([0.5 * form.quadratic.csc, sp.csc_array((auxiliary, auxiliary))], format="csc")
+    return Q, np.concatenate([form.q, np.zeros(auxiliary)])
+
+
+def _variables(model: Any, form: StandardForm, cones: tuple[ConeRows, ...]) -> Any:
+    auxiliary = sum(rows.linked.size for rows in cones)
+    lower = np.concatenate([form.lower, *(np.where(rows.head[rows.linked], 0.0, -np.inf) for rows in cones)])
+    upper = np.concatenate([form.upper, np.full(auxiliary, np.inf)])
+    kinds = _kinds(form) + ["C"] * auxiliary
+    names = form.names()
+    for rows in cones:
+        labels = rows.constraint.names()
+        names += [labels[row] for row in rows.linked]
+    x = model.addMVar(lower.size, lb=lower, ub=upper, vtype=kinds, name=names)
+    model.setMObjective(*_objective(form, auxiliary), float(form.r), sense=1)
+    return x
+
+
+def _kinds(form: StandardForm) -> list[str]:
+    binary = form.integer & (form.lower >= 0) & (form.upper <= 1)
+    kinds: list[str] = np.where(binary, "B", np.where(form.integer, "I", "C")).tolist()
+    return kinds
+
+
+def _linear(model: Any, form: StandardForm, cones: tuple[ConeRows, ...], x: Any) -> None:
+    """F x ≥ -g, F x = -g, and F x - v = -g of the auxiliary variables."""
+    auxiliary = sum(rows.linked.size for rows in cones)
+    blocks, right, senses, names = [], [], "", []
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)) and c.rows:
+            blocks.append(sp.hstack([c.F, sp.csr_array((c.rows, auxiliary))], format="csr"))
+            right.append(-c.g)
+            senses += ("=" if isinstance(c.cone, Zero) else ">") * c.rows
+            names += c.names()
+    first = form.n
+    for rows in cones:
+        count = rows.linked.size
+        if not count:
+            continue
+        c, labels = rows.constraint, rows.constraint.names()
+        minus = sp.csr_array(
+            (-np.ones(count), (np.arange(count), np.arange(first, first + count) - form.n)), shape=(count, auxiliary)
+        )
+        blocks.append(sp.hstack([c.F[rows.linked], minus], format="csr"))
+        right.append(-c.g[rows.linked])
+        senses += "=" * count
+        names += [labels[row] for row in rows.linked]
+        first += count
+    if blocks:
+        added = model.addMConstr(sp.vstack(blocks, format="csr"), x, np.array(list(senses)), np.concatenate(right))
+        model.update()
+        model.setAttr("ConstrName", added.tolist(), names)
+
+
+def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) -> None:
+    """One quadratic constraint h ≤ 0 for each cone of the stack."""
+    label, count = rows.constraint.label, rows.constraint.cone.count
+    for k in range(count):
+        h = gurobipy.QuadExpr()
+        for coefficient, i, j in rows.products(k):
+            factor = coefficient * rows.scale[i] * rows.scale[j]
+            active = [variables[rows.variable[row]] for row in (i, j) if rows.variable[row] >= 0]
+            if len(active) == 2:
+                h.addTerms(factor, *active)
+            elif active:
+                h.add(active[0], factor)
+            else:
+                h.addConstant(factor)
+        model.addQConstr(h <= 0, name=label if count == 1 else f"{label}[{k}]")
+
+
+def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variables: list[Any]) -> None:
+    """One general constraint z = 0 → row ≥ 0 for each indicator."""
+    c = indicators.constraint
+    for k, (binary, row) in enumerate(zip(indicators.binary, indicators.rows, strict=True)):
+        entries = slice(c.F.indptr[row], c.F.indptr[row + 1])
+        left = gurobipy.LinExpr(c.F.data[entries].tolist(), [variables[j] for j in c.F.indices[entries]])
+        model.addGenConstrIndicator(variables[binary], False, left, ">", float(-c.g[row]), name=indicators.name(k))

@@ -1,0 +1,51 @@
+"""Indicator constraints as solvers take them: a binary variable and the row that it switches off."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....errors import ExportError
+from ...arrays import IntArray
+from ...program.cones import Indicator
+from ...program.form import Constraint, StandardForm
+
+__all__ = ["IndicatorRows", "indicator_rows"]
+
+
+@dataclass(frozen=True, eq=False)
+class IndicatorRows:
+    """The indicators of one constraint: x[binary[k]] = 0 asks row ``rows[k]`` of F x + g to be ≥ 0."""
+
+    constraint: Constraint
+    binary: IntArray
+    rows: IntArray
+
+    def name(self, k: int) -> str:
+        """Name of the k-th one."""
+        return self.constraint.label if self.binary.size == 1 else f"{self.constraint.label}[{k}]"
+
+
+def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
+    """Every indicator constraint of the form.
+
+    Raises
+    ------
+    ExportError
+        A switch is not a single binary variable of the form.
+    """
+    found = []
+    for c in form.constraints:
+        if not isinstance(c.cone, Indicator):
+            continue
+        heads = c.F[np.arange(0, c.rows, 2)]
+        heads.eliminate_zeros()
+        plain = np.diff(heads.indptr) == 1
+        if not (plain.all() and (heads.data == 1.0).all() and (c.g[0::2] == 0.0).all()):
+            raise ExportError(f"{c.label}: the switch of an indicator must be a single variable")
+        binary = np.asarray(heads.indices, dtype=np.int64)
+        if not (form.integer[binary] & (form.lower[binary] >= 0) & (form.upper[binary] <= 1)).all():
+            raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable")
+        found.append(IndicatorRows(c, binary, np.arange(1, c.rows, 2)))
+    return tuple(found)

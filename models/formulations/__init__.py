@@ -1,0 +1,1 @@
+"""One formulation a file, or a folder where it takes several."""

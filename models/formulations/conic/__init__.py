@@ -1,0 +1,1 @@
+"""The conic SVM: form, statement, closed-form dual bound, point and loss."""

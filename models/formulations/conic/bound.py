@@ -1,0 +1,341 @@
+"""Certified lower bounds of the conic SVM, Conic (13)-(21): the dual value in closed form, from the data alone.
+
+With a_i = y_i x_i, u_i = a_i'w, r_i = 1 - u_i, the conic loss φ_i of Proposition 1 (for γ_i and λ) and ψ_i = φ_i + γ_i r²,
+
+    ||w||² + Σ φ_i(r_i) = w'S w + 2 Σ γ_i u_i - Σ γ_i + Σ ψ_i(r_i),     S = I - Σ γ_i a_i a_i' ⪰ 0,
+
+and every ψ_i is convex: γr² for r ≤ 0, 2√(λγ)r for 0 ≤ r ≤ √(λ/γ), λ + γr² beyond. Its conjugate is
+ψ*(v) = v²/(4γ) for v < 0, 0 for 0 ≤ v ≤ 2√(λγ), v²/(4γ) - λ beyond (γ = 0 asks v = 0). So for *any* γ in Γ and any v
+
+    D(γ, v) = -Σ γ_i + Σ v_i - Σ ψ*_i(v_i) - ¼ g'S⁻¹g  [- μκn],     g = Σ (2γ_i - v_i) a_i,
+
+is a lower bound of the optimum; in κ form the multiplier μ ≥ 0 of the budget κn - Σz ≥ 0 takes the place of λ. At the
+solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg as sl
+
+from ....errors import InputError
+from ...arrays import FloatArray
+from ...program.svec import svec, svec_size
+from ...views import ConicProblem
+from .piecewise_newton import newton_piecewise
+from .point import Coordinates, coordinates
+
+__all__ = ["ConicBound", "certified_bound", "conic_multipliers", "conic_reduced", "dual_value", "repair_gamma"]
+
+_EPS = float(np.finfo(np.float64).eps)
+#: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
+#: bound where γ is accurate and loses less where γ and w do not quite fit together.
+MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
+#: Relative gap of the inner problem (fixed γ) at which it counts as solved.
+_INNER_GAP = 1e-10
+
+
+@dataclass(frozen=True, eq=False)
+class ConicBound:
+    """A proved lower bound and the dual point that proves it.
+
+    Parameters
+    ----------
+    value : float
+        D(γ, v, μ), rounding errors of its evaluation subtracted.
+    gamma, v : ndarray (n,)
+        γ in Γ (S positive definite, checked) and v.
+    mu : float
+        λ, or the budget's multiplier in κ form.
+    """
+
+    value: float
+    gamma: FloatArray
+    v: FloatArray
+    mu: float
+
+
+def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = None, margin: float = 1e-10) -> FloatArray:
+    """γ moved safely into Γ, Conic (13): clipped at 0 and scaled until S = M - Σ γ_i a_i a_i' ⪰ margin·M.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Rows a_i.
+    gamma : ndarray (n,)
+        Any finite numbers.
+    metric : ndarray (p, p), optional
+        M; the identity where it is not given.
+    margin : float
+        Relative smallest eigenvalue that S keeps; far above the rounding errors of its evaluation (≈ p·1e-16).
+
+    Raises
+    ------
+    InputError
+        γ has not one finite number for each row.
+    """
+    return _repair(coordinates(A, metric).rows, _checked(gamma, A.shape[0]), margin)
+
+
+def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> float:
+    """D(γ, v, μ) of the module's head as it stands; -inf where S is not positive definite or v_i ≠ 0 = γ_i.
+
+    ``mu`` is the budget's multiplier (κ form); the λ form takes λ from the problem.
+    """
+    rows = coordinates(problem.A, problem.metric).rows
+    gamma, v = _checked(gamma, rows.shape[0]), _checked(v, rows.shape[0])
+    if gamma.min(initial=0.0) < 0:
+        return -np.inf
+    return _value(rows, _factor(rows, gamma), gamma, v, *_cost(problem, mu))
+
+
+def certified_bound(
+    problem: ConicProblem,
+    gamma: FloatArray,
+    w: FloatArray | None = None,
+    mu: float | None = None,
+    v: FloatArray | None = None,
+    target: float = np.inf,
+    improve: bool = True,
+) -> ConicBound:
+    """Best proved lower bound that γ of any quality gives.
+
+    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`_inner`: a safeguarded
+    semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
+    is given is tried as well. The dual is concave with D(0, 0) = 0, so scaling (γ, v) by 1 - ε loses at most ε·D.
+
+    Parameters
+    ----------
+    problem : ConicProblem
+    gamma : ndarray (n,)
+        Multipliers of the hull rows (clipped at 0).
+    w : ndarray (p,), optional
+        Primal point to start from.
+    mu : float, optional
+        Multiplier of the budget in κ form; found by a one-dimensional concave search where it is not given.
+    v : ndarray (n,), optional
+        Multipliers of the split rows r⁺ - r⁻ = 1 - u.
+    target : float
+        Stop as soon as the bound reaches this.
+    improve : bool
+        Whether v is improved by the inner problem; without it only the given ``v`` is evaluated (cheap).
+
+    Raises
+    ------
+    InputError
+        Wrong lengths or non-finite numbers.
+    """
+    space = coordinates(problem.A, problem.metric)
+    n = space.rows.shape[0]
+    gamma = _checked(gamma, n)
+    start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
+    given = None if v is None else _checked(v, n, "v")
+    if problem.kappa is not None and mu is None:
+        mu = _search_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
+    cost, constant = _cost(problem, mu)
+    best = ConicBound(0.0, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)  # D(0, 0) = 0
+    previous: FloatArray | None = None
+    for margin in MARGINS:
+        trial = _repair(space.rows, gamma, margin)
+        if previous is not None and np.array_equal(trial, previous):
+            continue
+        previous = trial
+        factor = _factor(space.rows, trial)
+        if given is not None:
+            scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
+            candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
+            best = _better(best, _value(space.rows, factor, trial, candidate, cost, constant), trial, candidate, cost)
+        if best.value >= target:
+            break
+        if not improve:
+            continue
+        inner, attained = _inner(space.rows, factor, trial, cost, start)
+        value = _value(space.rows, factor, trial, inner, cost, constant)
+        best = _better(best, value, trial, inner, cost)
+        if attained - constant - value <= _INNER_GAP * abs(value):
+            break  # γ has given what it has: a larger margin only costs
+    return best
+
+
+def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: float | None = None) -> dict[str, FloatArray]:
+    """Multipliers of every constraint of `ConicSVM`'s form from (γ, v, μ), feasible wherever γ is in Γ.
+
+    ``hull`` γ and ``split`` v are free; stationarity in s, t, z, r⁺, r⁻ gives ``violated`` (2γ, λ + k, -v₊) and ``kept``
+    (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
+    τ = η'S⁻¹η, and ``budget`` μ.
+    """
+    cost, _ = _cost(problem, mu)
+    p = problem.A.shape[1]
+    metric = np.eye(p) if problem.metric is None else problem.metric
+    S = metric - (problem.A * gamma[:, None]).T @ problem.A
+    eta = 0.5 * problem.A.T @ (2.0 * gamma - v)
+    tau = float(eta @ np.linalg.lstsq(S, eta, rcond=None)[0])
+    excess = _conjugate(gamma, v, cost)
+    violated = np.column_stack([2.0 * gamma, cost + excess, -np.maximum(v, 0.0)])
+    kept = np.column_stack([2.0 * gamma, excess, np.minimum(v, 0.0)])
+    lifted = np.block([[np.array([[tau]]), eta[None, :]], [eta[:, None], S]])
+    multipliers = {"lifted": svec(lifted), "hull": gamma, "split": v, "violated": violated.ravel(), "kept": kept.ravel()}
+    if problem.kappa is not None:
+        multipliers["budget"] = np.array([cost])
+    return multipliers
+
+
+def conic_reduced(problem: ConicProblem, v: FloatArray) -> FloatArray:
+    """Multipliers ζ of the bounds of `ConicSVM`'s form that go with `conic_multipliers`: v₋ of r⁺ ≥ 0, v₊ of r⁻ ≥ 0."""
+    n, p = problem.A.shape
+    free = np.zeros(p + svec_size(p) + n)
+    return np.concatenate([free, np.maximum(-v, 0.0), np.maximum(v, 0.0), np.zeros(2 * n)])
+
+
+def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
+    array = np.asarray(values, dtype=np.float64).ravel()
+    if array.shape != (n,) or not np.isfinite(array).all():
+        raise InputError(f"{name} must hold {n} finite numbers; it has shape {np.shape(values)}")
+    return array
+
+
+def _cost(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
+    """Cost of a violated point (λ or μ) and the constant that is subtracted (μκn)."""
+    if problem.kappa is None:
+        assert problem.lam is not None
+        return float(problem.lam), 0.0
+    if mu is None or not np.isfinite(mu):
+        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}")
+    cost = max(float(mu), 0.0)
+    return cost, cost * problem.kappa * problem.A.shape[0]
+
+
+def _better(best: ConicBound, value: float, gamma: FloatArray, v: FloatArray, cost: float) -> ConicBound:
+    return ConicBound(value, gamma, v, cost) if value > best.value else best
+
+
+def _repair(rows: FloatArray, gamma: FloatArray, margin: float) -> FloatArray:
+    repaired = np.maximum(gamma, 0.0)
+    for _ in range(20):
+        moments = (rows * repaired[:, None]).T @ rows
+        largest = float(np.linalg.eigvalsh(moments)[-1])
+        if largest <= 1.0 - margin * (1.0 - 1e-3):
+            return repaired
+        repaired = repaired * ((1.0 - margin) / largest)
+    return np.zeros_like(repaired)
+
+
+def _factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
+    """Lower Cholesky factor of S; None where S is not positive definite."""
+    try:
+        return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
+    except np.linalg.LinAlgError:
+        return None
+
+
+def _conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
+    """ψ*_i(v_i)."""
+    with np.errstate(divide="ignore", invalid="ignore"):
+        square = np.where(v == 0.0, 0.0, v * v / (4.0 * gamma))
+    return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
+
+
+def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, cost: float, constant: float) -> float:
+    """D(γ, v) less a bound of the rounding errors made in summing it."""
+    if factor is None:
+        return -np.inf
+    penalty = float(_conjugate(gamma, v, cost).sum())
+    if not np.isfinite(penalty):
+        return -np.inf
+    half = sl.solve_triangular(factor, rows.T @ (2.0 * gamma - v), lower=True, check_finite=False)
+    quadratic = 0.25 * float(half @ half)
+    size = float(gamma.sum() + np.abs(v).sum()) + penalty + quadratic + constant
+    return float((v - gamma).sum()) - penalty - quadratic - constant - 4.0 * _EPS * size
+
+
+def _inner(
+    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost: float, start: FloatArray | None
+) -> tuple[FloatArray, float]:
+    """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
+
+    The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
+    of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
+    for δ = 1e-1, 1e-2, ..., each from the solution before.
+    """
+    v = np.zeros_like(gamma)
+    support = np.flatnonzero(gamma > 0.0)
+    if factor is None or support.size == 0 or cost <= 0.0:
+        return v, np.inf
+    inner = _SmoothedInner(rows[support], gamma[support], cost)
+    w = np.zeros(rows.shape[1]) if start is None else start
+    best, best_value, attained = v, -np.inf, np.inf
+    for delta in 10.0 ** -np.arange(1.0, 13.0):
+        w = inner.minimise(w, delta)
+        v = np.zeros_like(gamma)
+        v[support] = inner.slopes(1.0 - inner.rows @ w, delta)[0]
+        value = _value(rows, factor, gamma, v, cost, 0.0)
+        attained = min(attained, inner.exact(w))
+        if value > best_value:
+            best, best_value = v, value
+        if attained - best_value <= _INNER_GAP * abs(best_value):
+            break
+    return best, attained
+
+
+class _SmoothedInner:
+    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) for fixed γ > 0."""
+
+    def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float) -> None:
+        self.rows, self.gamma, self.cost = rows, gamma, cost
+        self.corner = 2.0 * np.sqrt(cost * gamma)  # v at the end of the linear piece
+        self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
+        self.linear = 2.0 * rows.T @ gamma
+
+    def slopes(self, r: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
+        """v = ψ_δ'(r) and its derivative."""
+        slack = delta / (2.0 * self.gamma)
+        outer = 2.0 * self.gamma / (1.0 + delta)
+        bend = slack * self.corner  # the linear piece is reached here
+        reach = bend + 0.5 * self.corner / self.gamma  # and left here
+        v = np.where(r < 0.0, outer * r, np.where(r < reach, np.minimum(r / slack, self.corner), outer * r))
+        rate = np.where((r < 0.0) | (r >= reach), outer, np.where(r < bend, 1.0 / slack, 0.0))
+        return v, rate
+
+    def exact(self, w: FloatArray) -> float:
+        """The objective with ψ itself."""
+        u = self.rows @ w
+        r = 1.0 - u
+        square = self.gamma * r * r
+        psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
+        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum())
+
+    def minimise(self, w: FloatArray, delta: float) -> FloatArray:
+        """Newton's method from w."""
+        floor = 1e-15 * max(abs(self.exact(w)), self.cost)
+        return newton_piecewise(self.rows, self.S, self.linear, lambda r: self.slopes(r, delta), w, floor, 40)
+
+
+def _search_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
+    """μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
+    factor = _factor(space.rows, gamma)
+
+    def value(log_mu: float) -> float:
+        cost, constant = _cost(problem, float(np.exp(log_mu)))
+        return _value(space.rows, factor, gamma, _inner(space.rows, factor, gamma, cost, start)[0], cost, constant)
+
+    guess = 2.0 * np.log(max(float(np.sqrt(gamma).sum()), 1e-150) / max((problem.kappa or 0.0) * gamma.size, 1e-150))
+    return float(np.exp(_golden(value, guess - 25.0, guess + 5.0)))
+
+
+def _golden(function: Callable[[float], float], low: float, high: float) -> float:
+    ratio = 0.5 * (np.sqrt(5.0) - 1.0)
+    left, right = high - ratio * (high - low), low + ratio * (high - low)
+    at_left, at_right = function(left), function(right)
+    while high - low > 1e-7:
+        if at_left < at_right:
+            low, left, at_left = left, right, at_right
+            right = low + ratio * (high - low)
+            at_right = function(right)
+        else:
+            high, right, at_right = right, left, at_left
+            left = high - ratio * (high - low)
+            at_left = function(left)
+    return 0.5 * (low + high)

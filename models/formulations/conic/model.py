@@ -1,0 +1,316 @@
+"""The conic relaxation of the 0-1 loss: a semidefinite program, Conic (21), in λ or κ form, linear or with a kernel."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ...kernels.kernels import Kernel, as_kernel, expansion
+from ...model import Bound, Model
+from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.svec import svec, svec_indices, svec_rank_one, svec_size
+from ...statement import Statement
+from ...views import ConicProblem
+from ..linear import dense_signed_rows, linear_summary, warn_about_features
+
+__all__ = ["ConicSVM", "lifted_matrix"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ConicSVM(Model):
+    """The strongest of the convexified 0-1 losses, over all γ in Γ at once: the SDP of Conic (21), Theorem 2.
+
+    min Tr W + λ Σz  subject to  x_i'W x_i - 2u_i + 1 ≥ (r_i)_+²/z_i + (r_i)_-²/(1 - z_i), [1 w'; w W] ⪰ 0,
+    0 ≤ z ≤ 1, with u_i = y_i x_i'w, r_i = 1 - u_i. Its optimum bounds that of `ZeroOneSVM` (penalised intercept) from
+    below; the multipliers of the n ``hull`` rows are γ* of Conic (19).
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Taken literally; the paper's data carry a constant first column.
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float, optional
+        λ > 0: the λ form.
+    kappa : float, optional
+        κ in [0, 1]: the κ form (Appendix C) drops λΣz and asks Σz ≤ κn. κ = 0 is the hard-margin problem,
+        compiled as the QP it is, since as an SDP it is weakly infeasible on non-separable data (no solver has a proof).
+    kernel : Kernel, optional
+        Kernel form (Appendix A): x_i is replaced by the column K_i of K_ij = y_i y_j (k_ij + 1), ``w`` stands for α,
+        ``W`` for A, Tr W for <K, A>. X needs no constant column then.
+
+    Notes
+    -----
+    Form: blocks ``w``, ``W`` (svec), ``z``, ``r_plus``, ``r_minus``, ``s``, ``t``. Constraints: ``lifted`` [1 w'; w W] ⪰ 0;
+    ``hull`` x_i'W x_i - 2u_i + 1 - s_i - t_i ≥ 0; ``split`` r⁺ - r⁻ + u - 1 = 0; ``violated`` (s_i/2, z_i, r⁺_i) and
+    ``kept`` (t_i/2, 1 - z_i, r⁻_i) in rotated cones; ``budget`` κn - Σz ≥ 0 in κ form.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels, not exactly one of λ and κ, λ ≤ 0, κ outside [0, 1].
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | None = None
+    kappa: float | None = None
+    kernel: Kernel | None = None
+
+    name = "ConicSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        if (self.lam is None) == (self.kappa is None):
+            raise InputError("give exactly one of lam (the λ form) and kappa (the κ form, Σz ≤ κn)")
+        if self.lam is not None:
+            object.__setattr__(self, "lam", as_positive(self.lam, "lam"))
+        if self.kappa is not None:
+            kappa = as_positive(self.kappa, "kappa", zero=True)
+            if kappa > 1:
+                raise InputError(f"kappa must be in [0, 1], a fraction of the points; it is {kappa:g}")
+            object.__setattr__(self, "kappa", kappa)
+        if self.kernel is None:
+            warn_about_features(X)
+        else:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    @cached_property
+    def signed(self) -> FloatArray:
+        """Rows a_i with u_i = a_i'w: y_i x_i', or K_i' in the kernel form."""
+        return dense_signed_rows(self.X, self.y) if self.metric is None else self.metric
+
+    @cached_property
+    def metric(self) -> FloatArray | None:
+        """K of the kernel form; None (the identity) in the linear one."""
+        if self.kernel is None:
+            return None
+        K = self.kernel.matrix(self.X, self.X) + 1.0
+        K = np.outer(self.y, self.y) * K
+        return np.asarray(0.5 * (K + K.T))
+
+    @property
+    def hard(self) -> bool:
+        """κ = 0: the hard-margin problem."""
+        return self.kappa == 0.0
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the dense hull rows, n rows of svec length."""
+        n, p = self.X.shape if self.kernel is None else (self.X.shape[0],) * 2
+        return 12 * n * (svec_size(p) + 2 * p) if not self.hard else 12 * n * p + 8 * p * p
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `ConicProblem` view (κ > 0)."""
+        if kind is not ConicProblem or self.hard:
+            return None
+        return ConicProblem(self.signed, self.lam, self.kappa, self.metric)  # type: ignore[return-value]
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """κ = 0 needs separable data."""
+        return (self.signed, "κ = 0 asks that no margin be violated") if self.hard else None
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        return self._hard_form() if self.hard else _sdp(self)
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
+        other = super().moved(parameter, value)
+        same = parameter in ("lam", "kappa") and (self.lam is None) == (other.lam is None) and not (self.hard or other.hard)
+        if not same or "form" not in vars(self):
+            return other
+        vars(other).update({name: made for name, made in vars(self).items() if name in ("signed", "metric")})
+        form = self.form
+        if other.lam is not None:
+            q = form.q.copy()
+            q[form.slices["z"]] = other.lam
+            vars(other)["form"] = form.replace(q=q)
+        else:
+            budget = form.constraint("budget")
+            assert other.kappa is not None
+            side = np.array([other.kappa * self.X.shape[0]])
+            vars(other)["form"] = form.replace(
+                constraints=(*form.constraints[:-1], Constraint("budget", budget.F, side, budget.cone))
+            )
+        return other
+
+    def _hard_form(self) -> StandardForm:
+        n, p = self.signed.shape
+        P = 2.0 * (np.eye(p) if self.metric is None else self.metric)
+        return StandardForm(
+            name=f"{self.name}, κ = 0",
+            blocks=(Block("w", (p,)),),
+            q=np.zeros(p),
+            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n)),),
+            lower=np.full(p, -np.inf),
+            upper=np.full(p, np.inf),
+            integer=np.zeros(p, dtype=bool),
+            quadratic=Quadratic(matrix=P),
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `models.formulations.conic.bound`.
+
+        The ``split`` multipliers v are tried first; they are improved only where they leave a relative gap above 1e-9.
+        """
+        problem = self.view(ConicProblem)
+        if problem is None:
+            return super().bound(x, multipliers)
+        if multipliers is None or "hull" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        from .bound import certified_bound
+
+        w, target = None, np.inf
+        if x is not None:
+            w, objective = x[: problem.A.shape[1]], self._objective(x)
+            target = objective - 1e-9 * abs(objective)
+        mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
+        v = multipliers.get("split")
+        found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target)
+        return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)")
+
+    def _objective(self, x: FloatArray) -> float:
+        """Tr W [+ λΣz] of the first three blocks: no form is needed for it."""
+        n, p = self.signed.shape
+        trace = np.eye(p) if self.metric is None else self.metric
+        end = p + svec_size(p)
+        value = float(svec(trace) @ x[p:end])
+        return value if self.lam is None else value + self.lam * float(x[end : end + n].sum())
+
+    def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
+        """Second over first eigenvalue of W: (near) zero where the relaxation is exact, W = ww'."""
+        if self.hard:
+            return 0.0
+        eigenvalues = np.linalg.eigvalsh(values["W"])
+        if eigenvalues.size < 2 or eigenvalues[-1] <= 0:
+            return 0.0
+        return float(max(eigenvalues[-2], 0.0) / eigenvalues[-1])
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w, or Σ w_i y_i (k(x_i, x) + 1) in the kernel form."""
+        rows = as_points(X, columns=self.X.shape[1])
+        if self.kernel is None:
+            return np.asarray(rows @ values["w"])
+        coefficients = values["w"] * self.y
+        return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations, misclassified points, Σz and the rank-one check."""
+        if self.kernel is None:
+            figures = linear_summary(self.X, self.y, values["w"])
+        else:
+            u = self.signed @ values["w"]
+            figures = {"margin_violations": float((u < 1 - 1e-9).sum()), "misclassified": float((u < 0).sum())}
+        figures["rank_ratio"] = self.rank_ratio(values)
+        if not self.hard:
+            figures["sum_z"] = float(values["z"].sum())
+        return figures
+
+    @property
+    def statement(self) -> Statement:
+        """Conic (21) and its dual; the hard-margin problem for κ = 0."""
+        from .statement import conic_statement
+
+        n, p = self.signed.shape
+        return conic_statement(n, p, self.lam, self.kappa, self.kernel)
+
+
+def _sdp(model: ConicSVM) -> StandardForm:
+    """The SDP with every cone a labelled constraint."""
+    A, metric = model.signed, model.metric
+    n, p = A.shape
+    labels = ("w", "W", "z", "r_plus", "r_minus", "s", "t")
+    blocks = (Block("w", (p,)), Block("W", (p, p), symmetric=True), *(Block(label, (n,)) for label in labels[2:]))
+    sizes = dict(zip(labels, (p, svec_size(p), n, n, n, n, n), strict=True))
+    identity, empty = sp.eye_array(n, format="csr"), None
+
+    def rows(**parts: object) -> sp.csr_array:
+        count = next(part.shape[0] for part in parts.values())  # type: ignore[attr-defined]
+        pieces = [parts.get(label, empty) for label in labels]
+        pieces = [
+            sp.csr_array((count, sizes[label])) if piece is None else piece for label, piece in zip(labels, pieces, strict=True)
+        ]
+        return sp.csr_array(sp.hstack(pieces, format="csr"))
+
+    def triples(first: dict[str, object], second: dict[str, object], third: dict[str, object]) -> sp.csr_array:
+        stacked = sp.vstack([rows(**first), rows(**second), rows(**third)], format="csr")
+        order = np.arange(3 * n).reshape(3, n).T.ravel()  # the three rows of each point side by side
+        return sp.csr_array(stacked[order])
+
+    signed = sp.csr_array(A)
+    one_of_three = np.zeros((n, 3))
+    kept = one_of_three.copy()
+    kept[:, 1] = 1.0
+    constraints = [
+        Constraint("lifted", *_lifted(p, sum(sizes.values())), PSD.of_order(p + 1)),
+        Constraint(
+            "hull", rows(W=sp.csr_array(svec_rank_one(A)), w=-2.0 * signed, s=-identity, t=-identity), np.ones(n), Nonnegative(n)
+        ),
+        Constraint("split", rows(r_plus=identity, r_minus=-identity, w=signed), -np.ones(n), Zero(n)),
+        Constraint(
+            "violated",
+            triples({"s": 0.5 * identity}, {"z": identity}, {"r_plus": identity}),
+            one_of_three.ravel(),
+            RotatedSecondOrder(3, n),
+        ),
+        Constraint(
+            "kept",
+            triples({"t": 0.5 * identity}, {"z": -identity}, {"r_minus": identity}),
+            kept.ravel(),
+            RotatedSecondOrder(3, n),
+        ),
+    ]
+    if model.kappa is not None:
+        constraints.append(
+            Constraint("budget", rows(z=sp.csr_array(-np.ones((1, n)))), np.array([model.kappa * n]), Nonnegative(1))
+        )
+    total = sum(sizes.values())
+    q = np.zeros(total)
+    q[p : p + svec_size(p)] = svec(np.eye(p) if metric is None else metric)
+    if model.lam is not None:
+        q[p + svec_size(p) : p + svec_size(p) + n] = model.lam
+    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
+    start = p + svec_size(p)
+    lower[start : start + n], upper[start : start + n] = 0.0, 1.0
+    lower[start + n : start + 3 * n] = 0.0
+    return StandardForm(model.name, blocks, q, tuple(constraints), lower, upper, np.zeros(total, dtype=bool))
+
+
+def _lifted(p: int, total: int) -> tuple[sp.csr_array, FloatArray]:
+    """svec of [1 w'; w W] as an affine function of (w, svec W)."""
+    row, column = svec_indices(p + 1)
+    is_w = (row == 0) & (column > 0)
+    is_W = row > 0
+    within = {pair: k for k, pair in enumerate(zip(*(index.tolist() for index in svec_indices(p)), strict=True))}
+    positions, columns, data = [], [], []
+    for k in np.flatnonzero(is_w):
+        positions.append(int(k))
+        columns.append(int(column[k]) - 1)
+        data.append(float(np.sqrt(2.0)))
+    for k in np.flatnonzero(is_W):
+        positions.append(int(k))
+        columns.append(p + within[int(row[k]) - 1, int(column[k]) - 1])
+        data.append(1.0)
+    g = np.zeros(svec_size(p + 1))
+    g[0] = 1.0
+    return sp.csr_array((data, (positions, columns)), shape=(g.size, total)), g
+
+
+def lifted_matrix(values: Mapping[str, FloatArray]) -> FloatArray:
+    """[1 w'; w W] of a point."""
+    w, W = values["w"], values["W"]
+    return np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]])

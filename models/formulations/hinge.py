@@ -1,0 +1,157 @@
+"""The hinge-loss SVM in the conic paper's form, Conic (2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Self
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entries
+from ..model import Bound, Model
+from ..program.cones import Nonnegative
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..statement import DualStatement, Line, Statement
+from .linear import linear_summary, signed_rows, warn_about_features
+
+__all__ = ["HingeSVM"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HingeSVM(Model):
+    """min ||w||² + Σ_i λ_i (1 - y_i x_i'w)_+, Conic (2).
+
+    Relation to the usual parameter: dividing by two gives ½||w||² + C Σ ξ with C = λ/2. The intercept, a constant
+    column of X, is penalised like every other weight.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples; dense or CSR. Taken literally: no scaling, no intercept is added.
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float or array_like (n,)
+        λ > 0; one for each point gives the weights λ/M_i of the relaxed big-M model, Conic (4).
+
+    Notes
+    -----
+    Form: blocks ``w`` (p), ``xi`` (n) ≥ 0; constraint ``margin``: y_i x_i'w + ξ_i - 1 ≥ 0, multipliers α. Dual:
+    max Σα - ¼||Σ α_i y_i x_i||² over 0 ≤ α ≤ λ, w = ½ Σ α_i y_i x_i.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0.
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | FloatArray = 1.0
+
+    name = "HingeSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        weights = as_vector(self.lam, X.shape[0], "lam")
+        if not (weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
+        warn_about_features(X)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """λ_i, one for each point."""
+        return as_vector(self.lam, self.X.shape[0], "lam")
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows."""
+        return 12 * entries(self.X) + 100 * self.X.shape[0]
+
+    def compile(self) -> StandardForm:
+        """The form of the notes above."""
+        n, p = self.X.shape
+        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.eye_array(n)], format="csr"))
+        diagonal = np.concatenate([np.full(p, 2.0), np.zeros(n)])
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("w", (p,)), Block("xi", (n,))),
+            q=np.concatenate([np.zeros(p), self.weights]),
+            constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
+            lower=np.concatenate([np.full(p, -np.inf), np.zeros(n)]),
+            upper=np.full(p + n, np.inf),
+            integer=np.zeros(p + n, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
+        )
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
+        other = super().moved(parameter, value)
+        if parameter == "lam" and "form" in vars(self):
+            vars(other)["form"] = self.form.replace(q=np.concatenate([np.zeros(self.X.shape[1]), other.weights]))
+        return other
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Dual value at the margins' multipliers clipped to [0, λ]: feasible for the dual whatever they were."""
+        if multipliers is None or "margin" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        alpha = np.clip(multipliers["margin"], 0.0, self.weights)
+        v = self.X.T @ (alpha * self.y)
+        return Bound(float(alpha.sum() - 0.25 * (v @ v)), "dual value Σα - ¼||Σ α_i y_i x_i||² with α clipped to [0, λ]")
+
+    def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
+        """w = ½ Σ α_i y_i x_i and the slacks that it needs."""
+        w = 0.5 * (self.X.T @ (np.asarray(alpha) * self.y))
+        return {"w": w, "xi": np.maximum(1.0 - self.y * (self.X @ w), 0.0)}
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w for new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations (u < 1) and misclassified points (u < 0)."""
+        return linear_summary(self.X, self.y, values["w"])
+
+    @property
+    def statement(self) -> Statement:
+        """Conic (2)."""
+        n, p = self.X.shape
+        lam = f"{self.lam:g}" if np.ndim(self.lam) == 0 else "lam_i"
+        return Statement(
+            title="Hinge-loss SVM",
+            problem_class="convex QP",
+            sense="minimise",
+            over=Line("w, xi", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n"),
+            objective=Line(f"||w||^2 + {lam} sum_i xi_i", r"\|w\|_2^2 + \lambda\sum_{i=1}^n \xi_i"),
+            constraints=(
+                Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1,\quad i=1,\dots,n", "margin"),
+                Line("xi_i >= 0", r"\xi_i \ge 0"),
+            ),
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
+            notes=("the intercept, a constant column of X, is penalised like every other weight",),
+            source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
+            equivalences=(
+                "1/2 ||w||^2 + C sum xi with C = lam/2: the same w, half the objective",
+                "the continuous relaxation of a ZeroOneSVM whose lam_i/M_i are these lam_i, where no z_i reaches 1, Conic (4)",
+            ),
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("alpha", r"\alpha\in\mathbb{R}^n"),
+                objective=Line(
+                    "sum_i alpha_i - 1/4 ||sum_i alpha_i y_i x_i||^2",
+                    r"\textstyle\sum_{i=1}^n \alpha_i - \tfrac14\bigl\|\sum_{i=1}^n \alpha_i y_i x_i\bigr\|_2^2",
+                ),
+                constraints=(Line("0 <= alpha_i <= lam", r"0 \le \alpha_i \le \lambda,\quad i=1,\dots,n"),),
+                kkt=(
+                    Line("w = 1/2 sum_i alpha_i y_i x_i", r"w = \tfrac12\textstyle\sum_{i=1}^n \alpha_i y_i x_i"),
+                    Line("alpha_i (y_i x_i'w + xi_i - 1) = 0", r"\alpha_i\,(y_i x_i^\top w + \xi_i - 1) = 0"),
+                    Line("(lam - alpha_i) xi_i = 0", r"(\lambda - \alpha_i)\,\xi_i = 0"),
+                ),
+            ),
+        )

@@ -1,0 +1,186 @@
+"""The dual of the hinge-loss SVM with an intercept: LIBSVM's problem, a box with one equality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Self, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
+from ..kernels.gram import KernelGram
+from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
+from ..model import Bound, Model
+from ..program.cones import Zero
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..statement import DualStatement, Line, Statement
+from ..views import BoxEqualityQP
+
+__all__ = ["L1SVMDual"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class L1SVMDual(Model):
+    """Dual of the L1-SVM: min ½a'Qa - 1'a over 0 ≤ a ≤ C, y'a = 0, Q_ij = y_i y_j k(x_i, x_j).
+
+    Primal: min ½||w||² + C Σ ξ_i with y_i(w'φ_i + b) ≥ 1 - ξ_i, ξ ≥ 0; b is not penalised (FW section 2.4; Chang and Lin's
+    LIBSVM).
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Dense or CSR; the n × n kernel matrix with ``kernel=Precomputed()``.
+    y : array_like (n,)
+        Labels -1, +1.
+    C : float
+        > 0.
+    kernel : Kernel or callable
+    sample_weight : array_like (n,), optional
+        s_i > 0: ξ_i costs C s_i, so a_i ≤ C s_i.
+
+    Notes
+    -----
+    w = Σ a_i y_i φ_i; b = -ν for the multiplier ν of y'a = 0. For any feasible a the optimum is at least
+    -½a'Qa + max_ν Σ_i C min(0, ∇_i - ν y_i), ∇ = Qa - 1: the primal value at w and the best b, negated.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
+    """
+
+    X: Points
+    y: FloatArray
+    C: float = 1.0
+    kernel: Kernel = field(default_factory=Linear)
+    sample_weight: FloatArray | None = None
+
+    name = "L1SVMDual"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        object.__setattr__(self, "C", as_positive(self.C, "C"))
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
+
+    @cached_property
+    def box(self) -> BoxEqualityQP:
+        """Q, c = -1, u = C (C s_i where points have weights), s = y."""
+        n = self.X.shape[0]
+        upper = np.full(n, self.C) if self.sample_weight is None else self.C * self.sample_weight
+        return BoxEqualityQP(KernelGram(self.X, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
+
+    @property
+    def form_bytes(self) -> int:
+        """A few vectors: the n × n matrix stays an operator until a reader materialises it."""
+        return 64 * self.box.n
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `BoxEqualityQP` view."""
+        return self.box if kind is BoxEqualityQP else None  # type: ignore[return-value]
+
+    def compile(self) -> StandardForm:
+        """Block ``a`` in [0, C]; constraint ``balance``: y'a = 0."""
+        view = self.box
+        n = view.n
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("a", (n,)),),
+            q=view.c,
+            constraints=(Constraint("balance", sp.csr_array(self.y[None, :]), np.zeros(1), Zero(1)),),
+            lower=np.zeros(n),
+            upper=view.upper,
+            integer=np.zeros(n, dtype=bool),
+            quadratic=Quadratic(operator=view.gram),
+        )
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """C bounds a and no more: the kernel matrix is shared."""
+        other = super().moved(parameter, value)
+        if parameter == "C" and "form" in vars(self):
+            n = self.X.shape[0]
+            upper = np.full(n, other.C) if other.sample_weight is None else other.C * other.sample_weight
+            vars(other)["box"] = replace(self.box, upper=upper)
+            vars(other)["form"] = self.form.replace(upper=upper)
+        return other
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """-½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not); needs no multipliers."""
+        if x is None:
+            return Bound(-np.inf, "no point")
+        view = self.box
+        product = view.gram.product(x)
+        value = -0.5 * float(x @ product) + view.level(product + view.c)[0]
+        return Bound(value, "linearisation at the point, minimised over the box and the equality")
+
+    def intercept(self, values: Mapping[str, FloatArray]) -> float:
+        """The b that minimises the primal at w = Σ a_i y_i φ_i."""
+        return -self.box.level(self.box.gram.product(values["a"]) + self.box.c)[1]
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
+        rows = as_points(X, columns=self.X.shape[1])
+        return expansion(self.kernel, rows, self.X, values["a"] * self.y) + self.intercept(values)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Support vectors, those at the bound, training errors; y_i f(x_i) = (Qa)_i + y_i b."""
+        a = values["a"]
+        f = self.box.gram.product(a) + self.y * self.intercept(values)
+        bounded = a >= self.box.upper * (1.0 - 1e-12)
+        return {
+            "support_vectors": float((a > 0).sum()),
+            "bounded": float(bounded.sum()),
+            "misclassified": float((f < 0).sum()),
+        }
+
+    @property
+    def statement(self) -> Statement:
+        """LIBSVM's problem."""
+        n, p = self.X.shape
+        weighted = self.sample_weight is not None
+        cap = "C s_i" if weighted else "C"
+        return Statement(
+            title="L1-SVM dual",
+            problem_class="convex QP on a box with one equality",
+            sense="minimise",
+            over=Line("a", r"a\in\mathbb{R}^n"),
+            objective=Line("1/2 a'Qa - sum_i a_i", r"\tfrac12\, a^\top Q a - \textstyle\sum_{i=1}^n a_i"),
+            constraints=(
+                Line("y'a = 0", r"y^\top a = 0", "balance"),
+                Line(f"0 <= a_i <= {cap}", rf"0 \le a_i \le {cap},\quad i=1,\dots,n"),
+            ),
+            sizes=f"n = {n} points, p = {p}, C = {self.C:g}",
+            notes=(
+                f"Q_ij = y_i y_j k_ij, {self.kernel}",
+                "hinge loss with an intercept that is not penalised (LIBSVM's problem)",
+            ),
+            source="Chang, Lin: LIBSVM: a library for support vector machines (2011), (2); FW section 2.4, (6)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("w, b, xi", r"w,\ b,\ \xi\in\mathbb{R}^n"),
+                objective=Line(
+                    f"-1/2 ||w||^2 - sum_i {cap} xi_i", rf"-\tfrac12\|w\|_2^2 - \textstyle\sum_{{i=1}}^n {cap}\, \xi_i"
+                ),
+                constraints=(
+                    Line(
+                        "y_i (w'phi(x_i) + b) >= 1 - xi_i, xi_i >= 0",
+                        r"y_i\,(w^\top \varphi(x_i) + b) \ge 1 - \xi_i,\quad \xi_i \ge 0,\quad i=1,\dots,n",
+                    ),
+                ),
+                kkt=(
+                    Line("w = sum_i a_i y_i phi(x_i)", r"w = \textstyle\sum_{i=1}^n a_i y_i \varphi(x_i)"),
+                    Line(
+                        "a_i (y_i (w'phi(x_i) + b) - 1 + xi_i) = 0",
+                        r"a_i\,\bigl(y_i\,(w^\top \varphi(x_i) + b) - 1 + \xi_i\bigr) = 0",
+                    ),
+                    Line(f"({cap} - a_i) xi_i = 0", rf"({cap} - a_i)\,\xi_i = 0"),
+                ),
+            ),
+        )

@@ -1,0 +1,91 @@
+"""What the formulations that are linear in the features share."""
+
+from __future__ import annotations
+
+import itertools
+import warnings
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import MarginoptWarning
+from ..arrays import BoolArray, FloatArray, Points, to_dense
+
+__all__ = ["dense_signed_rows", "has_constant_column", "linear_summary", "signed_rows", "warn_about_features"]
+
+#: Ratio of feature scales from which solvers' tolerances stop meaning the same for every feature.
+_SCALE_RATIO = 1e3
+
+
+def signed_rows(X: Points, y: FloatArray) -> sp.csr_array:
+    """Rows y_i x_i' as CSR."""
+    return sp.csr_array(sp.diags_array(y) @ sp.csr_array(X))
+
+
+def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
+    """Rows y_i x_i' as a dense array."""
+    return np.ascontiguousarray(y[:, None] * to_dense(X))
+
+
+def has_constant_column(X: Points) -> bool:
+    """Whether some column of X is constant and not zero (an intercept)."""
+    return bool(_constant_columns(X).any())
+
+
+def warn_about_features(X: Points) -> None:
+    """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
+    constant = _constant_columns(X)
+    if not constant.any():
+        warnings.warn(
+            "X has no constant column, so the classifier has no intercept; Instance.prepared(intercept=True) puts one first",
+            MarginoptWarning,
+            stacklevel=4,
+        )
+    twins = _equal_columns(X)
+    if twins is not None:
+        warnings.warn(
+            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it "
+            "less; drop one of them",
+            MarginoptWarning,
+            stacklevel=4,
+        )
+    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
+    scales = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+    scales = scales[scales > 0]
+    if scales.size and scales.max() > _SCALE_RATIO * scales.min():
+        warnings.warn(
+            f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: the norm penalises them unequally "
+            "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
+            MarginoptWarning,
+            stacklevel=4,
+        )
+
+
+def linear_summary(X: Points, y: FloatArray, w: FloatArray) -> dict[str, float]:
+    """Norm, margin violations (u < 1 beyond rounding) and misclassified points (u < 0) of a linear classifier."""
+    u = y * np.asarray(X @ w)
+    return {
+        "norm": float(np.linalg.norm(w)),
+        "margin_violations": float((u < 1.0 - 1e-9).sum()),
+        "misclassified": float((u < 0.0).sum()),
+    }
+
+
+def _constant_columns(X: Points) -> BoolArray:
+    if isinstance(X, np.ndarray):
+        high, low = X.max(axis=0), X.min(axis=0)
+    else:
+        high, low = X.max(axis=0).toarray().ravel(), X.min(axis=0).toarray().ravel()
+    return np.asarray((high == low) & (high != 0))
+
+
+def _equal_columns(X: Points) -> tuple[int, int] | None:
+    """Two columns with the same entries (zero columns apart), if any: equal random projections, then checked."""
+    probe = np.random.default_rng(0).standard_normal(X.shape[0])
+    shadow = np.asarray(X.T @ probe)
+    order = np.argsort(shadow, kind="stable")
+    for i, j in itertools.pairwise(order[shadow[order] != 0]):
+        close = abs(shadow[i] - shadow[j]) <= 1e-12 * (1.0 + abs(shadow[i]))
+        if close and np.array_equal(to_dense(X[:, [i]]), to_dense(X[:, [j]])):
+            return int(min(i, j)), int(max(i, j))
+    return None

@@ -1,0 +1,198 @@
+"""The minimax model that chooses the kernel parameter with the classifier, MaxMin (10)."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from ...errors import InputError, UnsupportedModelError
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from ..kernels.kernels import RBF, Kernel, as_kernel
+from ..model import Model
+from ..program.form import StandardForm
+from ..statement import Line, Statement
+from .convex_hulls import ConvexHullsDual
+from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio
+
+__all__ = ["MaxMinProblem", "MaxMinSVM", "fisher_ratio"]
+
+V = TypeVar("V")
+#: MaxMin's own start and range of γ.
+_GAMMA0, _LOWER, _UPPER = 0.004, 2.0**-15, 2.0**3
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MaxMinSVM(Model):
+    """max over a kernel parameter of the distance between the two hulls: max_γ min_a ½a'(G(γ) + I/C)a, MaxMin (10).
+
+    The inner problem is `ConvexHullsDual`. The outer one need not be concave: an answer is a stationary point, called local,
+    and never carries a gap in the parameter. The paper moves γ of a Gaussian kernel; any parameter that a kernel declares
+    (`Kernel.parameters`) can be moved by the same envelope argument.
+
+    Parameters
+    ----------
+    X : array_like (m, p)
+    y : array_like (m,)
+        Labels -1, +1.
+    C : float
+        > 0; 1 in the paper.
+    gamma0 : float, optional
+        Start: 0.004 where it is not given, as in the paper (which calls it the middle of its range; the logarithmic middle is
+        2^-6); with a ``kernel`` the value that the kernel has.
+    lower, upper : float, optional
+        Range. For γ 2^-15 and 2^3 where not given, as in the paper; for other parameters what the kernel declares, and a bound
+        must be given where that is 0 (excluded) or infinite.
+    parameter : str
+        What the outer problem moves: ``"gamma"`` as printed, ``"log-gamma"``, ``"per-feature"`` (one γ for each feature of a
+        Gaussian kernel, automatic relevance), or the name of any parameter of ``kernel`` such as ``"coef0"``,
+        ``"log-alpha"``, ``"weight"``, ``"first.gamma"``.
+    kernel : Kernel, optional
+        The Gaussian one where it is not given.
+
+    Notes
+    -----
+    There is no ``form`` (``at(gamma).form`` is the inner problem's); a result's certificate is that of the inner problem at the
+    final value. A kernel that grows with its parameter without bound (a polynomial one) moves the hulls apart by its
+    scale alone and ends at the upper end of the range.
+
+    Raises
+    ------
+    InputError
+        As `ConvexHullsDual`; a parameter that the kernel does not have; a range that leaves what the parameter allows; not
+        lower ≤ gamma0 ≤ upper.
+    """
+
+    X: Points
+    y: FloatArray
+    C: float = 1.0
+    gamma0: float | None = None
+    lower: float | None = None
+    upper: float | None = None
+    parameter: str = "gamma"
+    kernel: Kernel | None = None
+
+    name = "MaxMinSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+        object.__setattr__(self, "C", as_positive(self.C, "C"))
+        if self.kernel is not None:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
+            raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}")
+        known = self._moved_kernel.parameters
+        if self._plain not in known:
+            names = [*known, *(f"log-{name}" for name in known), *(["per-feature"] if self._gaussian else [])]
+            raise InputError(
+                f"parameter must be one of {', '.join(names) or 'none'}, which the {self._moved_kernel.name} kernel has; "
+                f"it is {self.parameter!r}"
+            )
+        self._set_range()
+
+    @property
+    def _plain(self) -> str:
+        """The parameter's name in the kernel."""
+        return "gamma" if self.parameter == "per-feature" else self.parameter.removeprefix("log-")
+
+    @property
+    def _gaussian(self) -> bool:
+        return isinstance(self.kernel, RBF | None)
+
+    @property
+    def _moved_kernel(self) -> Kernel:
+        return RBF(_GAMMA0) if self.kernel is None else self.kernel
+
+    def _set_range(self) -> None:
+        """Defaults and checks of start and range."""
+        allowed = self._moved_kernel.parameters[self._plain]
+        usual = (_LOWER, _UPPER) if self._plain == "gamma" else (allowed.lower, allowed.upper)
+        for name, default in zip(("lower", "upper"), usual, strict=True):
+            given = getattr(self, name)
+            object.__setattr__(self, name, float(default) if given is None else as_positive(given, name, zero=True))
+        start = self._moved_kernel.parameter_value(self._plain) if self.gamma0 is None else self.gamma0
+        object.__setattr__(self, "gamma0", as_positive(start, "gamma0", zero=True))
+        assert self.lower is not None and self.upper is not None and self.gamma0 is not None
+        excluded = self.lower <= 0.0 and (allowed.positive or self.parameter.startswith("log-"))
+        if excluded or self.lower < allowed.lower or not self.upper <= min(allowed.upper, 1e300):
+            raise InputError(
+                f"the range of {self._plain} must be finite and inside {'(' if allowed.positive else '['}{allowed.lower:g}, "
+                f"{allowed.upper:g}]{', > 0 for a logarithm' if self.parameter.startswith('log-') else ''}; lower and upper are "
+                f"{self.lower:g} and {self.upper:g}"
+            )
+        if not self.lower <= self.gamma0 <= self.upper:
+            raise InputError(f"gamma0 must lie in [lower, upper] = [{self.lower:g}, {self.upper:g}]; it is {self.gamma0:g}")
+
+    @cached_property
+    def problem(self) -> MaxMinProblem:
+        """The outer algorithm's view."""
+        assert self.lower is not None and self.upper is not None and self.gamma0 is not None
+        size = self.X.shape[1] if self.parameter == "per-feature" else 1
+        gamma0 = np.full(size, self.gamma0)
+        if self._gaussian:
+            return GaussianMaxMin(to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
+        kernel, plain = self._moved_kernel, self._plain
+        return KernelMaxMin(self.X, self.y, self.C, gamma0, self.lower, self.upper, self.parameter, kernel, plain)
+
+    def at(self, gamma: float | FloatArray) -> ConvexHullsDual:
+        """The inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""
+        value = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
+        if value.size == 1:
+            kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
+            return ConvexHullsDual(self.X, self.y, C=self.C, kernel=kernel)
+        return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, C=self.C, kernel=RBF(1.0))
+
+    def view(self, kind: type[V]) -> V | None:
+        """`MaxMinProblem`; not the simplex view, which would leave γ where it is."""
+        return self.problem if kind is MaxMinProblem else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """A few vectors."""
+        return 64 * self.X.shape[0]
+
+    def compile(self) -> StandardForm:
+        """A max-min problem that is not concave in γ is no program in standard form; ``at(gamma).form`` is that of the inner one.
+
+        Raises
+        ------
+        UnsupportedModelError
+            Always.
+        """
+        raise UnsupportedModelError(
+            "MaxMinSVM is a max-min problem and has no standard form; the solver maxmin reads it, and model.at(gamma) is the "
+            "two-hulls dual at one gamma, which every QP solver reads"
+        )
+
+    @property
+    def statement(self) -> Statement:
+        """MaxMin (10)."""
+        m, p = self.X.shape
+        what = {"per-feature": "one gamma for each feature"}.get(self.parameter, self.parameter.replace("log-", "log "))
+        tex = r"\gamma" if self._plain == "gamma" else r"\theta"
+        kernel = "exp(-gamma ||x_i - x_j||^2)" if self._gaussian else f"k(x_i, x_j), {self.kernel}"
+        return Statement(
+            title="Minimax SVM: kernel parameter and classifier at once",
+            problem_class=f"max-min, not concave in {self._plain}",
+            sense="maximise",
+            over=Line(self._plain, tex),
+            objective=Line(
+                f"min over a of 1/2 a'(G({self._plain}) + I/C)a", rf"\min_{{a}}\ \tfrac12\, a^\top (G({tex}) + \tfrac1C I)\, a"
+            ),
+            constraints=(
+                Line("sum over y_i = +1 of a_i = 1", r"\textstyle\sum_{y_i=+1} a_i = 1", "sum[0]"),
+                Line("sum over y_i = -1 of a_i = 1", r"\textstyle\sum_{y_i=-1} a_i = 1", "sum[1]"),
+                Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,m"),
+                Line(f"{self.lower:g} <= {self._plain} <= {self.upper:g}", rf"{self.lower:g} \le {tex} \le {self.upper:g}"),
+            ),
+            sizes=f"m = {m} points, p = {p}, C = {self.C:g}, start {self._plain} = {self.gamma0:g}",
+            notes=(
+                f"G_ij = y_i y_j {kernel}; the outer problem moves {what}",
+                f"an answer is a stationary point in {self._plain}, called local; its certificate is that of the inner problem",
+            ),
+            source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
+        )

@@ -1,0 +1,1 @@
+"""Nonparallel classifiers and the Chebyshev multi-objective model over them."""

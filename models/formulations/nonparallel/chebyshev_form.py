@@ -1,0 +1,123 @@
+"""The Chebyshev problem written down: the second-order cone program for a fixed projection P, its multipliers, the statement."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import FloatArray
+from ...program.cones import Nonnegative, RotatedSecondOrder
+from ...program.form import Block, Constraint, StandardForm
+from ...statement import Line, Statement
+
+if TYPE_CHECKING:
+    from .chebyshev import ChebyshevNPSVC
+
+__all__ = ["chebyshev_form", "chebyshev_multipliers", "chebyshev_statement"]
+
+
+def chebyshev_form(model: ChebyshevNPSVC, P: FloatArray) -> StandardForm:
+    """min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
+
+    For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
+    (ρ/ϖ_k - cΣξ - μ/2 Tr(P'SP), 1, (Ψ_A u_k, √r1 (u_k - Pv_k), √r2 v_k)), which says ϖ_k J_k ≤ ρ.
+    """
+    psi, K = model.features.rows, model.K
+    p, d = P.shape
+    sizes = [int((~model.near(k)).sum()) for k in range(K)]
+    starts = 1 + K * (p + d) + np.concatenate([[0], np.cumsum(sizes)])
+    n = int(starts[-1])
+    constraints: list[Constraint] = []
+    for k in range(K):
+        near = model.near(k)
+        u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
+        m = sizes[k]
+        margin = _place([(psi[~near], u), (sp.eye_array(m), xi)], m, n)
+        constraints.append(Constraint(f"margin_{k}", margin, -np.ones(m), Nonnegative(m)))
+        weight = float(np.asarray(model.weights)[k])
+        head = _place([(np.array([[1.0 / weight]]), 0), (np.full((1, m), -model.c), xi)], 1, n)
+        rows = [head, sp.csr_array((1, n)), _place([(psi[near], u)], int(near.sum()), n)]
+        rows.append(_place([(np.sqrt(model.r1) * sp.eye_array(p), u), (-np.sqrt(model.r1) * P, v)], p, n))
+        rows.append(_place([(np.sqrt(model.r2) * sp.eye_array(d), v)], d, n))
+        F = sp.csr_array(sp.vstack(rows, format="csr"))
+        g = np.zeros(F.shape[0])
+        g[0], g[1] = -model.pieces.smoothness(P), 1.0
+        constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
+    q = np.zeros(n)
+    q[0] = 1.0
+    lower = np.full(n, -np.inf)
+    lower[starts[0] :] = 0.0
+    return StandardForm(
+        name=model.name,
+        blocks=(Block("rho", ()), Block("U", (K, p)), Block("V", (K, d)), Block("xi", (n - int(starts[0]),))),
+        q=q,
+        constraints=tuple(constraints),
+        lower=lower,
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=bool),
+    )
+
+
+def _place(pieces: list[tuple[FloatArray | sp.sparray, int]], rows: int, columns: int) -> sp.csr_array:
+    """A rows × columns matrix that holds the pieces from their first columns on."""
+    total = sp.csr_array((rows, columns))
+    for piece, start in pieces:
+        block = sp.coo_array(piece)
+        total = total + sp.csr_array((block.data, (block.row, block.col + start)), shape=(rows, columns))
+    return sp.csr_array(total)
+
+
+def chebyshev_multipliers(
+    model: ChebyshevNPSVC, P: FloatArray, values: Mapping[str, FloatArray], k: int, lam: FloatArray
+) -> tuple[dict[str, FloatArray], FloatArray]:
+    """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
+    others = [int((~model.near(j)).sum()) for j in range(model.K)]
+    start = 1 + model.K * sum(P.shape)
+    z, zeta = {}, np.zeros(start + sum(others))
+    for j, m in enumerate(others):
+        cone = np.zeros(2 + model.X.shape[0] - m + sum(P.shape))
+        margin = np.zeros(m)
+        if j == k:
+            weight, near = float(np.asarray(model.weights)[k]), model.near(k)
+            u, v = values["U"][k], values["V"][k]
+            c = np.concatenate(
+                [model.features.rows[near] @ u, np.sqrt(model.r1) * (u - P @ v), np.sqrt(model.r2) * np.asarray(v)]
+            )
+            cone = np.concatenate([[weight, 0.5 * weight * float(c @ c)], -weight * c])
+            margin = weight * lam
+            first = start + sum(others[:k])
+            zeta[first : first + m] = weight * (model.c - lam)
+        z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
+    return z, zeta
+
+
+def chebyshev_statement(model: ChebyshevNPSVC) -> Statement:
+    """NPSVC++ (8) in words."""
+    near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
+    return Statement(
+        title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
+        problem_class="nonconvex: P on the Stiefel manifold" if model.P is None else "second-order cone program (P fixed)",
+        sense="minimise",
+        over=Line("rho, U, V" + (", P" if model.P is None else ""), r"\rho, U, V" + (", P" if model.P is None else "")),
+        objective=Line("rho", r"\rho"),
+        constraints=(
+            Line(
+                f"w_l [1/2 ||Psi_A u_l||^2 + {model.c:g} sum_B (1 - psi_i'u_l)_+ + {model.r1:g}/2 ||u_l - P v_l||^2 "
+                f"+ {model.r2:g}/2 ||v_l||^2 + {model.mu:g}/2 Tr(P'SP)] <= rho",
+                r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
+                r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
+                r" + \tfrac{r_2}2\|v_l\|^2 + \tfrac\mu2\operatorname{Tr}(P^\top SP)\bigr] \le \rho,\ l=1,\dots,K",
+                "objective_l",
+            ),
+            Line("P'P = I" + ("" if model.P is None else ", given"), r"P^\top P = I"),
+        ),
+        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}",
+        notes=(
+            f"orientation {model.orientation!r}: A is {near}, B is {far}; {model.kernel}",
+            "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
+        ),
+        source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
+    )

@@ -1,0 +1,168 @@
+"""The quadratic of a class's problem, factored once: dense, over kernel features, or lowered by a projection.
+
+Each factor stands for H (p × p, positive definite) and the rows G (m × p) of the losses. What the algorithms need of them is
+``shape`` (m, p), ``times`` Gu, ``pulled`` G'λ, ``quadratic`` u'Hu, ``solve`` H⁻¹b, and of the dual's ZZ' = GH⁻¹G' either Z or,
+from p ≥ m on, ``gram`` = ZZ' itself; ``H`` and ``G`` are built where a standard form wants them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+import scipy.linalg
+
+from ....errors import InputError
+from ...arrays import FloatArray
+from ...views import CoarseFactor
+from .points_factor import KernelRows, PointsFactor
+
+__all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor"]
+
+#: Columns from which on Z is worth computing in single precision first, and the ratio of L's diagonal up to which that is tried.
+_COARSE, _SPREAD = 64, 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class HingeFactor:
+    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G."""
+
+    H: FloatArray
+    G: FloatArray
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, p)."""
+        return int(self.G.shape[0]), int(self.G.shape[1])
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        """L, lower."""
+        try:
+            return np.asarray(scipy.linalg.cholesky(self.H, lower=True))
+        except np.linalg.LinAlgError as error:
+            raise InputError(
+                "the quadratic of the problem is not positive definite: give a larger regularisation (r, r1, r2)"
+            ) from error
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """G L^{-T}, (m, p): ZZ' = G H⁻¹ G'."""
+        return np.ascontiguousarray(scipy.linalg.solve_triangular(self.cholesky, self.G.T, lower=True).T)
+
+    @property
+    def coarse(self) -> CoarseFactor | None:
+        """Z in single precision, where Z is wide enough to be most of the work and not known yet, and L well conditioned.
+
+        It refers to this object and so is not kept here: a circle of references would outlive the problem.
+        """
+        return None if self._rounded is None else CoarseFactor(self._rounded, self._product, lambda: self.Z)
+
+    @cached_property
+    def _rounded(self) -> npt.NDArray[np.float32] | None:
+        m, p = self.shape
+        if not _COARSE <= p < m or "Z" in vars(self):
+            return None
+        own = np.diagonal(self.cholesky)
+        if own.max() > _SPREAD * own.min():
+            return None
+        with np.errstate(over="ignore"):  # single precision may overflow where double does not
+            L, rows = self.cholesky.astype(np.float32), self.G.T.astype(np.float32)
+        Z = np.ascontiguousarray(scipy.linalg.blas.strsm(1.0, L, rows, lower=1, overwrite_b=1).T)
+        return Z if np.isfinite(Z).all() else None
+
+    def _product(self, a: FloatArray) -> FloatArray:
+        """GH⁻¹G'a."""
+        return self.times(self.solve(self.pulled(a)))
+
+    @cached_property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where Z has at least as many columns as rows; else None."""
+        return np.asarray(self.Z @ self.Z.T) if self.G.shape[0] <= self.G.shape[1] else None
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Gu."""
+        return np.asarray(self.G @ u)
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """G'λ."""
+        return np.asarray(self.G.T @ lam)
+
+    def quadratic(self, u: FloatArray) -> float:
+        """u'Hu."""
+        return float(u @ self.H @ u)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """H⁻¹ b."""
+        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
+
+
+@dataclass(frozen=True, eq=False)
+class LoweredFactor:
+    """The same for H - κPP' (P'P = I, κ below H's least eigenvalue), from the factor of H: no Cholesky of its own.
+
+    (H - κPP')⁻¹ = H⁻¹ + H⁻¹P M⁻¹ P'H⁻¹ with M = I/κ - P'H⁻¹P, so Z gains d columns G H⁻¹P M^{-½}.
+    """
+
+    base: HingeFactor | PointsFactor
+    P: FloatArray
+    kappa: float
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """(m, p)."""
+        return self.base.shape
+
+    @property
+    def G(self) -> FloatArray:
+        """Rows of the losses."""
+        return self.base.G
+
+    @cached_property
+    def H(self) -> FloatArray:
+        """H - κPP'."""
+        return np.asarray(self.base.H - self.kappa * (self.P @ self.P.T))
+
+    @cached_property
+    def _spread(self) -> FloatArray:
+        """H⁻¹P R^{-1} with M = R'R."""
+        columns = self.base.solve(self.P)
+        M = np.eye(self.P.shape[1]) / self.kappa - self.P.T @ columns
+        upper = scipy.linalg.cholesky(0.5 * (M + M.T), lower=False)
+        return np.asarray(scipy.linalg.solve_triangular(upper, columns.T, trans="T").T)
+
+    @cached_property
+    def Z(self) -> FloatArray:
+        """Z of H with d more columns."""
+        return np.ascontiguousarray(np.hstack([self.base.Z, self.base.times(self._spread)]))
+
+    @property
+    def gram(self) -> FloatArray | None:
+        """ZZ' where that of H is kept: a change of rank d, built when asked for."""
+        if self.base.gram is None:
+            return None
+        added = self.base.times(self._spread)
+        return np.asarray(self.base.gram + added @ added.T)
+
+    def times(self, u: FloatArray) -> FloatArray:
+        """Gu."""
+        return self.base.times(u)
+
+    def pulled(self, lam: FloatArray) -> FloatArray:
+        """G'λ."""
+        return self.base.pulled(lam)
+
+    def quadratic(self, u: FloatArray) -> float:
+        """u'Hu - κ||P'u||²."""
+        learned = self.P.T @ u
+        return self.base.quadratic(u) - self.kappa * float(learned @ learned)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """(H - κPP')⁻¹ b."""
+        return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
+
+
+Factor: TypeAlias = HingeFactor | PointsFactor | LoweredFactor

@@ -1,0 +1,328 @@
+"""A strictly convex quadratic plus weighted piecewise-linear losses, and its dual in a box: what nonparallel classifiers need."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import FloatArray, as_vector
+from ...model import Bound, Model
+from ...program.cones import Nonnegative
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...statement import DualStatement, Line, Statement
+from ...views import BoxPoint, BoxQP
+from .hinge_factor import Factor, HingeFactor, LoweredFactor
+
+__all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic", "LoweredFactor"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class HingeQuadratic(Model):
+    """min ½u'Hu + b'u + constant + Σ_j w_j max(h_j - g_j'u, -τ_j(h_j - g_j'u)).
+
+    τ_j = 0 is the hinge, τ_j > 0 the pinball loss. Dual: with Q = GH⁻¹G',
+
+        max over -τ_j w_j ≤ λ_j ≤ w_j of  h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) + constant,   u = H⁻¹(G'λ - b),
+
+    a box QP (`BoxQP`), whose value at *any* λ of the box is a bound.
+
+    Parameters
+    ----------
+    factor : HingeFactor, PointsFactor or LoweredFactor
+        H (p, p) symmetric positive definite and G (m, p); m may be 0 (`hinge_factor`).
+    b : array_like (p,)
+    constant : float
+    h, weights, tau : array_like (m,)
+        Targets, weights ≥ 0, and τ ≥ 0.
+    centre : ndarray (p,), optional
+        H⁻¹b, where it is known.
+
+    Notes
+    -----
+    Form: blocks ``u`` (p) and ``xi`` (m); constraint ``margin``: g_j'u + ξ_j - h_j ≥ 0; where τ_j > 0 ``overshoot``:
+    ξ_j - τ_j(g_j'u - h_j) ≥ 0, else ξ_j ≥ 0. λ = multiplier of margin - τ × multiplier of overshoot.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit; a negative weight or τ.
+    """
+
+    factor: Factor
+    b: FloatArray
+    h: FloatArray
+    weights: FloatArray
+    tau: FloatArray
+    constant: float = 0.0
+    centre: FloatArray | None = None
+
+    name = "HingeQuadratic"
+
+    def __post_init__(self) -> None:
+        m, p = self.factor.shape
+        if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
+            raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}")
+        for name, size in (("b", p), ("h", m), ("weights", m), ("tau", m)):
+            object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
+        if (self.weights < 0).any() or (self.tau < 0).any():
+            raise InputError("weights and tau must be ≥ 0")
+
+    # -- the dual -----------------------------------------------------------------------------------------------
+
+    @cached_property
+    def _centre(self) -> FloatArray:
+        """H⁻¹b."""
+        if self.centre is not None:
+            return self.centre
+        return self.factor.solve(self.b) if self.b.any() else np.zeros(self.b.size)
+
+    @cached_property
+    def box(self) -> BoxQP:
+        """The dual as a minimisation over λ.
+
+        It does not refer to this object: a circle of references would keep its m × m matrix until the collector runs.
+        """
+        gram = self.factor.gram
+        coarse = self.factor.coarse if isinstance(self.factor, HingeFactor) else None
+        return BoxQP(
+            Z=self.factor.Z if gram is None and coarse is None else np.zeros((self.h.size, 0)),
+            q=-self.h - self.factor.times(self._centre),
+            lower=-self.tau * self.weights,
+            upper=np.array(self.weights),
+            ridge=np.zeros(self.h.size),
+            recover=replace(self, centre=self._centre).recover,
+            offset=self.constant - 0.5 * float(self.b @ self._centre),
+            gram=gram,
+            coarse=coarse,
+        )
+
+    @property
+    def dual(self) -> BoxProgram:
+        """The dual as a program of its own, for solvers that are to be given that one."""
+        return BoxProgram(self.factor.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
+
+    def primal(self, lam: FloatArray) -> FloatArray:
+        """u = H⁻¹(G'λ - b)."""
+        return self.factor.solve(self.factor.pulled(lam)) - self._centre
+
+    def losses(self, u: FloatArray) -> FloatArray:
+        """max(h - Gu, -τ(h - Gu))."""
+        short = self.h - self.factor.times(u)
+        return np.asarray(np.maximum(short, -self.tau * short))
+
+    def value(self, u: FloatArray) -> float:
+        """The objective at u."""
+        quadratic = 0.5 * self.factor.quadratic(u) + float(self.b @ u) + self.constant
+        return quadratic + float(self.weights @ self.losses(u))
+
+    def recover(self, lam: FloatArray) -> BoxPoint:
+        """Primal point, multipliers and reduced costs of a λ in the box."""
+        u = self.primal(lam)
+        pinball = self.tau > 0
+        margin = (lam + self.tau * self.weights) / (1.0 + self.tau)
+        overshoot = ((self.weights - lam) / (1.0 + self.tau))[pinball]
+        zeta = np.where(pinball, 0.0, self.weights - lam)
+        multipliers = {"margin": margin}
+        if pinball.any():
+            multipliers["overshoot"] = overshoot
+        return BoxPoint({"u": u, "xi": self.losses(u)}, multipliers, np.concatenate([np.zeros(u.size), zeta]))
+
+    def multiplier(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
+        """λ in the box from the form's multipliers, whatever their quality."""
+        lam = np.array(multipliers["margin"], dtype=np.float64)
+        if "overshoot" in multipliers:
+            pinball = self.tau > 0
+            lam[pinball] -= self.tau[pinball] * np.asarray(multipliers["overshoot"])
+        return np.clip(lam, -self.tau * self.weights, self.weights)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Dual value at the multipliers moved into the box; with no losses, the minimum itself."""
+        if self.h.size and (multipliers is None or "margin" not in multipliers):
+            return Bound(-np.inf, "no multipliers")
+        lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
+        pulled = self.factor.pulled(lam) - self.b
+        value = float(self.h @ lam) - 0.5 * float(pulled @ self.factor.solve(pulled)) + self.constant
+        return Bound(value, "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box")
+
+    # -- the model ----------------------------------------------------------------------------------------------
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `BoxQP` dual."""
+        return self.box if kind is BoxQP else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """H and the rows of G."""
+        m, p = self.factor.shape
+        return 12 * p * p + 12 * m * (p + 1) * (1 + int((self.tau > 0).any()))
+
+    def compile(self) -> StandardForm:
+        """The form of the notes above."""
+        m, p = self.factor.shape
+        G = sp.csr_array(self.factor.G)
+        constraints = []
+        if m:
+            rows = sp.csr_array(sp.hstack([G, sp.eye_array(m)], format="csr"))
+            constraints.append(Constraint("margin", rows, -self.h, Nonnegative(m)))
+        pinball = np.flatnonzero(self.tau > 0)
+        if pinball.size:
+            tau = self.tau[pinball]
+            rows = sp.csr_array(
+                sp.hstack([-sp.diags_array(tau) @ G[pinball], sp.eye_array(m, format="csr")[pinball]], format="csr")
+            )
+            constraints.append(Constraint("overshoot", rows, tau * self.h[pinball], Nonnegative(pinball.size)))
+        H = 0.5 * (self.factor.H + self.factor.H.T)
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("u", (p,)), Block("xi", (m,))) if m else (Block("u", (p,)),),
+            q=np.concatenate([self.b, self.weights]),
+            constraints=tuple(constraints),
+            lower=np.concatenate([np.full(p, -np.inf), np.where(self.tau > 0, -np.inf, 0.0)]),
+            upper=np.full(p + m, np.inf),
+            integer=np.zeros(p + m, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(sp.block_diag([sp.csc_array(H), sp.csc_array((m, m))], format="csc"))),
+            r=self.constant,
+        )
+
+    @property
+    def statement(self) -> Statement:
+        """The algebra above."""
+        m, p = self.factor.shape
+        return Statement(
+            title="Quadratic with piecewise-linear losses",
+            problem_class="convex QP",
+            sense="minimise",
+            over=Line("u", r"u\in\mathbb{R}^p"),
+            objective=Line(
+                "1/2 u'Hu + b'u + k + sum_j w_j max(h_j - g_j'u, -tau_j (h_j - g_j'u))",
+                r"\tfrac12 u^\top H u + b^\top u + k + \sum_j w_j \max(h_j - g_j^\top u,\, -\tau_j (h_j - g_j^\top u))",
+            ),
+            constraints=(),
+            sizes=f"p = {p} variables, m = {m} losses",
+            source="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("lambda", r"\lambda\in\mathbb{R}^m"),
+                objective=Line(
+                    "h'lambda - 1/2 (G'lambda - b)'H^-1 (G'lambda - b) + k",
+                    r"h^\top\lambda - \tfrac12\,(G^\top\lambda - b)^\top H^{-1} (G^\top\lambda - b) + k",
+                ),
+                constraints=(Line("-tau_j w_j <= lambda_j <= w_j", r"-\tau_j w_j \le \lambda_j \le w_j,\quad j=1,\dots,m"),),
+                kkt=(
+                    Line("u = H^-1 (G'lambda - b)", r"u = H^{-1}(G^\top\lambda - b)"),
+                    Line(
+                        "(w_j - lambda_j) (h_j - g_j'u)_+ = 0, (lambda_j + tau_j w_j) (h_j - g_j'u)_- = 0",
+                        r"(w_j - \lambda_j)\,(h_j - g_j^\top u)_+ = 0,\qquad (\lambda_j + \tau_j w_j)\,(h_j - g_j^\top u)_- = 0",
+                    ),
+                ),
+            ),
+        )
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxProgram(Model):
+    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with the factor Z given.
+
+    Parameters
+    ----------
+    Z : array_like (m, r)
+    q, lower, upper : array_like (m,)
+        A single number stands for m equal ones; lower < upper, both finite.
+    ridge : array_like (m,)
+        D ≥ 0.
+
+    Notes
+    -----
+    Form: block ``a`` with its bounds, P = R'R, R = [Z'; √D].
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, values that are not finite, lower > upper, a negative ridge.
+    """
+
+    Z: FloatArray
+    q: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    ridge: FloatArray
+
+    name = "BoxProgram"
+
+    def __post_init__(self) -> None:
+        Z = np.asarray(self.Z, dtype=np.float64)
+        if Z.ndim != 2 or not np.isfinite(Z).all():
+            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
+        object.__setattr__(self, "Z", np.ascontiguousarray(Z))
+        for name in ("q", "lower", "upper", "ridge"):
+            object.__setattr__(self, name, as_vector(getattr(self, name), Z.shape[0], name))
+        if (self.lower > self.upper).any() or (self.ridge < 0).any():
+            raise InputError("a box program needs lower ≤ upper and ridge ≥ 0")
+
+    @cached_property
+    def box(self) -> BoxQP:
+        """The structural view."""
+        gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
+        return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
+
+    def _point(self, a: FloatArray) -> BoxPoint:
+        return BoxPoint({"a": a}, {}, self.box.gradient(a))
+
+    def view(self, kind: type[V]) -> V | None:
+        """`BoxQP`."""
+        return self.box if kind is BoxQP else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """The factor: P stays factored until a reader materialises it."""
+        return 8 * int(self.Z.size)
+
+    def compile(self) -> StandardForm:
+        """Block ``a`` with bounds."""
+        m = self.q.size
+        factor: FloatArray | sp.csr_array = np.asarray(self.Z.T)
+        if self.ridge.any():
+            factor = np.vstack([self.Z.T, np.diag(np.sqrt(self.ridge))])
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("a", (m,)),),
+            q=self.q,
+            constraints=(),
+            lower=self.lower,
+            upper=self.upper,
+            integer=np.zeros(m, dtype=bool),
+            quadratic=Quadratic(factor=factor),
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """f(a) - gap(a) at the point moved into the box; needs no multipliers."""
+        if x is None:
+            return Bound(-np.inf, "no point")
+        a = np.clip(x, self.lower, self.upper)
+        gradient = self.box.gradient(a)
+        value = self.box.objective(a, gradient) - self.box.gap(a, gradient)
+        return Bound(value, "linearisation at the point, minimised over the box")
+
+    @property
+    def statement(self) -> Statement:
+        """The algebra above."""
+        m, r = self.Z.shape
+        return Statement(
+            title="Convex quadratic over a box",
+            problem_class="convex QP with bounds only",
+            sense="minimise",
+            over=Line("a", r"a\in\mathbb{R}^m"),
+            objective=Line("1/2 a'(ZZ' + D)a + q'a", r"\tfrac12\, a^\top (ZZ^\top + D)\, a + q^\top a"),
+            constraints=(Line("lower <= a <= upper", r"\underline{a} \le a \le \overline{a}"),),
+            sizes=f"m = {m} variables, r = {r} columns of Z",
+            notes=("duality gap at any feasible a: sum of grad_i (a_i - the box end that grad_i points away from)",),
+            source="the duals of the class problems, NPSVC++ (16)",
+        )

@@ -1,0 +1,359 @@
+"""The nonparallel classifiers of NPSVC++ (2), Table 1: a hyperplane near each class and away from the others."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from typing import Any, Literal, TypeAlias, TypeVar
+
+import numpy as np
+import numpy.typing as npt
+
+from ....errors import InputError, UnsupportedModelError
+from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...kernels.feature_map import FeatureMap
+from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
+from ...kernels.neighbour_graph import neighbour_laplacian
+from ...model import Bound, Model
+from ...program.form import StandardForm
+from ...statement import Line, Statement
+from ...views import BoxQP
+from .hinge_factor import HingeFactor, KernelRows, PointsFactor
+from .hinge_quadratic import HingeQuadratic
+
+__all__ = ["NonparallelSVM", "PairLoss", "as_classes", "nearest_hyperplane"]
+
+V = TypeVar("V")
+#: Table 1 by the methods' names: similarity loss and dissimilarity loss.
+PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
+_SIMILARITY = {
+    "twsvm": ("a^2/2", r"\tfrac12 a^2"),
+    "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
+    "npsvm": ("(|a| - epsilon)_+", r"[|a| - \epsilon]_+"),
+    "pinball": ("a^2/2", r"\tfrac12 a^2"),
+    "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
+    "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
+}
+_DISSIMILARITY = {
+    "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
+    "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
+}
+_HINGE = ("(s - a)_+", "[s - a]_+")
+_NONCONVEX = ("correntropy", "capped")
+
+
+def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
+    """Check n class labels of at least two classes with at least two points each.
+
+    Raises
+    ------
+    InputError
+        Wrong length; fewer than two classes; a class of one point.
+    """
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {given.shape}")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError(f"{name} must be finite")
+    classes, counts = np.unique(given, return_counts=True)
+    if classes.size < 2:
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
+    if counts.min() < 2:
+        raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
+    return given
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class NonparallelSVM(Model):
+    """One class's problem of NPSVC++ (2): min Σ_{target} ℓ_s(f(x_i)) + c Σ_{others} ℓ_d(f(x_i)) + r/2||u||² (+ μ/2 f'Lf).
+
+    ``loss`` names the pair (ℓ_s, ℓ_d) of Table 1: ``"twsvm"`` (a²/2, hinge), ``"lstsvm"`` (a²/2, (s-a)²/2), ``"npsvm"``
+    ((|a|-ε)_+, hinge), ``"pinball"`` (a²/2, pinball), ``"correntropy"`` (1-exp(-γ|a|), hinge), ``"capped"`` (min(|a|,ε),
+    hinge). f(x) = u'ψ(x) with the feature map of `FeatureMap`; a constant column (or ``offset``) is the intercept, and is
+    penalised like the rest. One such problem for each class: `one_per_class`; prediction: `nearest_hyperplane`.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples; the n × n kernel matrix with ``kernel=Precomputed()``.
+    labels : array_like (n,)
+        Class labels of any type.
+    target : label
+        The class whose hyperplane this is.
+    loss : str
+        See above.
+    c, r : float
+        > 0.
+    margin : float
+        s > 0.
+    epsilon : float
+        ε ≥ 0 of "npsvm", > 0 of "capped".
+    tau : float
+        τ ≥ 0 of "pinball".
+    gamma : float
+        γ > 0 of "correntropy".
+    manifold : float
+        μ ≥ 0: weight of the graph regulariser of (A.12), as in RMTBSVM.
+    kernel : Kernel or callable
+    ridge, offset : float
+        Of `FeatureMap`.
+
+    Notes
+    -----
+    The four convex pairs compile to the form of `HingeQuadratic` (blocks ``u``, ``xi``) and have the `BoxQP` dual. The two
+    others are concave in |a| and have no convex form: ``majorant(u)`` replaces ℓ_s(a) by its tangent in |a| at u, a convex
+    problem that touches the objective at u and lies above it elsewhere; the solver "npsvc-mm" repeats that. A result carries the
+    certificate of the majorant at its own point: optimal for it means stationary for the model.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, one class, a class of one point, parameters out of range, an unknown loss or target.
+    """
+
+    X: Points
+    labels: npt.NDArray[Any]
+    target: Any
+    loss: PairLoss = "twsvm"
+    c: float = 1.0
+    r: float = 1.0
+    margin: float = 1.0
+    epsilon: float = 0.1
+    tau: float = 0.5
+    gamma: float = 1.0
+    manifold: float = 0.0
+    kernel: Kernel = field(default_factory=Linear)
+    ridge: float = 1e-3
+    offset: float = 0.0
+
+    name = "NonparallelSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        labels = as_classes(self.labels, X.shape[0])
+        object.__setattr__(self, "labels", labels)
+        if self.loss not in _SIMILARITY:
+            raise InputError(f"loss must be one of {', '.join(_SIMILARITY)}; it is {self.loss!r}")
+        if not (labels == self.target).any():
+            raise InputError(
+                f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}"
+            )
+        positive = {"c", "r", "margin", "gamma"} | ({"epsilon"} if self.loss == "capped" else set())
+        for name in ("c", "r", "margin", "gamma", "epsilon", "tau", "manifold", "ridge", "offset"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=name not in positive))
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if self.manifold > 0 and isinstance(self.kernel, Precomputed):
+            raise InputError(
+                "manifold > 0 needs points for its graph, and a precomputed kernel matrix has none: give manifold = 0"
+            )
+
+    @classmethod
+    def one_per_class(cls, X: object, labels: object, **parameters: Any) -> tuple[NonparallelSVM, ...]:
+        """The problems of every class, in the order of ``numpy.unique(labels)``; they share the feature map and the graph."""
+        points = as_points(X)
+        given = as_classes(labels, points.shape[0])
+        classes = np.unique(given)
+        first = cls(points, given, classes[0], **parameters)
+        others = tuple(replace(first, target=k) for k in classes[1:])
+        for model in others:  # cached properties: computed once, on first use, for all
+            object.__setattr__(model, "_shared", first)
+        return (first, *others)
+
+    # -- the pieces ---------------------------------------------------------------------------------------------
+
+    @cached_property
+    def features(self) -> FeatureMap:
+        """Ψ."""
+        shared: NonparallelSVM | None = self.__dict__.get("_shared")
+        return shared.features if shared is not None else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+
+    @cached_property
+    def smoothness(self) -> FloatArray | None:
+        """μΨ'LΨ; None without manifold regularisation."""
+        shared: NonparallelSVM | None = self.__dict__.get("_shared")
+        if shared is not None:
+            return shared.smoothness
+        if self.manifold == 0.0:
+            return None
+        psi = self.features.rows
+        return np.asarray(self.manifold * (psi.T @ (neighbour_laplacian(self.X) @ psi)))
+
+    @property
+    def convex(self) -> bool:
+        """Whether both losses are convex."""
+        return self.loss not in _NONCONVEX
+
+    @property
+    def inside(self) -> BoolArray:
+        """Points of the target class."""
+        return np.asarray(self.labels == self.target)
+
+    @cached_property
+    def _regulariser(self) -> FloatArray:
+        """rI + μΨ'LΨ."""
+        H = self.r * np.eye(self.features.features)
+        return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
+
+    @cached_property
+    def program(self) -> HingeQuadratic:
+        """The convex problem as a quadratic with piecewise-linear losses.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The similarity loss is not convex.
+        """
+        if not self.convex:
+            raise UnsupportedModelError(
+                f"the loss pair {self.loss!r} is not convex, so the problem has no convex form; solve(model, 'npsvc-mm') finds a "
+                "stationary point, and model.majorant(u) is the convex problem that it solves last"
+            )
+        psi = self.features.rows
+        if self.loss in ("twsvm", "pinball") and self._kernel_rows is not None:
+            return self._hinged(PointsFactor(self._kernel_rows, self.inside))
+        A, B = psi[self.inside], psi[~self.inside]
+        p, m = psi.shape[1], B.shape[0]
+        if self.loss == "npsvm":
+            return self._absolute(np.ones(A.shape[0]), self.epsilon, 0.0)
+        if self.loss == "lstsvm":
+            H = self._regulariser + A.T @ A + self.c * (B.T @ B)
+            return HingeQuadratic(
+                HingeFactor(H, np.zeros((0, p))), -self.c * self.margin * B.sum(axis=0), np.zeros(0), np.zeros(0), np.zeros(0),
+                0.5 * self.c * m * self.margin**2,
+            )  # fmt: skip
+        return self._hinged(HingeFactor(self._regulariser + A.T @ A, B))
+
+    def _hinged(self, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
+        m, p = factor.shape
+        tau = np.full(m, self.tau if self.loss == "pinball" else 0.0)
+        return HingeQuadratic(factor, np.zeros(p), np.full(m, self.margin), np.full(m, self.c), tau)
+
+    @cached_property
+    def _kernel_rows(self) -> KernelRows | None:
+        """What the classes' quadratics share with a kernel and no graph; else None."""
+        shared: NonparallelSVM | None = self.__dict__.get("_shared")
+        if shared is not None:
+            return shared._kernel_rows
+        if self.features.linear or self.manifold > 0.0:
+            return None
+        return KernelRows(self.features.rows, self.features.gram, self.r)
+
+    @cached_property
+    def _rows(self) -> HingeFactor:
+        """rI + μΨ'LΨ with the rows of both signs of the target class: the same for every majorant."""
+        psi = self.features.rows
+        A, B = psi[self.inside], psi[~self.inside]
+        return HingeFactor(self._regulariser, np.vstack([B, -A, A]))
+
+    def _absolute(self, weights: FloatArray, epsilon: float, constant: float) -> HingeQuadratic:
+        """Similarity loss Σ ω_i (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
+        m, p = int((~self.inside).sum()), self.features.features
+        h = np.concatenate([np.full(m, self.margin), np.full(2 * weights.size, -epsilon)])
+        w = np.concatenate([np.full(m, self.c), weights, weights])
+        return HingeQuadratic(self._rows, np.zeros(p), h, w, np.zeros(h.size), constant)
+
+    def majorant(self, u: FloatArray) -> HingeQuadratic:
+        """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).
+
+        At the kink of the capped loss, |ā| = ε, the slope 0 of the flat side is taken.
+        """
+        if self.convex:
+            raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
+        size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
+        value, slope = self._concave(size)
+        return self._absolute(slope, 0.0, float(np.sum(value - slope * size)))
+
+    def _concave(self, size: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """ℓ_s and its slope as functions of |a|."""
+        if self.loss == "correntropy":
+            decay = np.exp(-self.gamma * size)
+            return 1.0 - decay, self.gamma * decay
+        return np.minimum(size, self.epsilon), np.where(size < self.epsilon, 1.0, 0.0)
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def objective(self, u: FloatArray) -> float:
+        """The stated objective at u, for every loss."""
+        if self.convex:
+            return self.program.value(u)
+        f = self.features.rows @ u
+        similarity = self._concave(np.abs(f[self.inside]))[0].sum()
+        short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
+        return float(similarity + self.c * short + 0.5 * (u @ self._regulariser @ u))
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
+        u = values["u"]
+        norm = float(np.linalg.norm(u))
+        if norm == 0.0:
+            raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r")
+        return self.features.project(u[:, None], X)[:, 0] / norm
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Mean |f| on the target class and share of the other points beyond the margin."""
+        f = self.features.rows @ values["u"]
+        return {
+            "norm": float(np.linalg.norm(values["u"])),
+            "mean_abs_inside": float(np.abs(f[self.inside]).mean()),
+            "beyond_margin": float((f[~self.inside] >= self.margin * (1 - 1e-9)).mean()),
+        }
+
+    # -- the model ----------------------------------------------------------------------------------------------
+
+    def view(self, kind: type[V]) -> V | None:
+        """`BoxQP`, the dual of the convex pairs; the model itself for the majorisation of the others."""
+        if kind is BoxQP and self.convex:
+            return self.program.box  # type: ignore[return-value]
+        return self if kind is NonparallelSVM and not self.convex else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """H and the losses' rows."""
+        p = self.features.features
+        return 12 * p * p + 24 * self.X.shape[0] * p
+
+    def compile(self) -> StandardForm:
+        """The form of `HingeQuadratic`, under this model's name."""
+        return self.program.form.replace(name=self.name)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The dual value of `HingeQuadratic`."""
+        return self.program.bound(x, multipliers)
+
+    @property
+    def statement(self) -> Statement:
+        """NPSVC++ (2)."""
+        similar, similar_latex = _SIMILARITY[self.loss]
+        other, other_latex = _DISSIMILARITY.get(self.loss, _HINGE)
+        inside = int(self.inside.sum())
+        graph = "" if self.manifold == 0 else f" + {self.manifold:g}/2 f'Lf"
+        graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
+        return Statement(
+            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
+            problem_class="convex QP" if self.convex else "nonconvex: similarity loss concave in |a|",
+            sense="minimise",
+            over=Line("u", r"u"),
+            objective=Line(
+                f"sum_target ls(f_i) + {self.c:g} sum_others ld(f_i) + {self.r:g}/2 ||u||^2{graph}",
+                r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
+            ),
+            constraints=(
+                Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
+                Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
+            ),
+            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features",
+            notes=(f"f_i = u'psi_i, {self.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
+        )
+
+
+def nearest_hyperplane(
+    models: Sequence[NonparallelSVM], values: Sequence[Mapping[str, FloatArray]], X: object
+) -> npt.NDArray[Any]:
+    """Class of the nearest hyperplane, argmin_l |f_l(x)|/||u_l||, for new rows; one model and one solution for each class."""
+    if len(models) != len(values) or not models:
+        raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
+    distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
+    return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]

@@ -1,0 +1,145 @@
+"""The weights of the objectives, NPSVC++ (20): a point of the simplex, and with it a direction that descends all of them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray, as_positive, as_vector, frozen
+from ..kernels.gram import MatrixGram
+from ..statement import DualStatement, Line, Statement
+from ..views import SimplexQP
+from .l2_svm_and_meb import SimplexModel
+from .stiefel import stiefel_gradient
+
+__all__ = ["GradientKind", "ParetoQP", "manifold_gradient"]
+
+#: The gradient of the embedded metric, or the one that the paper prints.
+GradientKind: TypeAlias = Literal["embedded", "printed"]
+
+
+def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedded") -> FloatArray:
+    """Gradient on the Stiefel manifold of a function whose Euclidean gradient at P is G.
+
+    ``"embedded"``: G - ½P(P'G + G'P), the projection of G on the tangent space. ``"printed"``: (GP' - PG')P, the gradient of the
+    canonical metric. **Erratum**: with the printed one and the Frobenius norm of (20), Theorem 2 fails, since
+    <G, Δ> is not <grad, Δ> then: the combination may raise an objective.
+    """
+    if kind == "embedded":
+        return stiefel_gradient(P, G)
+    if kind == "printed":
+        return np.asarray(G @ (P.T @ P) - P @ (G.T @ P))
+    raise InputError(f"gradient must be 'embedded' or 'printed'; it is {kind!r}")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ParetoQP(SimplexModel):
+    """min ½||Σ τ_l grad_l||² - γ Σ τ_l J_l over the unit simplex, NPSVC++ (20).
+
+    With γ = 0 (Theorem 2) either the optimum is 0 and the point is Pareto stationary, or Δ = -Σ τ_l grad_l has
+    <grad_l, Δ> ≤ -||Δ||² for every l: a common descent direction. γ > 0 adds the ascent of the dual Σ τ_l J_l.
+
+    Parameters
+    ----------
+    gradients : array_like (K, ...)
+        grad_l of each objective at the shared variables, tangent vectors of one metric.
+    objectives : array_like (K,)
+        J_l.
+    gamma : float
+        γ ≥ 0.
+
+    Notes
+    -----
+    Form: block ``a`` (τ) ≥ 0 with ``sum``: Στ = 1; Q_lm = <grad_l, grad_m>, c = -γJ.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, values that are not finite, γ < 0.
+    """
+
+    gradients: FloatArray
+    objectives: FloatArray
+    gamma: float = 0.0
+
+    name = "ParetoQP"
+
+    def __post_init__(self) -> None:
+        gradients = np.asarray(self.gradients, dtype=np.float64)
+        if gradients.ndim < 2 or not np.isfinite(gradients).all():
+            raise InputError(f"gradients must be a finite array (K, ...), one for each objective; its shape is {gradients.shape}")
+        object.__setattr__(self, "gradients", frozen(gradients))
+        object.__setattr__(self, "objectives", as_vector(self.objectives, gradients.shape[0], "objectives"))
+        object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma", zero=True))
+
+    @cached_property
+    def simplex(self) -> SimplexQP:
+        """Q and c."""
+        rows = self.gradients.reshape(self.gradients.shape[0], -1)
+        Q = rows @ rows.T
+        return SimplexQP(MatrixGram(0.5 * (Q + Q.T)), -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
+
+    @property
+    def maximised(self) -> bool:
+        """False."""
+        return False
+
+    def direction(self, tau: FloatArray) -> FloatArray:
+        """Δ = -Σ τ_l grad_l, in the gradients' own shape."""
+        return np.asarray(-np.tensordot(np.asarray(tau), self.gradients, axes=1))
+
+    def stationarity(self, tau: FloatArray) -> float:
+        """||Σ τ_l grad_l|| relative to the largest ||grad_l||: 0 exactly at Pareto stationary points (for the best τ)."""
+        largest = float(np.sqrt(self.simplex.gram.diagonal.max()))
+        return float(np.linalg.norm(self.direction(tau))) / largest if largest > 0 else 0.0
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Pareto stationarity, and the largest slope of an objective along Δ (negative: all descend)."""
+        tau = values["a"]
+        slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
+        return {"stationarity": self.stationarity(tau), "largest_slope": float(slopes.max())}
+
+    @property
+    def statement(self) -> Statement:
+        """NPSVC++ (20)."""
+        K = self.objectives.size
+        return Statement(
+            title="Weights of several objectives",
+            problem_class="convex QP on the unit simplex",
+            sense="minimise",
+            over=Line("tau", r"\tau\in\mathbb{R}^K"),
+            objective=Line(
+                f"1/2 ||sum_l tau_l grad_l||^2 - {self.gamma:g} sum_l tau_l J_l",
+                r"\tfrac12 \bigl\|\textstyle\sum_l \tau_l \nabla J_l\bigr\|_F^2 - \gamma \sum_l \tau_l J_l",
+            ),
+            constraints=(
+                Line("sum_l tau_l = 1", r"\textstyle\sum_l \tau_l = 1", "sum"),
+                Line("tau_l >= 0", r"\tau_l \ge 0"),
+            ),
+            sizes=f"K = {K} objectives, {self.gradients[0].size} shared variables",
+            notes=("gamma = 0: optimum 0 certifies Pareto stationarity, else -sum tau_l grad_l descends every J_l (Theorem 2)",),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
+            dual=DualStatement(
+                sense="maximise",
+                over=Line("D, t", r"\Delta,\ t"),
+                objective=Line("-1/2 ||D||^2 - t", r"-\tfrac12\|\Delta\|_F^2 - t"),
+                constraints=(
+                    Line(
+                        f"<grad_l, D> + {self.gamma:g} J_l <= t",
+                        r"\langle \nabla J_l, \Delta\rangle + \gamma J_l \le t,\quad l=1,\dots,K",
+                    ),
+                ),
+                kkt=(
+                    Line("D = -sum_l tau_l grad_l", r"\Delta = -\textstyle\sum_l \tau_l \nabla J_l"),
+                    Line(
+                        f"tau_l (t - <grad_l, D> - {self.gamma:g} J_l) = 0",
+                        r"\tau_l\,(t - \langle \nabla J_l, \Delta\rangle - \gamma J_l) = 0",
+                    ),
+                ),
+            ),
+        )

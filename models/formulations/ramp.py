@@ -1,0 +1,232 @@
+"""The ramp-loss SVM as a mixed-integer problem, Brooks (2011): slack up to 2, or a fixed cost of 2 for giving a point up."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries, row_norms_squared
+from ..model import Model
+from ..program.cones import Indicator, Nonnegative
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..statement import Line, Statement
+from .linear import linear_summary, signed_rows, warn_about_features
+from .zero_one.model import first_column_is_one
+
+__all__ = ["RampSVM"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class RampSVM(Model):
+    """min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with u_i = y_i x_i'w: Brooks (2011).
+
+    *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
+    the cost is λ_i min((1 - u_i)_+, 2). This ramp reaches 2; that of Conic, Figure 1, is min((1 - u)_+, 1)
+    (`relaxations.ramp_loss`). Against the 0-1 loss: 1{u < 0} ≤ min((1 - u)_+, 2) ≤ 2·1{u < 1}, so the optimum is at most that of
+    `ZeroOneSVM` with 2λ.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Taken literally.
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float or array_like (n,)
+        λ > 0. Brooks' ½||w||² + C Σ(ξ + 2z) is half of this with λ = 2C.
+    M : float or array_like (n,), optional
+        Big-M constants; valid ones by the argument below where they are not given.
+    upper_bound : float, optional
+        Objective of a known feasible point; it tightens M.
+    intercept : {"free", "penalised"}
+        Whether the first column's weight is left out of the norm (as Brooks does; X then needs a first column of ones) or not.
+    encoding : {"bigm", "indicator"}
+        Rows u_i ≥ 1 - ξ_i - M_i z_i, or indicator constraints.
+
+    Notes
+    -----
+    *Valid M.* M_i matters only where z_i = 1, which costs 2λ_i: then ||w||² ≤ UB - 2λ_i for any feasible value UB, and
+    M_i = 1 + ||x_i|| √(UB - 2λ_i) suffices with ξ_i = 0; w = 0 gives UB = Σλ. Free intercept: w = 0 with b = ±1 costs twice the
+    other class's Σλ. For a fixed w the loss is piecewise linear in b with its corners where some u_i = ±1, so some optimal b is
+    one of them: |b| ≤ 1 + max||x_i|| √UB, which is added to M_i.
+
+    Form: blocks ``w`` (p), ``z`` (n) binary, ``xi`` (n); constraint ``margin``: u + ξ + Mz - 1 ≥ 0, or the indicators
+    (z, u + ξ - 1) with |w_j| ≤ √UB (SCIP may not end on unbounded w).
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0, M < 0, a negative upper bound, an unknown intercept
+        or encoding, or a free intercept without a first column of ones.
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | FloatArray = 1.0
+    M: float | FloatArray | None = None
+    upper_bound: float | None = None
+    intercept: Literal["free", "penalised"] = "free"
+    encoding: Literal["bigm", "indicator"] = "bigm"
+
+    name = "RampSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        n = X.shape[0]
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, n))
+        weights = as_vector(self.lam, n, "lam")
+        if not (weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
+        if self.M is not None:
+            big_m = as_vector(self.M, n, "M")
+            if not (big_m >= 0).all():
+                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
+            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
+        if self.upper_bound is not None:
+            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        if self.intercept not in ("penalised", "free"):
+            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+        if self.encoding not in ("bigm", "indicator"):
+            raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
+        if self.intercept == "free" and not first_column_is_one(X):
+            raise InputError(
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
+            )
+        warn_about_features(X)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """λ_i, one for each point."""
+        return as_vector(self.lam, self.X.shape[0], "lam")
+
+    @cached_property
+    def penalised(self) -> BoolArray:
+        """Which weights are part of the norm."""
+        mask = np.ones(self.X.shape[1], dtype=bool)
+        mask[0] = self.intercept == "penalised"
+        return mask
+
+    @cached_property
+    def incumbent_value(self) -> float:
+        """The feasible value UB behind M: the given one, or that of the best trivial point."""
+        known = [float(self.weights.sum())]
+        if self.intercept == "free":
+            known += [2.0 * float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0)]
+        return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
+
+    @cached_property
+    def _norms(self) -> FloatArray:
+        """||x_i|| of the penalised part."""
+        return np.sqrt(np.maximum(row_norms_squared(self.X) - (self.intercept == "free"), 0.0))
+
+    @property
+    def intercept_bound(self) -> float:
+        """|b| of some optimal solution is at most this (free intercept)."""
+        return 1.0 + float(self._norms.max()) * float(np.sqrt(self.incumbent_value))
+
+    @cached_property
+    def big_m(self) -> FloatArray:
+        """M_i in use: the given ones, or the valid ones of the notes."""
+        if self.M is not None:
+            return as_vector(self.M, self.X.shape[0], "M")
+        reach = np.sqrt(np.maximum(self.incumbent_value - 2.0 * self.weights, 0.0))
+        return np.asarray(1.0 + self._norms * reach + (self.intercept_bound if self.intercept == "free" else 0.0))
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows."""
+        return 12 * entries(self.X) + 150 * self.X.shape[0]
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        n, p = self.X.shape
+        eye, signed = sp.eye_array(n, format="csr"), signed_rows(self.X, self.y)
+        if self.encoding == "bigm":
+            F = sp.csr_array(sp.hstack([signed, sp.diags_array(self.big_m), eye], format="csr"))
+            margin = Constraint("margin", F, -np.ones(n), Nonnegative(n))
+        else:
+            switch = sp.hstack([sp.csr_array((n, p)), eye, sp.csr_array((n, n))], format="csr")
+            row = sp.hstack([signed, sp.csr_array((n, n)), eye], format="csr")
+            pairs = np.arange(2 * n).reshape(2, n).T.ravel()
+            both = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
+            margin = Constraint("margin", both, np.tile([0.0, -1.0], n), Indicator(2, n))
+        reach = float(np.sqrt(self.incumbent_value)) if self.encoding == "indicator" else np.inf
+        lower = np.concatenate([np.full(p, -reach), np.zeros(2 * n)])
+        upper = np.concatenate([np.full(p, reach), np.ones(n), np.full(n, 2.0)])
+        if self.intercept == "free":
+            lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
+        diagonal = np.concatenate([2.0 * self.penalised, np.zeros(2 * n)])
+        place = np.arange(p + 2 * n)
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("w", (p,)), Block("z", (n,)), Block("xi", (n,))),
+            q=np.concatenate([np.zeros(p), 2.0 * self.weights, self.weights]),
+            constraints=(margin,),
+            lower=lower,
+            upper=upper,
+            integer=(place >= p) & (place < p + n),
+            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
+        )
+
+    def objective(self, w: FloatArray) -> float:
+        """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
+        u = self.y * np.asarray(self.X @ w)
+        loss = np.clip(1.0 - u, 0.0, 2.0)
+        return float(w[self.penalised] @ w[self.penalised] + self.weights @ loss)
+
+    def point(self, w: FloatArray) -> dict[str, FloatArray]:
+        """Values of the form for a classifier w: the best z and ξ."""
+        w = np.asarray(w, dtype=np.float64)
+        u = self.y * np.asarray(self.X @ w)
+        given_up = u < -1.0
+        return {"w": w, "z": given_up.astype(np.float64), "xi": np.where(given_up, 0.0, np.maximum(1.0 - u, 0.0))}
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w for new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations, misclassified points and points given up (z = 1)."""
+        return linear_summary(self.X, self.y, values["w"]) | {"given_up": float((values["z"] > 0.5).sum())}
+
+    @property
+    def statement(self) -> Statement:
+        """Brooks' program in this package's λ."""
+        n, p = self.X.shape
+        free = self.intercept == "free"
+        norm = "||w_(without intercept)||^2" if free else "||w||^2"
+        norm_tex = r"\textstyle\sum_{j\ge 2} w_j^2" if free else r"\|w\|_2^2"
+        argument = (
+            "M given by the user (unproven)"
+            if self.M is not None
+            else f"M_i = 1 + ||x_i|| sqrt(UB - 2 lam_i){' + |b|max' if free else ''} with UB = {self.incumbent_value:.6g}, "
+            f"between {self.big_m.min():.4g} and {self.big_m.max():.4g}: M_i matters only where z_i = 1, and then "
+            "||w||^2 <= UB - 2 lam_i"
+        )
+        margin = Line("y_i x_i'w >= 1 - xi_i - M_i z_i", r"y_i x_i^\top w \ge 1-\xi_i-M_i z_i,\quad i=1,\dots,n", "margin")
+        if self.encoding == "indicator":
+            margin = Line("z_i = 0  =>  y_i x_i'w >= 1 - xi_i", r"z_i=0 \Rightarrow y_i x_i^\top w \ge 1-\xi_i", "margin")
+        return Statement(
+            title=f"Ramp-loss SVM, {'big-M' if self.encoding == 'bigm' else 'indicators'}",
+            problem_class="mixed-integer convex QP",
+            sense="minimise",
+            over=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
+            objective=Line(f"{norm} + lam sum_i (xi_i + 2 z_i)", rf"{norm_tex} + \lambda\sum_{{i=1}}^n(\xi_i+2z_i)"),
+            constraints=(
+                margin,
+                Line("0 <= xi_i <= 2", r"0\le\xi_i\le 2"),
+                Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
+            ),
+            sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {np.min(self.weights):g}"
+            + ("" if np.ndim(self.lam) == 0 else f" .. {np.max(self.weights):g}"),
+            notes=((argument,) if self.encoding == "bigm" else ())
+            + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
+            source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
+        )

@@ -1,0 +1,156 @@
+"""Quadratics over matrices with orthonormal columns, NPSVC++ (19): the P-step, and sparse regression's cousin."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+
+from ...errors import InputError, UnsupportedModelError
+from ..arrays import FloatArray
+from ..model import Appraisal, Model
+from ..program.form import StandardForm
+from ..statement import Line, Statement
+from ..views import StiefelProblem
+
+__all__ = ["StiefelQP", "polar", "stiefel_gradient"]
+
+V = TypeVar("V")
+
+
+def polar(M: FloatArray) -> FloatArray:
+    """The nearest matrix with orthonormal columns, M (M'M)^-½: the maximiser of <M, P> over P'P = I.
+
+    By the d × d Gram matrix, n d² operations; by the singular values of M where those of M'M lose more than five digits. Where M
+    has no full column rank any completion maximises; the SVD gives one.
+    """
+    values, vectors = np.linalg.eigh(M.T @ M)
+    if values[0] > 1e-10 * values[-1]:
+        P = M @ ((vectors / np.sqrt(values)) @ vectors.T)
+        # one Newton-Schulz step removes what the Gram matrix lost
+        return np.asarray(P @ (1.5 * np.eye(M.shape[1]) - 0.5 * (P.T @ P)))
+    left, _, right = np.linalg.svd(M, full_matrices=False)
+    return np.asarray(left @ right)
+
+
+def stiefel_gradient(P: FloatArray, G: FloatArray) -> FloatArray:
+    """Riemannian gradient G - ½P(P'G + G'P) of a function with Euclidean gradient G (embedded metric)."""
+    S = P.T @ G
+    return np.asarray(G - 0.5 * (P @ (S + S.T)))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class StiefelQP(Model):
+    """max Tr(P'HP) + 2Tr(P'E) over n × d matrices with P'P = I, NPSVC++ (19); stated and reported as a minimum.
+
+    Nonconvex: an answer is a stationary point. With E = 0 it is the sum of the d largest eigenvalues; with d = n - 1 or more
+    columns the problem is still well posed, d > n has no feasible point.
+
+    Parameters
+    ----------
+    H : array_like (n, n)
+        Symmetric; definite or not.
+    E : array_like (n, d)
+        1 ≤ d ≤ n.
+
+    Notes
+    -----
+    There is no standard form (orthonormality is no conic constraint). Block ``P`` (n, d). The certificate holds the objective
+    -Tr(P'HP) - 2Tr(P'E), the residual max |P'P - I|, and as dual residual ||grad|| / max(1, ||2(HP + E)||), grad the Riemannian
+    gradient.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, H not symmetric, values that are not finite, d > n.
+    """
+
+    H: FloatArray
+    E: FloatArray
+
+    name = "StiefelQP"
+
+    def __post_init__(self) -> None:
+        H, E = np.asarray(self.H, dtype=np.float64), np.asarray(self.E, dtype=np.float64)
+        if H.ndim != 2 or H.shape[0] != H.shape[1] or E.ndim != 2 or E.shape[0] != H.shape[0]:
+            raise InputError(f"H must be n × n and E n × d; they are {H.shape} and {E.shape}")
+        if not 1 <= E.shape[1] <= E.shape[0]:
+            raise InputError(f"P needs 1 ≤ d ≤ n orthonormal columns; n = {E.shape[0]}, d = {E.shape[1]}")
+        if not (np.isfinite(H).all() and np.isfinite(E).all()):
+            raise InputError("H and E must be finite")
+        if np.abs(H - H.T).max() > 1e-10 * max(float(np.abs(H).max()), 1.0):
+            raise InputError(f"H must be symmetric; it differs from its transpose by {np.abs(H - H.T).max():.3g}")
+        object.__setattr__(self, "H", 0.5 * (H + H.T))
+        object.__setattr__(self, "E", E)
+
+    def with_linear(self, E: FloatArray) -> StiefelQP:
+        """The same H, which is shared and not looked at again, with another E of the same shape."""
+        if E.shape != self.E.shape or not np.isfinite(E).all():
+            raise InputError(f"E must be a finite matrix of shape {self.E.shape}; its shape is {E.shape}")
+        other = object.__new__(StiefelQP)
+        object.__setattr__(other, "H", self.H)
+        object.__setattr__(other, "E", E)
+        return other
+
+    @cached_property
+    def problem(self) -> StiefelProblem:
+        """The structural view."""
+        return StiefelProblem(self.H, self.E)
+
+    def view(self, kind: type[V]) -> V | None:
+        """`StiefelProblem`."""
+        return self.problem if kind is StiefelProblem else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """None: there is no form."""
+        return 0
+
+    def compile(self) -> StandardForm:
+        """Refuse: P'P = I is no conic constraint.
+
+        Raises
+        ------
+        UnsupportedModelError
+            Always.
+        """
+        raise UnsupportedModelError(
+            "matrices with orthonormal columns are no convex set, so StiefelQP has no standard form; the solvers stiefel-bb, "
+            "gpi-momentum and gpi read it directly"
+        )
+
+    def stationarity(self, P: FloatArray) -> float:
+        """||grad|| / max(1, ||2(HP + E)||), Frobenius norms."""
+        G = self.problem.gradient(P)
+        return float(np.linalg.norm(stiefel_gradient(P, G)) / max(1.0, float(np.linalg.norm(G))))
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal:
+        """Objective, orthonormality and Riemannian gradient of P."""
+        P = np.asarray(values["P"], dtype=np.float64)
+        off = float(np.abs(P.T @ P - np.eye(P.shape[1])).max())
+        return Appraisal(
+            objective=-self.problem.objective(P),
+            primal_residual=off,
+            violations={"orthonormal": off},
+            stationarity=self.stationarity(P),
+            argument="nonconvex: no bound",
+        )
+
+    @property
+    def statement(self) -> Statement:
+        """NPSVC++ (19)."""
+        n, d = self.E.shape
+        return Statement(
+            title="Quadratic over matrices with orthonormal columns",
+            problem_class="nonconvex: Stiefel manifold",
+            sense="minimise",
+            over=Line("P", r"P\in\mathbb{R}^{n\times d}"),
+            objective=Line("-Tr(P'HP) - 2 Tr(P'E)", r"-\operatorname{Tr}(P^\top H P) - 2\operatorname{Tr}(P^\top E)"),
+            constraints=(Line("P'P = I", r"P^\top P = I", "orthonormal"),),
+            sizes=f"n = {n}, d = {d}",
+            notes=("an answer is a stationary point: its Riemannian gradient is the certificate",),
+            source="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
+        )

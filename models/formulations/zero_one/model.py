@@ -1,0 +1,368 @@
+"""The 0-1-loss SVM as a mixed-integer problem: big-M rows, Conic (3), indicators, (5), or strengthened by γ in Γ."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias, TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError, UnsupportedModelError
+from ...arrays import (
+    BoolArray,
+    FloatArray,
+    Points,
+    as_labels,
+    as_points,
+    as_positive,
+    as_vector,
+    entries,
+    row_norms_squared,
+    to_dense,
+)
+from ...model import Model
+from ...program.cones import Nonnegative
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...statement import Statement
+from ...views import ZeroOneProblem
+from ..linear import dense_signed_rows, linear_summary, signed_rows, warn_about_features
+from .budget import ZeroOneBudget, as_share, budget_of, with_budget
+from .strengthened import as_gamma, indicator_form, split_values, strengthened_form
+
+__all__ = ["ZeroOneSVM"]
+
+V = TypeVar("V")
+
+Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class ZeroOneSVM(Model):
+    """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
+
+    The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Taken literally; the conic paper's data carry a constant first column.
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float or array_like (n,), optional
+        λ > 0; one for each point gives class costs or the weights of repeated points. 1 where neither λ nor κ is given.
+    M : float or array_like (n,), optional
+        Big-M constants. Where they are not given they are valid by the argument below. Given ones are taken as they are and
+        marked as unproven; one that is too small cuts off solutions.
+    upper_bound : float, optional
+        Objective of a known feasible point (an incumbent); it tightens M. λ min over trivial points where it is not given.
+    intercept : {"penalised", "free"}
+        Whether the constant column's weight is part of ||w||² (Conic) or not (Brooks; ½||w||² + C Σz with λ = 2C).
+        "free" needs a first column of ones.
+    encoding : {"bigm", "indicator", "strengthened"}
+        How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, Conic (3); indicator constraints, (5a)-(5b); or the mixed-integer
+        second-order cone program of `models.formulations.zero_one.strengthened`. All have the same optimum.
+    gamma : array_like (n,), optional
+        γ in Γ of the strengthened encoding (`relaxations.strengthen` finds γ*).
+    rows : {"bigm", "cone"}
+        What the strengthened encoding keeps for *every* point, whatever its γ_i: the row with M_i, or its cones at no cost.
+    incumbent : array_like (p,), optional
+        A classifier; its objective counts as a feasible value UB, and `start` is its point.
+    kappa : float, optional
+        κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. Its
+        big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``M``), which "zero-one-bb" does not.
+
+    Notes
+    -----
+    *Valid M.* M_i matters only where z_i = 1, and an optimal w then has ||w||² ≤ UB - λ_i for every feasible value UB, so
+    u_i ≥ -||x_i|| √(UB - λ_i) and M_i = 1 + ||x_i|| √(UB - λ_i) suffices; w = 0 gives UB = Σλ. Free intercept: w = 0
+    with b = ±1 gives UB = the smaller class's Σλ; for a fixed w some optimal b has a point exactly at its margin,
+    so |b| ≤ 1 + max||x_i|| √UB, which is added to M_i. κ form: UB bounds ||w||² itself and no λ_i is subtracted.
+
+    Form: blocks ``w`` (p), ``z`` (n) binary; constraint ``margin``: u_i + M_i z_i - 1 ≥ 0, or the indicators (z_i, u_i - 1) with
+    |w_j| ≤ √UB (SCIP may not end on unbounded w). The strengthened one has more (`strengthened_form`). κ form: also the
+    constraint ``budget`` ⌊κn⌋ - Σz ≥ 0.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels that are not -1 and +1, both λ and κ, λ ≤ 0, κ outside [0, 1], M < 0,
+        an upper bound below the optimum's lowest conceivable value 0, a free intercept without a first column of ones, an
+        unknown encoding, γ outside Γ, γ without the strengthened encoding or that without γ, or with a free intercept (the
+        constant column allows no γ_i > 0).
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | FloatArray | None = None
+    M: float | FloatArray | None = None
+    upper_bound: float | None = None
+    intercept: Literal["penalised", "free"] = "penalised"
+    encoding: Encoding = "bigm"
+    gamma: FloatArray | None = None
+    rows: Literal["bigm", "cone"] = "bigm"
+    incumbent: FloatArray | None = None
+    kappa: float | None = None
+
+    name = "ZeroOneSVM"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        n = X.shape[0]
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "y", as_labels(self.y, n))
+        self._check_cost(n)
+        if self.M is not None:
+            big_m = as_vector(self.M, n, "M")
+            if not (big_m >= 0).all():
+                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
+            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
+        if self.upper_bound is not None:
+            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        if self.intercept not in ("penalised", "free"):
+            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}")
+        if self.intercept == "free" and not first_column_is_one(X):
+            raise InputError(
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
+            )
+        if self.incumbent is not None:
+            object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
+        self._check_encoding()
+        warn_about_features(X)
+
+    def _check_cost(self, n: int) -> None:
+        if self.kappa is not None:
+            if self.lam is not None:
+                raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both")
+            object.__setattr__(self, "kappa", as_share(self.kappa))
+            return
+        lam = 1.0 if self.lam is None else self.lam
+        weights = as_vector(lam, n, "lam")
+        if not (weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {weights.min():g}")
+        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(lam) == 0 else weights)
+
+    def _check_encoding(self) -> None:
+        if self.encoding not in ("bigm", "indicator", "strengthened"):
+            raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {self.encoding!r}")
+        if self.rows not in ("bigm", "cone"):
+            raise InputError(f"rows must be 'bigm' or 'cone'; it is {self.rows!r}")
+        if (self.gamma is None) == (self.encoding == "strengthened"):
+            raise InputError(
+                "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"
+            )
+        if self.gamma is None:
+            return
+        if self.intercept == "free":
+            raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
+        object.__setattr__(self, "gamma", as_gamma(self.gamma, self._signed))
+
+    @cached_property
+    def _signed(self) -> FloatArray:
+        return dense_signed_rows(self.X, self.y)
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """λ_i, one for each point.
+
+        Raises
+        ------
+        UnsupportedModelError
+            In the κ form, which has no λ.
+        """
+        if self.lam is None:
+            raise UnsupportedModelError(
+                "the κ form of ZeroOneSVM has a budget of violations and no λ: relaxations, fixing and reports read the λ form; "
+                "ConicSVM(X, y, kappa=...) relaxes this one"
+            )
+        return as_vector(self.lam, self.X.shape[0], "lam")
+
+    @property
+    def budget(self) -> int | None:
+        """⌊κn⌋; None in the λ form."""
+        return None if self.kappa is None else budget_of(self.kappa, self.X.shape[0])
+
+    @cached_property
+    def penalised(self) -> BoolArray:
+        """Which weights are part of the norm."""
+        mask = np.ones(self.X.shape[1], dtype=bool)
+        mask[0] = self.intercept == "penalised"
+        return mask
+
+    @cached_property
+    def incumbent_value(self) -> float:
+        """The feasible value UB behind M: the given one, or that of the best trivial point (infinite without one, κ form)."""
+        if self.kappa is not None:
+            return self._known_norm()
+        trivial = float(self.weights.sum())
+        if self.intercept == "free":
+            trivial = min(float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0))
+        known = [trivial] if self.upper_bound is None else [trivial, float(self.upper_bound)]
+        return min(known if self.incumbent is None else [*known, self.objective(self.incumbent)])
+
+    def _known_norm(self) -> float:
+        trivial = [np.zeros(self.X.shape[1])]
+        if self.intercept == "free":
+            trivial += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
+        if self.incumbent is not None:
+            trivial.append(self.incumbent)
+        known = [self.objective(w) for w in trivial]
+        return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
+
+    @property
+    def start(self) -> dict[str, FloatArray] | None:
+        """The incumbent's point, for ``solve(..., start=model.start)``; None without an incumbent."""
+        return None if self.incumbent is None else self.point(self.incumbent)
+
+    @property
+    def intercept_bound(self) -> float:
+        """|b| of some optimal solution is at most this (free intercept)."""
+        if not np.isfinite(self.incumbent_value):
+            return np.inf
+        norms = np.sqrt(row_norms_squared(self.X[:, 1:]) if self.X.shape[1] > 1 else np.zeros(1))
+        return 1.0 + float(norms.max()) * float(np.sqrt(self.incumbent_value))
+
+    @cached_property
+    def big_m(self) -> FloatArray:
+        """M_i in use: the given ones, or the valid ones of the notes."""
+        if self.M is not None:
+            return as_vector(self.M, self.X.shape[0], "M")
+        if not np.isfinite(self.incumbent_value):
+            raise UnsupportedModelError(
+                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
+                "solve(model, 'zero-one-bb')), M=, or encoding='indicator'"
+            )
+        spent = self.weights if self.kappa is None else 0.0
+        reach = np.sqrt(np.maximum(np.full(self.X.shape[0], self.incumbent_value) - spent, 0.0))
+        if self.intercept == "penalised":
+            return np.asarray(1.0 + np.sqrt(row_norms_squared(self.X)) * reach)
+        norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(self.X.shape[0])
+        return np.asarray(1.0 + norms * reach + self.intercept_bound)
+
+    @property
+    def m_source(self) -> str:
+        """Where M comes from, for reports."""
+        if self.M is not None:
+            return "given, unproven: audit the solution"
+        return (
+            "incumbent"
+            if self.upper_bound is not None or self.incumbent is not None
+            else "none known"
+            if not np.isfinite(self.incumbent_value)
+            else ("w = 0" if self.intercept == "penalised" else "w = 0, b = ±1")
+        )
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows (and of S)."""
+        n, p = self.X.shape
+        return 12 * entries(self.X) + 100 * n + (0 if self.gamma is None else 12 * n * p + 12 * p * p + 400 * n)
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        cost = self.weights if self.kappa is None else np.zeros(self.X.shape[0])
+        if self.gamma is not None:
+            big_m = self.big_m if self.rows == "bigm" else None
+            form = strengthened_form(f"{self.name}, strengthened", self._signed, cost, self.gamma, big_m, integer=True)
+        else:
+            # the indicators replace the rows, so that any M will do to build them
+            form = self._big_m_form(cost, self.big_m if self.encoding == "bigm" else np.ones(self.X.shape[0]))
+            if self.encoding == "indicator":
+                form = indicator_form(form, self.X, self.y, float(np.sqrt(self.incumbent_value)))
+        return form if self.budget is None else with_budget(form, self.budget)
+
+    def _big_m_form(self, cost: FloatArray, big_m: FloatArray) -> StandardForm:
+        n, p = self.X.shape
+        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.diags_array(big_m)], format="csr"))
+        lower = np.concatenate([np.full(p, -np.inf), np.zeros(n)])
+        upper = np.concatenate([np.full(p, np.inf), np.ones(n)])
+        if self.intercept == "free":
+            lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
+        diagonal = np.concatenate([2.0 * self.penalised, np.zeros(n)])
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("w", (p,)), Block("z", (n,))),
+            q=np.concatenate([np.zeros(p), cost]),
+            constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
+            lower=lower,
+            upper=upper,
+            integer=np.arange(p + n) >= p,
+            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
+        )
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form): independent of M."""
+        view: object = None
+        if kind is ZeroOneProblem and self.kappa is None:
+            view = ZeroOneProblem(dense_signed_rows(self.X, self.y), self.weights, self.penalised)
+        elif kind is ZeroOneBudget and self.budget is not None:
+            view = ZeroOneBudget(dense_signed_rows(self.X, self.y), self.budget, self.penalised)
+        return view  # type: ignore[return-value]
+
+    def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
+        """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
+
+        Margins within ``tol`` of 1 count as met.
+        """
+        violated = self.y * np.asarray(self.X @ w) < 1.0 - tol
+        norm = float(w[self.penalised] @ w[self.penalised])
+        if self.budget is not None:
+            return norm if int(violated.sum()) <= self.budget else np.inf
+        return norm + float(self.weights[violated].sum())
+
+    def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
+        """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
+        u = self.y * np.asarray(self.X @ w)
+        w, z = np.asarray(w, dtype=np.float64), (u < 1.0 - tol).astype(np.float64)
+        return {"w": w, "z": z} if self.gamma is None else split_values(self._signed, self.gamma, self.rows, w, z)
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks from ``w``, where some are missing; see `point`."""
+        known = all(block.label in values for block in self.form.blocks)
+        return dict(values) if known else self.point(np.asarray(values["w"]))
+
+    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+        """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""
+        if self.gamma is None:
+            return None
+        p = self.X.shape[1]
+        kept = self._signed[values["z"] < 0.5]
+        rows = (Constraint("margin", sp.csr_array(kept), -np.ones(len(kept)), Nonnegative(len(kept))),) if len(kept) else ()
+        return StandardForm(
+            name=f"{self.name}, z fixed",
+            blocks=(Block("w", (p,)),),
+            q=np.zeros(p),
+            constraints=rows,
+            lower=np.full(p, -np.inf),
+            upper=np.full(p, np.inf),
+            integer=np.zeros(p, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(2.0 * sp.eye_array(p))),
+        )
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w for new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""
+        figures = linear_summary(self.X, self.y, values["w"])
+        u = self.y * np.asarray(self.X @ values["w"])
+        violated = values["z"] > 0.5
+        if self.encoding == "indicator" or self.rows == "cone":
+            return figures  # no big-M rows
+        slack = (u + self.big_m - 1.0)[violated]
+        figures["smallest_big_m_slack"] = float(slack.min()) if slack.size else float("inf")
+        return figures
+
+    @property
+    def statement(self) -> Statement:
+        """Conic (3), (5), or the strengthened program."""
+        from .statement import zero_one_statement
+
+        return zero_one_statement(self)
+
+
+def first_column_is_one(X: Points) -> bool:
+    return bool((to_dense(X[:, [0]]) == 1.0).all())

@@ -1,0 +1,1 @@
+"""Kernels, Gram operators, and the compiled loops that evaluate them."""

@@ -1,0 +1,63 @@
+"""Inner products and squared distances of dense and CSR points, and the named rules for γ, which are means of such distances."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray, Points, row_norms_squared, to_dense
+
+__all__ = ["GAMMA_RULES", "GammaRule", "cross_products", "gamma_by_rule", "mean_squared_distance", "squared_distances"]
+
+#: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
+GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
+GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
+
+
+def cross_products(X: Points, Z: Points) -> FloatArray:
+    """X Z' as a dense array, for dense and CSR data in any mixture."""
+    if not isinstance(X, np.ndarray) and not isinstance(Z, np.ndarray) and Z.shape[1] <= 4 * X.shape[0]:
+        return np.asarray(X @ Z.T.toarray())  # no larger than the result; SciPy's sparse products take three times as long
+    return to_dense(X @ Z.T)
+
+
+def squared_distances(X: Points, Z: Points) -> FloatArray:
+    """||x_i - z_j||², never negative."""
+    distances = cross_products(X, Z)
+    distances *= -2.0
+    distances += row_norms_squared(X)[:, None]
+    distances += row_norms_squared(Z)[None, :]
+    return np.maximum(distances, 0.0, out=distances)
+
+
+def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float:
+    """Mean of ||x_i - x_j||² over all n² pairs, the diagonal included: twice the total variance.
+
+    With ``weights`` a point of weight k counts as k points. The features are centred first: mean ||x||² - ||mean x||² would
+    cancel where the mean is large.
+    """
+    s = np.ones(X.shape[0]) if weights is None else np.asarray(weights, dtype=np.float64)
+    total = float(s.sum())
+    mean = np.asarray(X.T @ s) / total
+    if isinstance(X, np.ndarray):
+        return 2.0 * float(row_norms_squared(X - mean) @ s) / total
+    of_entry = np.repeat(s, np.diff(X.indptr))
+    stored = np.bincount(X.indices, weights=of_entry, minlength=X.shape[1])
+    deviations = of_entry @ (X.data - mean[X.indices]) ** 2
+    zeros = np.maximum(total - stored, 0.0) @ mean**2  # the entries that are not stored are at distance |mean| from it
+    return 2.0 * float(deviations + zeros) / total
+
+
+def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None) -> float:
+    """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
+
+    ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
+    rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m.
+    """
+    mean = mean_squared_distance(X, weights)
+    # equal rows leave the rounding errors of their mean, some eps² of the squared norms
+    if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
+        raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
+    return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean

@@ -1,0 +1,201 @@
+"""Further kernels: Laplacian, rational quadratic, and mixtures of two; every parameter with its derivative."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+
+import numpy as np
+from scipy.spatial.distance import cdist
+
+from ...errors import InputError
+from ..arrays import FloatArray, Points, as_positive, to_dense
+from .distances import squared_distances
+from .kernels import Kernel, NormalisedKernel, ParameterRange
+
+__all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
+
+
+@dataclass(frozen=True)
+class Laplacian(NormalisedKernel):
+    """k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+    """
+
+    gamma: float
+
+    name = "laplacian"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma"))
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ in (0, ∞)."""
+        return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """exp(-γ||x_i - z_j||₁)."""
+        return np.asarray(np.exp(-self.gamma * _city_block(X, Z)))
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """-||x_i - z_j||₁ k."""
+        self.check_parameter(parameter)
+        distances = _city_block(X, Z)
+        return np.asarray(-distances * np.exp(-self.gamma * distances))
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = \exp(-{self.gamma:g}\,\|x-z\|_1)"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = exp(-{self.gamma:g} ||x - z||_1)"
+
+
+@dataclass(frozen=True)
+class RationalQuadratic(NormalisedKernel):
+    """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
+
+    Parameters
+    ----------
+    gamma : float
+        γ > 0.
+    alpha : float
+        α > 0.
+    """
+
+    gamma: float
+    alpha: float = 1.0
+
+    name = "rational-quadratic"
+
+    def __post_init__(self) -> None:
+        for name in ("gamma", "alpha"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ and α in (0, ∞)."""
+        return dict.fromkeys(("gamma", "alpha"), ParameterRange(0.0, np.inf, positive=True))
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """(1 + γ||x_i - z_j||²/α)^-α."""
+        return np.asarray(np.exp(-self.alpha * np.log1p(self.gamma / self.alpha * squared_distances(X, Z))))
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """With s = γ||x - z||²/α: -||x - z||² k/(1 + s) for γ, k·(s/(1 + s) - log(1 + s)) for α."""
+        self.check_parameter(parameter)
+        distances = squared_distances(X, Z)
+        s = self.gamma / self.alpha * distances
+        values = np.exp(-self.alpha * np.log1p(s))
+        factor = -distances / (1.0 + s) if parameter == "gamma" else s / (1.0 + s) - np.log1p(s)
+        return np.asarray(values * factor)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = (1 + {self.gamma:g}\,\|x-z\|^2/{self.alpha:g})^{{-{self.alpha:g}}}"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = (1 + {self.gamma:g} ||x - z||^2/{self.alpha:g})^-{self.alpha:g}"
+
+
+@dataclass(frozen=True)
+class Mixture(Kernel):
+    """k = (1 - t) k_1 + t k_2.
+
+    Parameters
+    ----------
+    first, second : Kernel
+    weight : float
+        t in [0, 1].
+
+    Notes
+    -----
+    Its parameters are ``weight`` and those of both parts, as ``first.gamma``.
+    """
+
+    first: Kernel
+    second: Kernel
+    weight: float = 0.5
+
+    name = "mixture"
+
+    def __post_init__(self) -> None:
+        for part in (self.first, self.second):
+            if not isinstance(part, Kernel):
+                raise InputError(f"a mixture is of two kernels such as RBF(0.1) and RBF(1.0); one part is {part!r}")
+        weight = as_positive(self.weight, "weight", zero=True)
+        if weight > 1.0:
+            raise InputError(f"weight must be in [0, 1]; it is {weight:g}")
+        object.__setattr__(self, "weight", weight)
+
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> Mixture:
+        """Both parts fitted."""
+        return replace(self, first=self.first.fitted(X, weights), second=self.second.fitted(X, weights))
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """The weight and the parts' own."""
+        parts = {"first": self.first, "second": self.second}
+        nested = {f"{label}.{name}": span for label, part in parts.items() for name, span in part.parameters.items()}
+        return {"weight": ParameterRange(0.0, 1.0), **nested}
+
+    def parameter_value(self, parameter: str) -> float:
+        """t, or the part's own."""
+        label, _, rest = parameter.partition(".")
+        return self._part(label).parameter_value(rest) if rest else super().parameter_value(parameter)
+
+    def with_parameter(self, parameter: str, value: float) -> Mixture:
+        """Another t, or a part with another value."""
+        self.check_parameter(parameter)
+        label, _, rest = parameter.partition(".")
+        if not rest:
+            return replace(self, weight=value)
+        moved = self._part(label).with_parameter(rest, value)
+        return replace(self, first=moved) if label == "first" else replace(self, second=moved)
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """(1 - t) k_1 + t k_2."""
+        return np.asarray((1.0 - self.weight) * self.first.matrix(X, Z) + self.weight * self.second.matrix(X, Z))
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """k_2 - k_1 for the weight, the part's own times its weight."""
+        self.check_parameter(parameter)
+        label, _, rest = parameter.partition(".")
+        if not rest:
+            return np.asarray(self.second.matrix(X, Z) - self.first.matrix(X, Z))
+        share = 1.0 - self.weight if label == "first" else self.weight
+        return np.asarray(share * self._part(label).derivative(rest, X, Z))
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """(1 - t) k_1(x, x) + t k_2(x, x)."""
+        return np.asarray((1.0 - self.weight) * self.first.diagonal(X) + self.weight * self.second.diagonal(X))
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """Where both parts have one."""
+        return self.first.constant_diagonal and self.second.constant_diagonal
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        first, second = (part.latex.partition("=")[2].strip() for part in (self.first, self.second))
+        return rf"k(x,z) = {1.0 - self.weight:g}\,[{first}] + {self.weight:g}\,[{second}]"
+
+    def __str__(self) -> str:
+        first, second = (str(part).partition("=")[2].strip() for part in (self.first, self.second))
+        return f"k(x,z) = {1.0 - self.weight:g} [{first}] + {self.weight:g} [{second}]"
+
+    def _part(self, label: str) -> Kernel:
+        return self.first if label == "first" else self.second
+
+
+def _city_block(X: Points, Z: Points) -> FloatArray:
+    """||x_i - z_j||₁."""
+    return np.asarray(cdist(to_dense(X), to_dense(Z), "cityblock"))

@@ -1,0 +1,379 @@
+"""Kernels k(x, x') for dense and CSR data.
+
+A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number on the data that it is given;
+everything else asks the fitted kernel.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
+from .distances import GAMMA_RULES, GammaRule, cross_products, gamma_by_rule, squared_distances
+
+__all__ = [
+    "RBF",
+    "CallableKernel",
+    "Kernel",
+    "Linear",
+    "NormalisedKernel",
+    "ParameterRange",
+    "Polynomial",
+    "Precomputed",
+    "as_kernel",
+    "expansion",
+]
+
+#: Entries of a kernel matrix that a decision function computes at once: 64 MB.
+_BLOCK_ENTRIES = 8_000_000
+
+
+@dataclass(frozen=True)
+class ParameterRange:
+    """Values that a kernel's differentiable parameter may take: [lower, upper], without 0 where ``positive``."""
+
+    lower: float
+    upper: float
+    positive: bool = False
+
+
+@dataclass(frozen=True)
+class Kernel(ABC):
+    """A symmetric positive semidefinite function of two points.
+
+    A kernel may declare ``parameters``: numbers with a range and with ``derivative``, the derivative of k with respect to each.
+    `MaxMinSVM` moves any of them.
+    """
+
+    name: ClassVar[str]
+
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> Kernel:
+        """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
+        return self
+
+    @abstractmethod
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """k(x_i, z_j), len(X) × len(Z)."""
+
+    @abstractmethod
+    def diagonal(self, X: Points) -> FloatArray:
+        """k(x_i, x_i)."""
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """Differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
+        return {}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
+
+        Raises
+        ------
+        InputError
+            The kernel has no such parameter, or it declares one without a derivative.
+        """
+        self.check_parameter(parameter)
+        raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
+
+    def parameter_value(self, parameter: str) -> float:
+        """The number that the parameter has now."""
+        self.check_parameter(parameter)
+        return _number(getattr(self, parameter))
+
+    def with_parameter(self, parameter: str, value: float) -> Kernel:
+        """The same kernel with another value of the parameter."""
+        self.check_parameter(parameter)
+        return replace(self, **{parameter: float(value)})
+
+    def check_parameter(self, parameter: str) -> None:
+        """Raise `InputError` where there is no such parameter."""
+        if parameter not in self.parameters:
+            known = ", ".join(self.parameters) or "none"
+            raise InputError(f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}")
+
+    @property
+    @abstractmethod
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """Whether k(x, x) is the same for every x, whatever the data."""
+        return False
+
+
+@dataclass(frozen=True)
+class Linear(Kernel):
+    """k(x, z) = x'z."""
+
+    name = "linear"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """X Z'."""
+        return cross_products(X, Z)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """||x_i||²."""
+        return row_norms_squared(X)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x,z) = x^\top z"
+
+    def __str__(self) -> str:
+        return "k(x,z) = x'z"
+
+
+class NormalisedKernel(Kernel):
+    """A kernel with k(x, x) = 1: every point lies on the unit sphere."""
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """Ones."""
+        return np.ones(X.shape[0])
+
+    @property
+    def constant_diagonal(self) -> bool:
+        """True: k(x, x) = 1."""
+        return True
+
+
+@dataclass(frozen=True)
+class RBF(NormalisedKernel):
+    """k(x, z) = exp(-γ||x - z||²).
+
+    Parameters
+    ----------
+    gamma : float or {"frank-wolfe", "frank-wolfe-polynomial", "npsvc"}
+        γ > 0, or the name of a rule (`gamma_by_rule`); the literature has three "mean squared distance" rules.
+    """
+
+    gamma: float | GammaRule = "frank-wolfe"
+
+    name = "rbf"
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> RBF:
+        """The kernel with γ a number."""
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """exp(-γ||x_i - z_j||²)."""
+        values = squared_distances(X, Z)
+        values *= -_number(self.gamma)
+        return np.exp(values, out=values)
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ in (0, ∞)."""
+        return {"gamma": ParameterRange(0.0, np.inf, positive=True)}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """-||x_i - z_j||² k, MaxMin (51)."""
+        self.check_parameter(parameter)
+        distances = squared_distances(X, Z)
+        return np.asarray(-distances * np.exp(-_number(self.gamma) * distances))
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = exp(-{_shown(self.gamma)} ||x - z||^2)"
+
+
+@dataclass(frozen=True)
+class Polynomial(Kernel):
+    """k(x, z) = (γ x'z + c0)^degree.
+
+    Parameters
+    ----------
+    degree : int
+        ≥ 1.
+    gamma : float or rule
+        γ > 0, or the name of a rule (`gamma_by_rule`).
+    coef0 : float
+        c0 ≥ 0 (a negative one gives no Mercer kernel).
+    """
+
+    degree: int = 2
+    gamma: float | GammaRule = "frank-wolfe-polynomial"
+    coef0: float = 0.0
+
+    name = "polynomial"
+
+    def __post_init__(self) -> None:
+        _check_gamma(self.gamma)
+        as_positive(self.coef0, "coef0", zero=True)
+        if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
+            raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
+
+    def fitted(self, X: Points, weights: FloatArray | None = None) -> Polynomial:
+        """The kernel with γ a number."""
+        return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """(γ x_i'z_j + c0)^degree."""
+        return self.of_products(cross_products(X, Z))
+
+    def of_products(self, products: FloatArray) -> FloatArray:
+        """The kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
+        base = _number(self.gamma) * products + self.coef0
+        value = base.copy()
+        for _ in range(self.degree - 1):
+            value *= base
+        return value
+
+    @property
+    def parameters(self) -> Mapping[str, ParameterRange]:
+        """γ in (0, ∞), c0 in [0, ∞)."""
+        return {"gamma": ParameterRange(0.0, np.inf, positive=True), "coef0": ParameterRange(0.0, np.inf)}
+
+    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
+        """degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
+        self.check_parameter(parameter)
+        products = cross_products(X, Z)
+        outer = self.degree * (_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
+        return np.asarray(outer * products if parameter == "gamma" else outer)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """(γ||x_i||² + c0)^degree."""
+        return np.asarray((_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = ({_shown(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
+
+
+@dataclass(frozen=True)
+class Precomputed(Kernel):
+    """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
+
+    name = "precomputed"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
+
+        Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
+        index columns instead and call this with Z = X only.
+        """
+        if X.shape[1] != Z.shape[0]:
+            raise InputError(
+                "a precomputed kernel needs one column for each training point: "
+                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points"
+            )
+        return to_dense(X)
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """The diagonal of the matrix."""
+        return np.asarray(X.diagonal(), dtype=np.float64)
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x_i,x_j) = K_{ij}"
+
+    def __str__(self) -> str:
+        return "k(x_i,x_j) = K_ij, given"
+
+
+@dataclass(frozen=True)
+class CallableKernel(Kernel):
+    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array."""
+
+    function: Callable[[Points, Points], FloatArray]
+
+    name = "callable"
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """What the function returns, checked for shape and finite values."""
+        values = np.asarray(self.function(X, Z), dtype=np.float64)
+        if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
+            raise InputError(
+                f"the kernel function must return a finite array of shape {(X.shape[0], Z.shape[0])}; "
+                f"it returned shape {values.shape}"
+            )
+        return values
+
+    def diagonal(self, X: Points) -> FloatArray:
+        """k(x_i, x_i), asked for point by point."""
+        return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
+
+    @property
+    def latex(self) -> str:
+        """The formula, as LaTeX."""
+        return r"k(x,z) = f(x,z)"
+
+    def __str__(self) -> str:
+        return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
+
+
+def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
+    """Σ_j c_j k(x_i, z_j) for every row of X, over the non-zero c_j only and in blocks of rows of X.
+
+    With a precomputed kernel the rows of X are rows of k(x_i, z_1), ..., k(x_i, z_n).
+    """
+    if isinstance(kernel, Linear):
+        return np.asarray(X @ (Z.T @ coefficients))
+    if isinstance(kernel, Precomputed):
+        return np.asarray(X @ coefficients)
+    support = np.flatnonzero(coefficients)
+    if not support.size:
+        return np.zeros(X.shape[0])
+    centres, weights = Z[support], coefficients[support]
+    step = max(1, _BLOCK_ENTRIES // support.size)
+    blocks = [kernel.matrix(X[i : i + step], centres) @ weights for i in range(0, X.shape[0], step)]
+    return np.concatenate(blocks)
+
+
+def as_kernel(kernel: object, X: Points) -> Kernel:
+    """A fitted kernel from a `Kernel` or a function, with X checked against it.
+
+    Raises
+    ------
+    InputError
+        Neither a kernel nor callable; or a precomputed matrix that is not square and symmetric.
+    """
+    if isinstance(kernel, Precomputed):
+        if X.shape[0] != X.shape[1]:
+            raise InputError(f"kernel=Precomputed() needs X to be the n × n kernel matrix; its shape is {X.shape}")
+        if abs(X - X.T).max() > 1e-8 * max(1.0, abs(X).max()):
+            raise InputError("kernel=Precomputed() needs a symmetric kernel matrix; X differs from its transpose")
+    if isinstance(kernel, Kernel):
+        return kernel.fitted(X)
+    if callable(kernel):
+        return CallableKernel(kernel)
+    raise InputError(
+        f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}"
+    )
+
+
+def _check_gamma(gamma: float | str) -> None:
+    if isinstance(gamma, str):
+        if gamma not in GAMMA_RULES:
+            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}")
+        return
+    as_positive(gamma, "gamma")
+
+
+def _number(gamma: float | str) -> float:
+    if isinstance(gamma, str):
+        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data")
+    return float(gamma)
+
+
+def _shown(gamma: float | str) -> str:
+    return gamma if isinstance(gamma, str) else f"{gamma:g}"

@@ -1,0 +1,131 @@
+"""RBF kernel matrices as 2^(z_i'z_j - ½||z_i||² - ½||z_j||²) with z = √(2γ log₂e)·(x - mean): one product, one pass.
+
+Centring keeps the digits of the differences; sparse data are taken as they are.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import FloatArray, IntArray, Points, row_norms_squared
+from .float32 import SingleArray, products
+from .float32_tiles import ExponentPanel
+from .kernels import RBF
+from .sparse_products import FeatureProducts
+from .threads import cuts, share, workers
+
+__all__ = ["RBFExponents"]
+
+#: Rows and columns of the blocks of a float64 product: half a megabyte, which stays in a core's own cache.
+_ROWS, _WIDTH = 128, 512
+#: Rows at once for sparse data, whose products cost the same for any width.
+_SPARSE_ROWS = 64
+
+
+@dataclass(frozen=True, eq=False)
+class RBFExponents:
+    """The scaled points, in float64 and (on first use) in float32."""
+
+    Z: Points
+    half: FloatArray
+
+    @classmethod
+    def of(cls, kernel: RBF, X: Points) -> RBFExponents:
+        """For a fitted kernel on the points X."""
+        assert not isinstance(kernel.gamma, str)
+        root = math.sqrt(2.0 * kernel.gamma * math.log2(math.e))
+        Z = X * root if sp.issparse(X) else (X - X.mean(axis=0)) * root
+        return cls(Z, 0.5 * row_norms_squared(Z))
+
+    @cached_property
+    def _single(self) -> tuple[Any, SingleArray]:
+        Z, half = self.Z.astype(np.float32), self.half.astype(np.float32)
+        return FeatureProducts(Z) if sp.issparse(Z) else Z, half
+
+    def single_rows(
+        self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
+    ) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        from .rbf_loops import finish_single
+
+        Z, half = self._single
+        mine, own = half[indices], signs[indices]
+        count = workers(indices.size * half.size)
+        if count == 1 or isinstance(Z, FeatureProducts):
+            block = products(Z, indices, out)
+            finish_single(block, half, mine, signs, own, np.float32(offset), np.float32(scale))
+            return block
+        block = np.empty((indices.size, half.size), dtype=np.float32) if out is None else out
+        left, parts = Z[indices], cuts(half.size, count)
+
+        def fill(k: int) -> None:
+            part = parts[k]
+            np.matmul(left, Z[part].T, out=block[:, part])
+            finish_single(block[:, part], half[part], mine, signs[part], own, np.float32(offset), np.float32(scale))
+
+        share(fill, count)
+        return block
+
+    def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        from .rbf_loops import finish_single
+
+        Z, half = self._single
+        block = products(Z, rows, columns=columns)
+        finish_single(block, half[columns], half[rows], signs[columns], signs[rows], np.float32(offset), np.float32(scale))
+        return block
+
+    def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
+        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
+        Z, half = self._single
+        return ExponentPanel(Z, half, signs, offset, scale, loading, points)
+
+    def product(self, weights: FloatArray) -> FloatArray:
+        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        from .rbf_loops import accumulate_double
+
+        support, n = np.flatnonzero(weights), self.half.size
+        if isinstance(self.Z, np.ndarray):
+            return self._dense_product(self.Z, support, weights[support])
+        features, store = FeatureProducts(self.Z), np.empty((_SPARSE_ROWS, n))
+        result = np.zeros(n)
+        for start in range(0, support.size, _SPARSE_ROWS):
+            chosen = support[start : start + _SPARSE_ROWS]
+            block = features.rows(chosen, store[: chosen.size])
+            accumulate_double(block, self.half, self.half[chosen], weights[chosen], result)
+        return result
+
+    def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
+        """The product; entries between points of the support are computed once for both of their places."""
+        from .rbf_loops import accumulate_both, accumulate_double
+
+        order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
+        across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers(support.size * self.half.size)
+        size, n, sums = support.size, order.size, np.zeros((count, order.size))
+
+        def add(starts: range, out: FloatArray) -> None:
+            store = np.empty(_ROWS * _WIDTH)
+            for start in starts:
+                stop = min(start + _ROWS, size)
+                points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
+                edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
+                for first, last in itertools.pairwise(edges):
+                    shape = (stop - start, last - first)
+                    block = np.matmul(points, across[:, first:last], out=store[: shape[0] * shape[1]].reshape(shape))
+                    if stop <= first < size:
+                        part = weights[first:last]
+                        accumulate_both(block, half[first:last], own, mine, part, out[first:last], out[start:stop])
+                    else:
+                        accumulate_double(block, half[first:last], own, mine, out[first:last])
+
+        share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
+        result = np.empty(n)
+        result[order] = sums.sum(axis=0)
+        return result

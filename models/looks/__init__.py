@@ -1,0 +1,1 @@
+"""How a form and a result are looked at: inspection, explanation, pictures."""

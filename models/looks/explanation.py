@@ -1,0 +1,220 @@
+"""What a solution says: the meaning of multipliers, active constraints, support vectors and misclassified points."""
+
+from __future__ import annotations
+
+import html
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any, Protocol
+
+import numpy as np
+
+from ...errors import InputError, TooLargeError, UnsupportedModelError
+from ..arrays import FloatArray
+from ..formulations.max_min import MaxMinSVM
+from ..formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from ..program.form import Constraint, StandardForm
+from .inspection import Picture
+from .meanings import meaning
+from .points import ZERO as _ZERO, Explained, PointRow, explain_points
+
+if TYPE_CHECKING:
+    from ..model import Model
+
+__all__ = ["Activity", "Explanation", "PointRow", "Solution", "explain"]
+
+
+class Solution(Protocol):
+    """What is needed of a result (`marginopt.Result`)."""
+
+    @property
+    def model(self) -> str:
+        """Name of the model."""
+
+    @property
+    def values(self) -> Mapping[str, FloatArray]:
+        """Values by block."""
+
+    @property
+    def multipliers(self) -> Mapping[str, FloatArray] | None:
+        """z by constraint."""
+
+    @property
+    def reduced(self) -> Mapping[str, FloatArray] | None:
+        """ζ by block."""
+
+    @property
+    def details(self) -> Mapping[str, Any]:
+        """What else the solver left: γ or P, where the model's own moved."""
+
+
+@dataclass(frozen=True)
+class Activity:
+    """One constraint (or the bounds) at a solution: cones (rows, where polyhedral) met with equality, and violated."""
+
+    label: str
+    rows: int
+    active: int
+    violation: float
+    largest_multiplier: float | None
+    meaning: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class Explanation:
+    """What `Model.explain` says; printable, and a picture where the data have two features.
+
+    Parameters
+    ----------
+    title : str
+    constraints : tuple of Activity
+    said : Explained
+        Points (objectives), and what their columns are.
+    """
+
+    title: str
+    constraints: tuple[Activity, ...]
+    said: Explained = field(repr=False)
+
+    @property
+    def points(self) -> tuple[PointRow, ...]:
+        """One row for each point (objective); empty where the model has none."""
+        return self.said.points
+
+    @property
+    def misclassified(self) -> tuple[int, ...]:
+        """Indices of the points on the wrong side."""
+        return tuple(p.index for p in self.points if p.kind.startswith("misclassified"))
+
+    @property
+    def support(self) -> tuple[int, ...]:
+        """Indices of the points with a weight."""
+        top = max((abs(p.weight) for p in self.points if p.weight is not None), default=0.0)
+        return tuple(p.index for p in self.points if p.weight is not None and abs(p.weight) > _ZERO * top)
+
+    def table(self, limit: int = 20) -> str:
+        """The points, misclassified ones first, then by weight; at most ``limit`` of them."""
+        said, wrong = self.said, set(self.misclassified)
+        order = sorted(self.points, key=lambda p: (p.index not in wrong, -(p.weight or 0.0), p.margin))
+        width = max([3, *(len(said.shown(p.label)) for p in self.points)])
+        lines = [f"  {said.noun:>9} {'y':>{width}} {said.score:>11} {said.margin:>11} {'weight':>11}  what it is"]
+        for p in order[:limit]:
+            weight = "" if p.weight is None else f"{p.weight:.5g}"
+            label = said.shown(p.label)
+            lines.append(f"  {p.index:>9} {label:>{width}} {p.score:>11.5g} {p.margin:>11.5g} {weight:>11}  {p.kind}")
+        if len(order) > limit:
+            lines.append(f"  ... and {len(order) - limit} more")
+        return "\n".join(lines)
+
+    def __str__(self) -> str:
+        lines = [self.title]
+        for c in self.constraints:
+            largest = "" if c.largest_multiplier is None else f", multipliers up to {c.largest_multiplier:.5g}"
+            lines.append(f"  {c.label}: {c.active} of {c.rows} active, largest violation {c.violation:.1e}{largest}")
+            lines += [f"    {c.meaning}"] if c.meaning else []
+        if self.points:
+            counts = f"{len(self.support)} {self.said.ringed}s"
+            if self.said.noun == "point":
+                counts += f", {len(self.misclassified)} misclassified points"
+            lines.append(f"  {counts}; {self.said.weight}")
+            lines.append(self.table())
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        return f'<pre style="line-height:1.35">{html.escape(str(self))}</pre>'
+
+    def picture(self) -> Picture:
+        """Points, decision boundary (hyperplane, sphere) and margins in the plane of the two features that vary.
+
+        Raises
+        ------
+        InputError
+            The model has no classifier and no ball, or its data do not have two varying features.
+        """
+        from .picture import picture
+
+        return picture(self.title, self.said, self.support, self.misclassified)
+
+
+def explain(model: Model, result: Solution) -> Explanation:
+    """What a result of this model says; see `Explanation`.
+
+    Raises
+    ------
+    InputError
+        The result has no point, or belongs to another model.
+    """
+    if not result.values:
+        evidence = result.details.get("evidence", "")
+        raise InputError(f"the result of {result.model} has no point to explain" + (f"; {evidence}" if evidence else ""))
+    stated = _settled(model, result.details)
+    form = _form(stated)
+    x = None if form is None else form.join(result.values)
+    said = explain_points(stated, form, result.values, result.multipliers)
+    title = f"{model.name}: what the solution says"
+    if form is None or x is None:
+        appraisal = stated.appraise(result.values, result.multipliers)
+        violations = {} if appraisal is None else appraisal.violations
+        return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), said)
+    rows = [_activity(c, x, result.multipliers, meaning(model.name, c.label)) for c in form.constraints if c.rows]
+    if form.has_bounds:
+        rows.append(_bounds(form, x, result.reduced, meaning(model.name, "bounds")))
+    return Explanation(title, tuple(rows), said)
+
+
+def _settled(model: Model, details: Mapping[str, Any]) -> Model:
+    """The model at the γ or P that was found, where the model leaves these to the solver: the multipliers are that one's."""
+    if isinstance(model, MaxMinSVM) and model.problem.label in details:
+        return model.at(details[model.problem.label])
+    if isinstance(model, ChebyshevNPSVC) and model.P is None and "P" in details:
+        return model.at(details["P"])
+    return model
+
+
+def _form(model: Model) -> StandardForm | None:
+    try:
+        return model.form
+    except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
+        return None
+
+
+def _appraised(model: Model, label: str, violation: float, result: Solution) -> Activity:
+    """One constraint as the model itself appraises it."""
+    z = None if result.multipliers is None else result.multipliers.get(label)
+    largest = None if z is None else float(np.abs(z).max(initial=0.0))
+    return Activity(label, 1, int(violation <= _ZERO), violation, largest, meaning(model.name, label))
+
+
+def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
+    v = c.value(x)
+    price = None if z is None or c.label not in z else np.asarray(z[c.label])
+    scale = 1.0 + float(np.abs(v).max(initial=0.0))
+    # on the boundary: some multiple of v away from the cone leaves it at once
+    inner = v - 2 * _ZERO * scale * _inward(c)
+    outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.block).max(axis=1)
+    largest = None if price is None else float(np.abs(price).max(initial=0.0))
+    return Activity(c.label, outside.size, int((outside > _ZERO * scale).sum()), c.cone.violation(v), largest, meaning)
+
+
+def _inward(c: Constraint) -> FloatArray:
+    """A direction into the cone's interior, cone by cone: (1), (1, 0), (1, 1, 0), svec(I)."""
+    one = np.zeros(c.cone.dim)
+    if c.cone.symbol == "PSD":
+        order = round((np.sqrt(8 * c.cone.dim + 1) - 1) / 2)
+        one[np.cumsum(np.arange(1, order + 1)) - 1] = 1.0
+    elif c.cone.symbol in ("SecondOrder", "RotatedSecondOrder"):
+        one[: 1 if c.cone.symbol == "SecondOrder" else 2] = 1.0
+    else:
+        one[:] = 1.0
+    return np.tile(one, c.cone.count)
+
+
+def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
+    low, high = np.isfinite(form.lower), np.isfinite(form.upper)
+    near = _ZERO * (1.0 + float(np.abs(x).max(initial=0.0)))
+    active = int((x[low] - form.lower[low] <= near).sum() + (form.upper[high] - x[high] <= near).sum())
+    outside = np.concatenate([form.lower[low] - x[low], x[high] - form.upper[high]])
+    prices = None if reduced is None else max((float(np.abs(v).max(initial=0.0)) for v in reduced.values()), default=0.0)
+    return Activity("bounds", int(low.sum() + high.sum()), active, max(float(outside.max(initial=0.0)), 0.0), prices, meaning)

@@ -1,0 +1,324 @@
+"""Looking at a form before it is solved: ranges of coefficients, scaling advice, conditioning, convexity, and a picture."""
+
+from __future__ import annotations
+
+import io
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import FloatArray
+from ..program.cones import Cone, Nonnegative, Zero
+from ..program.form import Constraint, StandardForm
+
+__all__ = ["Condition", "Convexity", "FormReport", "Picture", "Range", "figure_svg", "inspect_form", "spy"]
+
+#: Up to this order matrices are decomposed densely; beyond it the figures are bounds or Lanczos estimates.
+_DENSE = 1200
+#: Ratios from which advice is given: within one constraint, between rows, of a bound to the rest.
+_SPREAD, _ROWS, _HUGE = 1e6, 1e4, 1e8
+#: A negative eigenvalue below this fraction of the largest is more than rounding.
+_ROUNDING = 1e-10
+
+
+@dataclass(frozen=True)
+class Range:
+    """Smallest and largest absolute value of the non-zero entries of some part of a form."""
+
+    part: str
+    smallest: float
+    largest: float
+    entries: int
+
+    @classmethod
+    def of(cls, part: str, values: FloatArray) -> Range:
+        """The range of the non-zero, finite entries."""
+        sizes = np.abs(np.asarray(values, dtype=np.float64).ravel())
+        sizes = sizes[(sizes > 0) & np.isfinite(sizes)]
+        if not sizes.size:
+            return cls(part, 0.0, 0.0, 0)
+        return cls(part, float(sizes.min()), float(sizes.max()), int(sizes.size))
+
+    @property
+    def ratio(self) -> float:
+        """Largest over smallest; 1 where there is no entry."""
+        return self.largest / self.smallest if self.entries else 1.0
+
+    def __str__(self) -> str:
+        span = f"[{self.smallest:.2g}, {self.largest:.2g}]" if self.entries else "none"
+        return f"{self.part:<16} {self.entries:>9,} non-zeros  {span}"
+
+
+@dataclass(frozen=True)
+class Condition:
+    """Condition number of the matrix of all rows: its singular values' ratio, or a lower bound of it.
+
+    The largest over the smallest column norm bounds it from below: both singular values lie outside these norms.
+    """
+
+    value: float
+    exact: bool
+
+    def __str__(self) -> str:
+        return f"{'' if self.exact else 'at least '}{self.value:.2g}"
+
+
+@dataclass(frozen=True)
+class Convexity:
+    """Whether the continuous relaxation is convex; None where it could not be decided. ``why`` says so in words."""
+
+    convex: bool | None
+    why: str
+    smallest_eigenvalue: float | None = None
+
+
+@dataclass(frozen=True)
+class FormReport:
+    """What `StandardForm.inspect` finds; printable.
+
+    Parameters
+    ----------
+    sizes : str
+    ranges : tuple of Range
+        Objective, every constraint's F and g, bounds.
+    condition : Condition or None
+        None without rows.
+    convexity : Convexity
+    advice : tuple of str
+        What to do about the scaling; empty where nothing stands out.
+    """
+
+    sizes: str
+    ranges: tuple[Range, ...]
+    condition: Condition | None
+    convexity: Convexity
+    advice: tuple[str, ...]
+
+    def range(self, part: str) -> Range:
+        """The range of this part, such as ``"F margin"``."""
+        return next(r for r in self.ranges if r.part == part)
+
+    def __str__(self) -> str:
+        verdict = {True: "convex", False: "not convex", None: "undecided"}[self.convexity.convex]
+        lines = [self.sizes, *(f"  {r}" for r in self.ranges)]
+        lines += [f"  condition of the rows: {self.condition}"] if self.condition is not None else []
+        lines.append(f"  {verdict}: {self.convexity.why}")
+        lines += [f"  advice: {text}" for text in self.advice] or ["  scaling: nothing stands out"]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def inspect_form(form: StandardForm) -> FormReport:
+    """Ranges, condition, convexity and scaling advice; see `FormReport`."""
+    ranges = [Range.of("q", form.q)]
+    if form.quadratic is not None:
+        part = form.quadratic.factor if form.quadratic.matrix is None and form.quadratic.factor is not None else None
+        values = form.quadratic.csc.data if part is None else _data(part)
+        ranges.insert(0, Range.of("P" if part is None else "R, P = R'R", values))
+    for c in form.constraints:
+        ranges += [Range.of(f"F {c.label}", c.F.data), Range.of(f"g {c.label}", c.g)]
+    ranges.append(Range.of("bounds", np.concatenate([form.lower, form.upper])))
+    stored = sum(c.F.nnz for c in form.constraints)
+    sizes = f"{form.name}: {form.n} variables, {form.rows} rows, {stored:,} non-zeros, {form.bytes:,} bytes"
+    return FormReport(sizes, tuple(ranges), _condition(form), _convexity(form), tuple(_advice(form, ranges)))
+
+
+def _data(matrix: Any) -> FloatArray:
+    return np.asarray(matrix.data if sp.issparse(matrix) else matrix)
+
+
+def _condition(form: StandardForm) -> Condition | None:
+    if not form.rows:
+        return None
+    F, _ = form.rows_matrix()
+    if max(F.shape) <= _DENSE:
+        singular = np.linalg.svd(F.toarray(), compute_uv=False)
+        kept = singular[singular > singular.max(initial=0.0) * max(F.shape) * np.finfo(float).eps]
+        return Condition(float(kept.max() / kept.min()), True) if kept.size else None
+    norms = np.sqrt(np.asarray(F.multiply(F).sum(axis=0)).ravel())
+    norms = norms[norms > 0]
+    return Condition(float(norms.max() / norms.min()), False) if norms.size else None
+
+
+def _convexity(form: StandardForm) -> Convexity:
+    strange = [c.label for c in form.constraints if not _is_convex(c.cone)]
+    if strange:
+        return Convexity(False, f"{', '.join(strange)}: not a convex set")
+    relaxed = "the continuous relaxation: " if form.integer.any() else ""
+    if form.quadratic is None:
+        return Convexity(True, f"{relaxed}a linear objective over convex cones")
+    if form.quadratic.factor is not None:
+        return Convexity(True, f"{relaxed}P = R'R by construction")
+    low, high, how = _extremes(form)
+    if low is None or high is None:
+        return Convexity(None, f"{relaxed}{how}")
+    if low >= -_ROUNDING * max(high, 0.0):
+        return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({how})", low)
+    return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
+
+
+def _is_convex(cone: Cone) -> bool:
+    """Whether the midpoint of two points of the set that lie apart is one: `models.program.cones.Indicator` alone fails."""
+    return cone.symbol != "Indicator"
+
+
+def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
+    """Smallest and largest eigenvalue of P, and how they were found."""
+    quadratic = form.quadratic
+    assert quadratic is not None
+    if form.n <= _DENSE:
+        eigenvalues = np.linalg.eigvalsh(np.asarray(quadratic.csc.toarray()))
+        return float(eigenvalues[0]), float(eigenvalues[-1]), "dense decomposition"
+    operator = sp.linalg.LinearOperator((form.n, form.n), matvec=lambda v: quadratic.product(np.ravel(v)), dtype=np.float64)
+    start = np.random.default_rng(0).standard_normal(form.n)
+    try:
+        ends = [
+            float(sp.linalg.eigsh(operator, k=1, which=which, v0=start, tol=1e-3, maxiter=200, return_eigenvectors=False)[0])
+            for which in ("SA", "LA")
+        ]
+    except sp.linalg.ArpackNoConvergence:
+        return None, None, "Lanczos found no smallest eigenvalue of P in 200 steps"
+    return ends[0], ends[1], "Lanczos, to 1e-3 of the largest"
+
+
+def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
+    found = []
+    by_part = {r.part: r for r in ranges}
+    for c in form.constraints:
+        r = by_part[f"F {c.label}"]
+        big = _big_m(form, c)
+        if big is not None:
+            found.append(
+                f"{c.label}: coefficients of integer variables up to {big:.2g} beside others (big M): an incumbent's value "
+                "tightens M, and tolerances times M bound what an integer off by rounding can hide"
+            )
+        elif r.ratio > _SPREAD:
+            found.append(
+                f"{c.label}: coefficients span a factor of {r.ratio:.1g}; standardise the features "
+                "(Instance.prepared(standardise=True)) or scale the columns"
+            )
+        spread = _row_spread(c)
+        if spread > _ROWS:
+            found.append(
+                f"{c.label}: norms of its rows differ by a factor of {spread:.1g}; residual tolerances mean other things"
+            )
+    if by_part["bounds"].largest > _HUGE:
+        found.append(f"bounds up to {by_part['bounds'].largest:.2g}: leave them out where they mean 'none'")
+    objective = [r for r in ranges if r.part in ("P", "q")]
+    top = max((r.largest for r in objective), default=0.0)
+    rows = max((r.largest for r in ranges if r.part.startswith("F ")), default=0.0)
+    if top and rows and max(top / rows, rows / top) > _SPREAD:
+        found.append(f"objective coefficients up to {top:.2g}, rows' up to {rows:.2g}: scale the objective")
+    return found
+
+
+def _big_m(form: StandardForm, c: Constraint) -> float | None:
+    """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
+    whole = form.integer[c.F.indices]
+    sizes = np.abs(c.F.data)
+    others = sizes[~whole & (sizes > 0)]
+    if not whole.any() or not others.size:
+        return None
+    largest = float(sizes[whole].max())
+    return largest if largest > 1e3 * float(np.median(others)) else None
+
+
+def _row_spread(c: Constraint) -> float:
+    """Largest over smallest norm of the rows (linear constraints: rows of a cone belong together)."""
+    if not isinstance(c.cone, (Zero, Nonnegative)) or not c.rows:
+        return 1.0
+    norms = np.sqrt(np.asarray(c.F.multiply(c.F).sum(axis=1)).ravel())
+    norms = norms[norms > 0]
+    return float(norms.max() / norms.min()) if norms.size else 1.0
+
+
+# -- the picture --------------------------------------------------------------------------------------------------
+
+#: Colour-blind safe (Okabe and Ito), one for each kind of row.
+_COLOURS = {
+    "Zero": "#D55E00",
+    "Nonnegative": "#0072B2",
+    "SecondOrder": "#009E73",
+    "RotatedSecondOrder": "#CC79A7",
+    "PSD": "#E69F00",
+    "Indicator": "#56B4E9",
+}
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A picture as SVG text: shown in notebooks, saved by `save`; needs no network."""
+
+    svg: str
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+    def save(self, path: str | Path) -> Path:
+        """Write the SVG; returns the path."""
+        target = Path(path)
+        target.write_text(self.svg, encoding="utf-8")
+        return target
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"
+
+
+def spy(form: StandardForm) -> Picture:
+    """Where the non-zeros are: P above, one band of rows for each constraint below, blocks of variables side by side.
+
+    Colours name the cones; a band's height is its share of the rows, but no band vanishes.
+    """
+    from matplotlib.figure import Figure  # no pyplot: nothing global is touched
+
+    shown = [c for c in form.constraints if c.rows]
+    heights = [] if form.quadratic is None else [min(max(form.n / 4, 1.0), 12.0)]
+    heights += [min(max(c.rows / 4, 1.2), 12.0) for c in shown]
+    figure = Figure(figsize=(8.0, 1.2 + 0.32 * sum(heights)), layout="constrained")
+    axes = np.atleast_1d(figure.subplots(max(len(heights), 1), 1, gridspec_kw={"height_ratios": heights or [1.0]}))
+    rest = list(axes)
+    if form.quadratic is not None:
+        _band(rest.pop(0), sp.coo_array(form.quadratic.csc), "P", "#444444", form)
+    for ax, c in zip(rest, shown, strict=False):
+        _band(ax, sp.coo_array(c.F), f"{c.label}\n{c.cone}", _COLOURS[c.cone.symbol], form)
+    for b in form.blocks:
+        s = form.slices[b.label]
+        mark = " (integer)" if form.integer[s].any() else ""
+        middle = 0.5 * (s.start + s.stop) - 0.5
+        axes[-1].text(middle, -0.02, f"{b.label}{mark}", ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
+    axes[0].set_title(f"{form.name}: {form.n} variables, {form.rows} rows", fontsize=10)
+    return Picture(figure_svg(figure))
+
+
+def _below(ax: Any) -> Any:
+    """Data coordinates across, the axes' own up and down."""
+    return ax.get_xaxis_transform()
+
+
+def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:
+    kept = matrix.data != 0
+    size = min(max(260.0 / max(form.n, matrix.shape[0], 1), 0.4), 6.0)
+    ax.plot(
+        matrix.col[kept], matrix.row[kept], "s", color=colour, markersize=size, markeredgewidth=0, rasterized=kept.sum() > 20_000
+    )
+    for s in list(form.slices.values())[1:]:
+        ax.axvline(s.start - 0.5, color="#999999", lw=0.6)
+    ax.set_xlim(-0.5, form.n - 0.5)
+    ax.set_ylim(matrix.shape[0] - 0.5, -0.5)
+    ax.set_xticks([])
+    ax.set_yticks([])
+    ax.set_ylabel(name, fontsize=8, rotation=0, ha="right", va="center")
+
+
+def figure_svg(figure: Any) -> str:
+    """The figure as SVG text, the same for the same figure."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()

@@ -1,0 +1,213 @@
+"""What every formulation is: a frozen object that states a mathematical program and compiles it once."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+
+import numpy as np
+
+from ..errors import UnsupportedModelError
+from .arrays import FloatArray
+from .memory import check_bytes
+from .program.form import StandardForm
+from .program.lagrangian import lagrangian_bound
+from .statement import Statement
+
+if TYPE_CHECKING:
+    from .looks.explanation import Explanation, Solution
+
+__all__ = ["Appraisal", "Bound", "Model"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved lower bound of the form's optimum, and the argument for it in one sentence."""
+
+    value: float
+    argument: str
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What a point is worth, recomputed by the model itself where it has no standard form, or one too large to build.
+
+    The fields are those of a certificate (`solvers.judging.certificate`), in the minimisation sense; ``stationarity`` is the
+    relative residual of the first-order conditions, None where it is not known.
+    """
+
+    objective: float
+    primal_residual: float
+    violations: Mapping[str, float]
+    stationarity: float | None = None
+    bound: float = float("-inf")
+    argument: str = "no bound"
+
+
+@dataclass(frozen=True, eq=False)
+class Model(ABC):
+    """A formulation: data and parameters, taken literally, validated once.
+
+    ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
+    algorithms, ``statement`` the mathematics. Nothing here solves anything.
+    """
+
+    name: ClassVar[str]
+
+    # -- the program --------------------------------------------------------------------------------------------
+
+    @cached_property
+    def form(self) -> StandardForm:
+        """The labelled standard form; compiled on the first use.
+
+        Raises
+        ------
+        TooLargeError
+            The form would need more than `materialise_limit` bytes; the hand-written algorithms still run.
+        """
+        check_bytes(self.form_bytes, f"the standard form of {self.name}")
+        return self.compile()
+
+    @property
+    @abstractmethod
+    def form_bytes(self) -> int:
+        """Bytes that the form's largest arrays need."""
+
+    @abstractmethod
+    def compile(self) -> StandardForm:
+        """Build the standard form."""
+
+    @property
+    @abstractmethod
+    def statement(self) -> Statement:
+        """The mathematics of this model with the sizes of its instance."""
+
+    def view(self, kind: type[V]) -> V | None:
+        """The structural view of this kind, or None where the model has none."""
+        return None
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
+        return None
+
+    def moved(self, parameter: str, value: Any) -> Self:
+        """The same model with one field changed; formulations share what does not depend on it, the parts of the form too.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses.
+        """
+        return replace(self, **{parameter: value})
+
+    # -- what points mean ---------------------------------------------------------------------------------------
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """A proved lower bound of the form's optimum from a primal point and multipliers of any quality.
+
+        The multipliers are repaired to be exactly feasible; -inf where no bound follows. The general argument is the
+        Lagrangian's (`models.program.lagrangian`); formulations with a closed-form dual replace it.
+        """
+        if multipliers is None:
+            return Bound(-np.inf, "no multipliers")
+        value = lagrangian_bound(self.form, x, multipliers)
+        return Bound(value, "Lagrangian at multipliers projected on their dual cones, minimised over the bounds")
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
+        return dict(values)
+
+    def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
+        """The continuous problem that is left when the integers are fixed at those of ``values``, in fewer variables.
+
+        `complete` brings its points back. None where the model knows none simpler than the form with fixed bounds.
+        """
+        return None
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """Objective, residuals and bound of a point without the form; None where the model knows no such way."""
+        return None
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Scores f(x) of new rows, whose sign is the class.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The formulation has no classifier.
+        """
+        raise UnsupportedModelError(f"{self.name} has no classifier, so no scores of points")
+
+    def explain(self, result: Solution) -> Explanation:
+        """What a result says: the meaning of its multipliers, active constraints, support vectors, misclassified points.
+
+        Printable; ``.picture()`` draws it where the data have two features (`models.looks.explanation`).
+        """
+        from .looks.explanation import explain
+
+        return explain(self, result)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
+        return {}
+
+    # -- looks --------------------------------------------------------------------------------------------------
+
+    def __str__(self) -> str:
+        return str(self.statement)
+
+    def __repr__(self) -> str:
+        return f"{type(self).__name__}({self.statement.sizes})"
+
+    def latex(self, *, standalone: bool = False) -> str:
+        """The program, and its dual with the optimality conditions where it has a closed form, as LaTeX.
+
+        Displays for a document with amsmath and amssymb, or a document of its own (``standalone=True``).
+        """
+        return self.statement.latex(standalone=standalone)
+
+    def _repr_html_(self) -> str:
+        return self.statement.html()
+
+    def write(self, path: str | Path) -> Path:
+        """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
+
+        The suffix is one of ``.lp .mps .cbf .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot carry
+        the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
+        """
+        from .export.files.formats import write_form
+
+        return write_form(self.form, path)
+
+    # -- handing over -------------------------------------------------------------------------------------------
+
+    def to_cvxpy(self) -> Any:
+        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`)."""
+        from .export.native.cvxpy import to_cvxpy
+
+        return to_cvxpy(self.form)
+
+    def to_pyomo(self) -> Any:
+        """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
+        from .export.native.pyomo import to_pyomo
+
+        return to_pyomo(self.form)
+
+    def to_gurobi(self) -> Any:
+        """The form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
+        from .export.native.gurobi import to_gurobi
+
+        return to_gurobi(self.form)
+
+    def to_mosek(self) -> Any:
+        """The form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
+        from .export.native.mosek import to_mosek
+
+        return to_mosek(self.form)

@@ -1,0 +1,1 @@
+"""The mathematical program: labelled standard form, cones, bridges, differences, the Lagrangian."""

@@ -1,0 +1,243 @@
+"""Bridges: the fixed, short list of rewritings that a backend may need before it can read a form.
+
+Each maps a form to an equivalent one and knows the way back, for points and for multipliers. One class for each, with
+its proof above the code.
+"""
+
+from __future__ import annotations
+
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..arrays import FloatArray
+from .cones import Nonnegative, RotatedSecondOrder, SecondOrder
+from .form import Block, Constraint, Quadratic, StandardForm
+
+__all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "RotatedBridge", "factor_of"]
+
+
+@dataclass(frozen=True, eq=False)
+class DualPoint:
+    """Multipliers of a form: z_k by constraint label, and ζ of the bounds."""
+
+    multipliers: Mapping[str, FloatArray]
+    reduced: FloatArray
+
+
+class Bridge(ABC):
+    """An equivalent rewriting of a form, with the ways back."""
+
+    def __init__(self, source: StandardForm) -> None:
+        self.source = source
+        self.target = self.apply(source)
+
+    @abstractmethod
+    def apply(self, form: StandardForm) -> StandardForm:
+        """The rewritten form."""
+
+    @abstractmethod
+    def recover(self, x: FloatArray) -> FloatArray:
+        """Point of the source from a point of the target."""
+
+    @abstractmethod
+    def extend(self, x: FloatArray) -> FloatArray:
+        """Point of the target from a point of the source (warm starts)."""
+
+    @abstractmethod
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """Multipliers of the source from multipliers of the target."""
+
+
+class EpigraphBridge(Bridge):
+    """Quadratic objective to epigraph: min τ + q'x + r with (τ, 1, Rx) in the rotated cone, P = R'R.
+
+    *Proof.* 2·τ·1 ≥ ||Rx||² says τ ≥ ½x'Px. Let (σ, ρ, v) be the cone's multipliers. Stationarity in τ gives σ = 1; by
+    complementarity (v, ρ, σ) is the multiple of the reflected point with σ = 1: v = -Rx. Stationarity in x,
+    q = ΣF_k'z_k + R'v + ζ, then is Px + q = ΣF_k'z_k + ζ with the same z_k and ζ.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Append the scalar block ``epigraph`` and the constraint ``quadratic``."""
+        assert form.quadratic is not None
+        R = factor_of(form.quadratic)
+        rows = R.shape[0]
+        cone_rows = sp.csr_array(
+            sp.vstack(
+                [
+                    sp.csr_array(([1.0], ([0], [form.n])), shape=(1, form.n + 1)),
+                    sp.csr_array((1, form.n + 1)),
+                    sp.hstack([R, sp.csr_array((rows, 1))], format="csr"),
+                ],
+                format="csr",
+            )
+        )
+        g = np.zeros(rows + 2)
+        g[1] = 1.0
+        widened = tuple(
+            Constraint(c.label, sp.csr_array(sp.hstack([c.F, sp.csr_array((c.rows, 1))], format="csr")), c.g, c.cone)
+            for c in form.constraints
+        )
+        return form.replace(
+            blocks=(*form.blocks, Block("epigraph", ())),
+            q=np.append(form.q, 1.0),
+            quadratic=None,
+            constraints=(*widened, Constraint("quadratic", cone_rows, g, RotatedSecondOrder(rows + 2))),
+            lower=np.append(form.lower, -np.inf),
+            upper=np.append(form.upper, np.inf),
+            integer=np.append(form.integer, False),
+        )
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """Drop τ."""
+        return x[:-1]
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """τ = ½x'Px."""
+        assert self.source.quadratic is not None
+        return np.append(x, 0.5 * float(x @ self.source.quadratic.product(x)))
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """Drop the cone's multipliers and the reduced cost of τ."""
+        kept = {label: z for label, z in dual.multipliers.items() if label != "quadratic"}
+        return DualPoint(kept, dual.reduced[:-1])
+
+
+class RotatedBridge(Bridge):
+    """Rotated to second-order cones by the orthogonal map T(a, b, c) = ((a + b)/√2, (a - b)/√2, c).
+
+    *Proof.* 2ab = ((a + b)/√2)² - ((a - b)/√2)². T is symmetric and its own inverse, so <z̃, T(Fx + g)> = <Tz̃, Fx + g>.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Turn the rows of every rotated cone."""
+        constraints = tuple(self._turn(c) if isinstance(c.cone, RotatedSecondOrder) else c for c in form.constraints)
+        return form.replace(constraints=constraints)
+
+    @staticmethod
+    def _turn(c: Constraint) -> Constraint:
+        """The turned constraint; made once, since the forms of a path share their constraints."""
+        assert isinstance(c.cone, RotatedSecondOrder)
+        if c in _TURNED:
+            return _TURNED[c]
+        half = np.sqrt(0.5)
+        turn = np.eye(c.cone.dim)
+        turn[:2, :2] = [[half, half], [half, -half]]
+        whole = sp.kron(sp.eye_array(c.cone.count), sp.csr_array(turn), format="csr")
+        F = sp.csr_array(whole @ c.F)
+        F.eliminate_zeros()
+        _TURNED[c] = Constraint(c.label, F, c.cone.rotate(c.g), SecondOrder(c.cone.dim, c.cone.count))
+        return _TURNED[c]
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """Turn the multipliers back."""
+        cones = {c.label: c.cone for c in self.source.constraints}
+        turned = {
+            label: cone.rotate(z) if isinstance(cone := cones[label], RotatedSecondOrder) else z
+            for label, z in dual.multipliers.items()
+        }
+        return DualPoint(turned, dual.reduced)
+
+
+class BoundsToRows(Bridge):
+    """Bounds to rows: x_j - l_j ≥ 0 and u_j - x_j ≥ 0, with multipliers ζ_l and ζ_u; ζ = ζ_l - ζ_u.
+
+    *Proof.* The rows' part of Σ F'z is ζ_l - ζ_u, which is ζ in the stationarity of the source.
+    """
+
+    def apply(self, form: StandardForm) -> StandardForm:
+        """Append the constraints ``lower bounds`` and ``upper bounds``, where there are any."""
+        self._low = np.flatnonzero(np.isfinite(form.lower))
+        self._high = np.flatnonzero(np.isfinite(form.upper))
+        extra = []
+        if self._low.size:
+            F = _selection(self._low, form.n)
+            extra.append(Constraint("lower bounds", F, -form.lower[self._low], Nonnegative(self._low.size)))
+        if self._high.size:
+            F = sp.csr_array(-_selection(self._high, form.n))
+            extra.append(Constraint("upper bounds", F, form.upper[self._high].copy(), Nonnegative(self._high.size)))
+        return form.replace(
+            constraints=(*form.constraints, *extra), lower=np.full(form.n, -np.inf), upper=np.full(form.n, np.inf)
+        )
+
+    def recover(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def extend(self, x: FloatArray) -> FloatArray:
+        """The same point."""
+        return x
+
+    def lift_dual(self, dual: DualPoint) -> DualPoint:
+        """ζ from the rows' multipliers."""
+        reduced = dual.reduced.copy()
+        kept = dict(dual.multipliers)
+        if self._low.size:
+            reduced[self._low] += kept.pop("lower bounds")
+        if self._high.size:
+            reduced[self._high] -= kept.pop("upper bounds")
+        return DualPoint(kept, reduced)
+
+
+#: What was made of a constraint or a quadratic part, as long as that lives.
+_TURNED: weakref.WeakKeyDictionary[Constraint, Constraint] = weakref.WeakKeyDictionary()
+_FACTORS: weakref.WeakKeyDictionary[Quadratic, sp.csr_array] = weakref.WeakKeyDictionary()
+
+
+def factor_of(quadratic: Quadratic) -> sp.csr_array:
+    """R with P = R'R: the factor that is there, a diagonal's root, Cholesky, or eigenvalues (tiny negative ones cut).
+
+    Made once for each quadratic part.
+
+    Raises
+    ------
+    InputError
+        P is not positive semidefinite.
+    """
+    if quadratic not in _FACTORS:
+        _FACTORS[quadratic] = _factored(quadratic)
+    return _FACTORS[quadratic]
+
+
+def _factored(quadratic: Quadratic) -> sp.csr_array:
+    if quadratic.factor is not None:
+        return sp.csr_array(quadratic.factor)
+    P = quadratic.csc
+    diagonal = P.diagonal()
+    if P.nnz == np.count_nonzero(diagonal):
+        _check_convex(float(diagonal.min(initial=0.0)), float(diagonal.max(initial=0.0)))
+        keep = np.flatnonzero(diagonal > 0)
+        return sp.csr_array((np.sqrt(diagonal[keep]), (np.arange(keep.size), keep)), shape=(keep.size, P.shape[0]))
+    dense = P.toarray()
+    try:
+        return sp.csr_array(np.triu(scipy.linalg.cholesky(dense)))
+    except np.linalg.LinAlgError:
+        values, vectors = np.linalg.eigh(dense)
+        _check_convex(float(values[0]), float(values[-1]))
+        keep = values > 1e-14 * max(values[-1], 0.0)
+        return sp.csr_array(np.sqrt(values[keep])[:, None] * vectors[:, keep].T)
+
+
+def _check_convex(smallest: float, largest: float) -> None:
+    if smallest < -1e-9 * max(largest, 1e-300):
+        raise InputError(
+            f"the quadratic objective is not convex: the smallest eigenvalue of P is {smallest:.3g}, the largest {largest:.3g}"
+        )
+
+
+def _selection(indices: np.ndarray, n: int) -> sp.csr_array:
+    return sp.csr_array((np.ones(indices.size), (np.arange(indices.size), indices)), shape=(indices.size, n))

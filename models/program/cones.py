@@ -1,0 +1,249 @@
+"""The cones in which a standard form may ask ``F x + g`` to lie, with their projections and duals.
+
+A cone of this module stands for ``count`` equal cones of ``dim`` rows each, stacked: ``n`` rotated cones of three rows
+are *one* labelled constraint of the form. ``project`` is the Euclidean projection; the projection on the dual cone
+follows from Moreau's decomposition, ``Π_{K*}(v) = v + Π_K(-v)``. `Indicator` is the one set here that is neither convex nor a
+cone; it keeps the interface, since its label, rows and polar multipliers mean the same.
+"""
+
+from __future__ import annotations
+
+import enum
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray
+from .svec import smat, svec, svec_size
+
+__all__ = ["PSD", "Cone", "Feature", "Indicator", "Nonnegative", "RotatedSecondOrder", "SecondOrder", "Zero"]
+
+
+class Feature(enum.Enum):
+    """What a form may contain beyond a linear objective, linear rows and bounds; the value is how to say it."""
+
+    QUADRATIC = "quadratic objective"
+    SECOND_ORDER = "second-order cones"
+    ROTATED = "rotated second-order cones"
+    PSD = "positive semidefinite cones"
+    INTEGER = "integer variables"
+    INDICATOR = "indicator constraints"
+
+
+@dataclass(frozen=True)
+class Cone(ABC):
+    """``count`` equal convex cones of ``dim`` rows each.
+
+    Parameters
+    ----------
+    dim : int
+        Rows of one cone.
+    count : int
+        How many equal cones are stacked.
+    """
+
+    dim: int
+    count: int = 1
+
+    feature: ClassVar[Feature | None] = None
+    symbol: ClassVar[str]
+
+    def __post_init__(self) -> None:
+        if self.dim < 1 or self.count < 0:
+            raise InputError(f"a cone needs dim ≥ 1 and count ≥ 0, not dim = {self.dim}, count = {self.count}")
+
+    @property
+    def rows(self) -> int:
+        """Rows of the whole stack."""
+        return self.dim * self.count
+
+    def stacked(self, v: FloatArray) -> FloatArray:
+        """``v`` as one row for each cone, count × dim."""
+        return v.reshape(self.count, self.dim)
+
+    @abstractmethod
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point of the cone."""
+
+    def project_dual(self, v: FloatArray) -> FloatArray:
+        """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
+        return np.asarray(v + self.project(-v))
+
+    @property
+    def block(self) -> int:
+        """Rows that are judged together: one where the cone is a product of half-lines or points, else one cone's."""
+        return self.dim
+
+    def violation(self, v: FloatArray) -> float:
+        """Largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
+        return _largest(v - self.project(v))
+
+    def relative_violation(self, v: FloatArray, scale: FloatArray) -> float:
+        """Largest violation of a `block` of rows relative to 1 + the block's largest entry of ``scale`` ≥ 0."""
+        outside = np.abs(v - self.project(v)).reshape(-1, self.block).max(axis=1)
+        return float((outside / (1.0 + scale.reshape(-1, self.block).max(axis=1))).max(initial=0.0))
+
+    def dual_violation(self, z: FloatArray) -> float:
+        """Largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""
+        return _largest(self.project(-z))
+
+    def __str__(self) -> str:
+        return f"{self.symbol}({self.dim})" if self.count == 1 else f"{self.symbol}({self.dim})^{self.count}"
+
+
+@dataclass(frozen=True)
+class Zero(Cone):
+    """{0}: equalities. Its dual is the whole space."""
+
+    symbol = "Zero"
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point of the cone: the origin."""
+        return np.zeros_like(v)
+
+    @property
+    def block(self) -> int:
+        """One: every row is judged by itself."""
+        return 1
+
+
+@dataclass(frozen=True)
+class Nonnegative(Cone):
+    """{v : v ≥ 0}: inequalities. Self-dual."""
+
+    symbol = "Nonnegative"
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point of the cone: the positive part."""
+        return np.maximum(v, 0.0)
+
+    @property
+    def block(self) -> int:
+        """One: every row is judged by itself."""
+        return 1
+
+
+@dataclass(frozen=True)
+class SecondOrder(Cone):
+    """{(t, c) : ||c|| ≤ t}. Self-dual."""
+
+    feature = Feature.SECOND_ORDER
+    symbol = "SecondOrder"
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point of every cone of the stack."""
+        rows = self.stacked(v)
+        t, c = rows[:, 0], rows[:, 1:]
+        norm = np.linalg.norm(c, axis=1)
+        half = np.maximum(0.5 * (t + norm), 0.0)
+        inside, polar = norm <= t, norm <= -t
+        scale = np.divide(half, norm, out=np.zeros_like(norm), where=norm > 0)
+        projected = np.column_stack([half, scale[:, None] * c])
+        projected[inside] = rows[inside]
+        projected[polar] = 0.0
+        return projected.ravel()
+
+
+@dataclass(frozen=True)
+class RotatedSecondOrder(Cone):
+    """{(a, b, c) : 2ab ≥ ||c||², a ≥ 0, b ≥ 0}. Self-dual."""
+
+    feature = Feature.ROTATED
+    symbol = "RotatedSecondOrder"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim < 2:
+            raise InputError(f"a rotated second-order cone has at least the two rows a and b, not {self.dim}")
+
+    def rotate(self, v: FloatArray) -> FloatArray:
+        """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
+        rows = self.stacked(v)
+        turned = rows.copy()
+        turned[:, 0] = (rows[:, 0] + rows[:, 1]) / np.sqrt(2.0)
+        turned[:, 1] = (rows[:, 0] - rows[:, 1]) / np.sqrt(2.0)
+        return turned.ravel()
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point of every cone of the stack, through the second-order cone."""
+        inside = self.stacked(v)
+        a, b, c = inside[:, 0], inside[:, 1], inside[:, 2:]
+        feasible = (a >= 0) & (b >= 0) & (2 * a * b >= np.einsum("ij,ij->i", c, c))
+        projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v)))).copy()
+        projected[feasible] = inside[feasible]  # points of the cone are not moved by rounding
+        return projected.ravel()
+
+
+@dataclass(frozen=True)
+class PSD(Cone):
+    """{svec(S) : S ⪰ 0}: the upper triangle stacked by columns, √2 off the diagonal. Self-dual."""
+
+    feature = Feature.PSD
+    symbol = "PSD"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if svec_size(self.order) != self.dim:
+            raise InputError(f"{self.dim} is not the length of the svec of a symmetric matrix: use PSD.of_order(order)")
+
+    @classmethod
+    def of_order(cls, order: int) -> PSD:
+        """Cone of symmetric matrices of this order."""
+        return cls(svec_size(order))
+
+    @property
+    def order(self) -> int:
+        """Order of the matrices."""
+        return int((np.sqrt(8 * self.dim + 1) - 1) // 2)
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point: negative eigenvalues set to zero."""
+        values, vectors = np.linalg.eigh(smat(self.stacked(v)))
+        clipped = np.einsum("kij,kj,klj->kil", vectors, np.maximum(values, 0.0), vectors)
+        projected = svec(clipped)
+        projected[values[:, 0] >= 0] = self.stacked(v)[values[:, 0] >= 0]
+        return projected.ravel()
+
+    def __str__(self) -> str:
+        return f"PSD(order {self.order})" if self.count == 1 else f"PSD(order {self.order})^{self.count}"
+
+
+@dataclass(frozen=True)
+class Indicator(Cone):
+    """{(a, v) : a = 0 and v ≥ 0, or a = 1}: a binary variable a that switches the row v ≥ 0 off. Not a cone, not convex.
+
+    The rows of a are single binary variables of the form. Multipliers z with <z, (a, v)> ≥ 0 on the set are (z_a ≥ 0, 0), which
+    prove nothing: the closed convex hull of the set is 0 ≤ a ≤ 1 alone.
+    """
+
+    dim: int = 2
+    feature = Feature.INDICATOR
+    symbol = "Indicator"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.dim != 2:
+            raise InputError(f"an indicator has the two rows a and v, not {self.dim}")
+
+    def project(self, v: FloatArray) -> FloatArray:
+        """Nearest point: of (0, v₊) and (1, v) the nearer one."""
+        rows = self.stacked(v)
+        a, row = rows[:, 0], rows[:, 1]
+        on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
+        return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
+
+    def project_dual(self, v: FloatArray) -> FloatArray:
+        """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""
+        rows = self.stacked(v)
+        return np.column_stack([np.maximum(rows[:, 0], 0.0), np.zeros(self.count)]).ravel()
+
+    def dual_violation(self, z: FloatArray) -> float:
+        """Largest absolute entry of the distance to such multipliers."""
+        return _largest(z - self.project_dual(z))
+
+
+def _largest(v: FloatArray) -> float:
+    return float(np.abs(v).max(initial=0.0))

@@ -1,0 +1,1 @@
+"""One relaxation a file, with its proof."""

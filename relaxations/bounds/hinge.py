@@ -1,0 +1,57 @@
+"""The hinge loss as a relaxation of the 0-1 loss: the big-M relaxation without the bounds z ≤ 1."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.hinge import HingeSVM
+from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.program.lagrangian import lagrangian_bound
+from ..reduction import LiftedDual, need_penalised, without_warnings
+from .big_m import WithConstants
+
+__all__ = ["Hinge"]
+
+
+@dataclass(frozen=True)
+class Hinge(WithConstants):
+    """min ||w||² + Σ (λ_i/M_i)(1 - u_i)_+: what Conic (4) becomes where z ≤ 1 is slack, Conic §2.
+
+    At most the big-M relaxation with the same M, and equal to it where the optimal w has u_i ≥ 1 - M_i for all i.
+    ``Hinge(1.0)`` is the hinge SVM as it is used: M = 1 is not valid, so it is an approximation and no bound, which `caveat`
+    says.
+    """
+
+    @property
+    def name(self) -> str:
+        """Name with the constants' source."""
+        return f"hinge, {self.source_name}"
+
+    def apply(self, model: ZeroOneSVM) -> HingeSVM:
+        """The hinge model with weights λ_i/M_i.
+
+        Raises
+        ------
+        InputError
+            A stated M_i is zero (its weight would be infinite).
+        UnsupportedModelError
+            A free intercept (`HingeSVM` penalises it).
+        """
+        need_penalised(model, "Hinge()")
+        M = self.constants(model)
+        if not (M > 0).all():
+            raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}")
+        with without_warnings():
+            return HingeSVM(model.X, model.y, model.weights / M)
+
+    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value."""
+        source = self.restate(model)
+        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, source.weights / source.big_m)
+        value = lagrangian_bound(source.form, None, {"margin": alpha})
+        return LiftedDual(value, {"margin": alpha}, "the hinge dual's point as multipliers of the big-M rows")

@@ -1,0 +1,231 @@
+"""The perspective relaxation at a fixed γ in Γ, Conic (13): what strengthens the mixed-integer form, without integrality."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeAlias
+
+import numpy as np
+
+from ...errors import InputError, UnsupportedModelError
+from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
+from ...models.formulations.conic.bound import certified_bound, repair_gamma
+from ...models.formulations.linear import dense_signed_rows, linear_summary
+from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.formulations.zero_one.strengthened import as_gamma, strengthened_form, strengthened_lines
+from ...models.model import Bound, Model
+from ...models.program.form import StandardForm
+from ...models.statement import Line, Statement
+from ...models.views import ConicProblem
+from ..reduction import LiftedDual, Reduction, need_penalised
+from .big_m import BigM, MSource
+from .combined_bound import combined_bound
+
+__all__ = ["GammaSource", "Perspective", "PerspectiveRelaxation"]
+
+#: ``"uniform"``: equal γ_i, as large as Γ allows; ``"stated"``: that of the model's strengthened encoding; or n numbers.
+GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class PerspectiveRelaxation(Model):
+    """min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i over the cones of the points, 0 ≤ z ≤ 1: Conic (13) at one γ.
+
+    Its optimum is D(γ) ≤ that of the SDP (21), which is the maximum over Γ; equal at γ*. With M it has the rows
+    u_i + M_i z_i ≥ 1 as well: the continuous relaxation of the strengthened `ZeroOneSVM`.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+    y : array_like (n,)
+        Labels -1, +1.
+    lam : float or array_like (n,)
+        λ_i > 0; different ones need M.
+    gamma : array_like (n,)
+        γ in Γ.
+    M : float or array_like (n,), optional
+        M_i > 0.
+
+    Notes
+    -----
+    Form: `models.formulations.zero_one.strengthened.strengthened_form`.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels, λ ≤ 0, M ≤ 0, γ outside Γ, different λ_i without M.
+    """
+
+    X: Points
+    y: FloatArray
+    lam: float | FloatArray
+    gamma: FloatArray
+    M: float | FloatArray | None = None
+
+    name = "PerspectiveRelaxation"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "X", as_points(self.X))
+        object.__setattr__(self, "y", as_labels(self.y, self.X.shape[0]))
+        if not (self.weights > 0).all():
+            raise InputError(f"lam must be > 0; it is {self.weights.min():g}")
+        if self.big_m is not None and not (self.big_m > 0).all():
+            raise InputError(f"M must be > 0; it is {self.big_m.min():g}")
+        if self.big_m is None and self.weights.min() != self.weights.max():
+            raise InputError(
+                f"without M one lam for all points is needed; they range from {self.weights.min():g} to {self.weights.max():g}"
+            )
+        object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
+
+    @cached_property
+    def weights(self) -> FloatArray:
+        """λ_i."""
+        return as_vector(self.lam, self.X.shape[0], "lam")
+
+    @cached_property
+    def big_m(self) -> FloatArray | None:
+        """M_i, where there are rows."""
+        return None if self.M is None else as_vector(self.M, self.X.shape[0], "M")
+
+    @cached_property
+    def signed(self) -> FloatArray:
+        """Rows y_i x_i'."""
+        return dense_signed_rows(self.X, self.y)
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows and of S."""
+        n, p = self.X.shape
+        return 24 * n * p + 12 * p * p + 400 * n
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        return strengthened_form(self.name, self.signed, self.weights, self.gamma, self.big_m, integer=False)
+
+    def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
+        """The dual value D(γ, V), V_i the multipliers of ``split`` and ``margin``."""
+        slope = np.zeros(self.X.shape[0])
+        if "split" in multipliers:
+            split = np.asarray(multipliers["split"], dtype=np.float64)
+            slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
+        if self.big_m is None:
+            problem = ConicProblem(self.signed, float(self.weights[0]), None)
+            conic = certified_bound(problem, self.gamma, w=w, v=slope)
+            return LiftedDual(conic.value, {"hull": conic.gamma, "split": conic.v}, "closed-form dual value at the given gamma")
+        slope += np.asarray(multipliers["margin"], dtype=np.float64)
+        found = combined_bound(self.signed, self.weights, self.big_m, self.gamma, slope=slope, w=w)
+        return LiftedDual(
+            found.value,
+            {"hull": found.gamma, "slope": found.slope},
+            "closed-form dual value at the given gamma, big-M rows included",
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Closed-form dual value; see `certify`."""
+        if multipliers is None:
+            return Bound(-np.inf, "no multipliers")
+        found = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
+        return Bound(found.value, found.argument)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations, misclassified points and Σz."""
+        return linear_summary(self.X, self.y, values["w"]) | {"sum_z": float(values["z"].sum())}
+
+    @property
+    def statement(self) -> Statement:
+        """Conic (13) at a fixed γ."""
+        n, p = self.X.shape
+        count = int((self.gamma > 0).sum())
+        objective, lines = strengthened_lines(count, "cone" if self.big_m is None else "bigm")
+        return Statement(
+            title="Perspective relaxation at a fixed gamma (of the 0-1 loss)",
+            problem_class="convex QP over rotated second-order cones",
+            sense="minimise",
+            over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in[0,1]^n"),
+            objective=objective,
+            constraints=(*lines[:-1], Line("0 <= z_i <= 1", r"0\le z_i\le 1")),
+            sizes=f"n = {n} points, p = {p}",
+            notes=(f"g = gamma in Gamma, {count} of {n} positive; at most the SDP over all of Gamma, equal at gamma*",),
+            source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (13)",
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Perspective(Reduction):
+    """`PerspectiveRelaxation` at a γ that needs no semidefinite program.
+
+    Parameters
+    ----------
+    gamma : {"uniform", "stated"} or array_like (n,)
+        Where γ comes from: see `GammaSource`. Numbers that are not in Γ are scaled into it.
+    M : MSource, optional
+        Big-M rows with constants from this source (`BigM`); none where it is not given.
+
+    Raises
+    ------
+    InputError
+        An unknown source.
+    """
+
+    gamma: GammaSource = "uniform"
+    M: MSource | None = None
+
+    def __post_init__(self) -> None:
+        if isinstance(self.gamma, str) and self.gamma not in ("uniform", "stated"):
+            raise InputError(f"gamma must be 'uniform', 'stated' or n numbers; it is {self.gamma!r}")
+        if self.M is not None:
+            BigM(self.M)
+
+    @property
+    def name(self) -> str:
+        """Name with the sources of γ and M."""
+        source = f"{self.gamma} gamma" if isinstance(self.gamma, str) else "given gamma"
+        return f"perspective, {source}" + ("" if self.M is None else f" + big-M, {BigM(self.M).source_name}")
+
+    def chosen(self, model: ZeroOneSVM) -> FloatArray:
+        """γ for this model, in Γ."""
+        if isinstance(self.gamma, str) and self.gamma == "stated":
+            if model.gamma is None:
+                raise InputError("gamma='stated' needs a model with a gamma: strengthen(model) returns one")
+            return model.gamma
+        A = dense_signed_rows(model.X, model.y)
+        if isinstance(self.gamma, str):
+            largest = float(np.linalg.eigvalsh(A.T @ A)[-1] if A.shape[1] <= A.shape[0] else np.linalg.eigvalsh(A @ A.T)[-1])
+            return repair_gamma(A, np.full(A.shape[0], 1.0 / largest), margin=1e-8)
+        return repair_gamma(A, np.asarray(as_vector(self.gamma, A.shape[0], "gamma")), margin=1e-8)
+
+    def apply(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
+        """The relaxation with the same data, λ and this γ.
+
+        Raises
+        ------
+        UnsupportedModelError
+            A free intercept, or weights λ_i that differ where there are no rows with M.
+        InputError
+            "stated" for a model without γ, "incumbent" for one without an incumbent, wrong shapes.
+        """
+        need_penalised(model, "Perspective()")
+        M = self.constants(model)
+        weights = model.weights
+        if M is None and weights.min() != weights.max():
+            raise UnsupportedModelError("Perspective() without M needs one lam for all points: Perspective(gamma, M='incumbent')")
+        assert model.lam is not None  # else model.weights has raised
+        return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), M)
+
+    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """γ as it is, and V."""
+        return self.apply(model).certify(multipliers)
+
+    def constants(self, model: ZeroOneSVM) -> FloatArray | None:
+        """M_i of the rows."""
+        return None if self.M is None else BigM(self.M).constants(model)
+
+    def m_source(self, model: ZeroOneSVM) -> str:
+        """Where M comes from."""
+        return "" if self.M is None else BigM(self.M).m_source(model)
+
+    def caveat(self, model: ZeroOneSVM) -> str:
+        """As `BigM`."""
+        return "" if self.M is None else BigM(self.M).caveat(model)

@@ -1,0 +1,1 @@
+"""The relaxation-gap report: cells, tables, pictures, formats."""

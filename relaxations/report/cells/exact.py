@@ -1,0 +1,175 @@
+"""One exact solve of a gap report: encoding, M, seed; its root bound and its convergence."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ....errors import MarginoptError
+from ....models.arrays import FloatArray
+from ....models.formulations.linear import linear_summary
+from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ....solvers.interface.solver import Gives
+from ....solvers.judging.result import Result
+from ....solvers.records.options import Options
+from ....solvers.records.status import Status
+from ....solvers.records.trace import Trace
+from ....solvers.registry import get_solver
+from ....solvers.solve import solve_problem
+from ...bounds.big_m import BigM
+from ...reduction import restated
+from ...strengthening.strengthen import strengthen
+from .records import STRUCTURED, ExactCell, TracePoint
+from .tasks import Task, as_count, as_number, outcome, worth_keeping
+
+__all__ = ["ExactTask"]
+
+#: Points of a trace that a cell keeps.
+_POINTS = 120
+#: A bound within this of the final one, relatively, is the final one.
+_REACHED = 1e-6
+_ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "strengthened"}
+
+
+@dataclass(frozen=True, eq=False)
+class ExactTask(Task):
+    """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding."""
+
+    w: FloatArray
+    solver: str
+    encoding: Encoding | None
+    constants: BigM | None
+    relaxation_solver: str
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "exact"
+
+    @property
+    def label(self) -> str:
+        """Solver, encoding, M and seed."""
+        return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """With the incumbent, the solver, the encoding and M."""
+        what = {"solver": self.solver, "encoding": self.encoding, "M": self.constants}
+        if self.encoding == "strengthened":
+            what["relaxation solver"] = self.relaxation_solver
+        return {**super().parts, "incumbent": self.w, **what}
+
+    @property
+    def _empty(self) -> ExactCell:
+        return ExactCell(
+            self.name,
+            self.lam,
+            self.solver,
+            encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
+            m_source="" if self.constants is None else self.constants.source_name,
+            time_limit=self.options.time_limit,
+            seed=self.options.seed,
+            caveat="" if self.constants is None else self.constants.caveat(self.model),
+        )
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Solve from the incumbent."""
+        cell = self._cell(self.running(threads))
+        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
+
+    def _encoded(self) -> ZeroOneSVM:
+        """The model in its encoding, with its M."""
+        if self.encoding is None:
+            return self.model
+        if self.encoding == "indicator":
+            return restated(self.model, encoding="indicator")
+        assert self.constants is not None
+        if self.encoding == "bigm":
+            return self.constants.restate(self.model)
+        strong = restated(strengthen(restated(self.model, incumbent=self.w), rounds=0, solver=self.relaxation_solver),
+                          incumbent=self.w)  # fmt: skip
+        return strong if self.constants == BigM("incumbent") else restated(strong, M=self.constants.constants(self.model))
+
+    def _cell(self, options: Options) -> ExactCell:
+        begin = time.perf_counter()
+        empty = self._empty
+        try:
+            model = self._encoded()
+            prepared = time.perf_counter() - begin
+            warm = Gives.WARM_START in get_solver(self.solver).info.gives
+            result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
+        except MarginoptError as error:
+            return replace(empty, reason=str(error))
+        form = None if self.encoding is None else model.form
+        found = bool(result.values)
+        figures = linear_summary(model.X, model.y, result.values["w"]) if found else {}
+        bound, kind = result.best_bound
+        trace = _thinned(result.trace)
+        return replace(
+            empty,
+            version=result.version,
+            status=str(result.status),
+            native_status=result.claim.native_status,
+            proven=result.status is Status.OPTIMAL and not empty.caveat,
+            incumbent=model.objective(result.values["w"]) if found else None,
+            claimed=as_number(result.claim.objective),
+            bound=as_number(bound),
+            kind=kind,
+            nodes=result.nodes,
+            violations=as_count(figures, "margin_violations"),
+            misclassified=as_count(figures, "misclassified"),
+            build_seconds=result.build_seconds,
+            solve_seconds=result.solve_seconds,
+            variables=None if form is None else form.n,
+            rows=None if form is None else form.rows,
+            m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),
+            root=_root(result),
+            bound_seconds=_time_to_bound(trace),
+            prepare_seconds=prepared if self.encoding == "strengthened" else None,
+            trace=trace,
+        )
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Status, bound, incumbent, seconds."""
+        return f"{self.where}: {self.label}: {outcome(record['cell'])}"
+
+
+def _root(result: Result) -> float | None:
+    """The bound after the root node: what the solver says, else the last bound of its trace before the first branching.
+
+    Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
+    final bound, whatever number stands there.
+    """
+    told = as_number(result.details.get("root_bound"))
+    if told is None and not get_solver(result.solver).info.views:
+        root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
+        told = root[-1] if root else None
+    final = as_number(result.best_bound[0])
+    return told if told is None or final is None else min(told, final)
+
+
+def _thinned(trace: Trace) -> tuple[TracePoint, ...]:
+    """The rows where incumbent or bound changed, the first and the last one, evenly thinned."""
+    points: list[TracePoint] = []
+    rows = list(trace)
+    for k, row in enumerate(rows):
+        point = (float(row.seconds), as_number(row.objective), as_number(row.bound))
+        if not points or point[1:] != points[-1][1:] or k == len(rows) - 1:
+            points.append(point)
+    if len(points) <= _POINTS:
+        return tuple(points)
+    chosen = np.unique(np.round(np.linspace(0, len(points) - 1, _POINTS)).astype(int))
+    return tuple(points[k] for k in chosen)
+
+
+def _time_to_bound(trace: Sequence[TracePoint]) -> float | None:
+    """When the bound first was the final one."""
+    bounds = [(seconds, bound) for seconds, _, bound in trace if bound is not None]
+    if not bounds:
+        return None
+    final = bounds[-1][1]
+    return next(seconds for seconds, bound in bounds if bound >= final - _REACHED * abs(final))

@@ -1,0 +1,104 @@
+"""One cell of a sweep over κ: the conic relaxation of min ||w||² subject to at most κn margin violations."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ....errors import MarginoptError
+from ....models.arrays import FloatArray
+from ....models.formulations.conic.model import ConicSVM
+from ....models.formulations.linear import dense_signed_rows, linear_summary
+from ....solvers.records.options import Options
+from ....solvers.solve import solve_problem
+from ...reduction import without_warnings
+from ...strengthening.least_norm import least_norm
+from .kappa_record import KappaCell
+from .tasks import Task, as_number, outcome, worth_keeping
+
+__all__ = ["KappaTask"]
+
+#: Times that the points to keep are chosen again by the classifier that kept the last ones.
+_TURNS = 10
+
+
+@dataclass(frozen=True, eq=False)
+class KappaTask(Task):
+    """The conic relaxation in its κ form; λ plays a part only in the heuristic's classifier ``w``, a start of recovery."""
+
+    w: FloatArray
+    kappa: float
+    solver: str
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "kappa"
+
+    @property
+    def label(self) -> str:
+        """For progress."""
+        return f"conic SDP, κ = {self.kappa:g}"
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """With κ in place of λ."""
+        return {**super().parts, "lam": None, "incumbent": self.w, "kappa": self.kappa, "solver": self.solver}
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Solve and recover."""
+        cell = self._cell(self.running(threads))
+        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
+
+    def _cell(self, options: Options) -> KappaCell:
+        n = self.model.X.shape[0]
+        empty = KappaCell(self.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver)
+        try:
+            with without_warnings():
+                model = ConicSVM(self.model.X, self.model.y, kappa=self.kappa)
+                result = solve_problem(model, self.solver, options)
+        except MarginoptError as error:
+            return replace(empty, reason=str(error))
+        bound, kind = result.best_bound
+        w = self._keeping(np.asarray(result.values["w"]), empty.budget) if result.values else None
+        z = result.values.get("z")
+        return replace(
+            empty,
+            solver=result.solver,
+            version=result.version,
+            status=str(result.status),
+            native_status=result.claim.native_status,
+            bound=as_number(bound),
+            kind=kind,
+            recovered=None if w is None else float(w @ w),
+            share=None if z is None else float(np.mean(z)),
+            rank_ratio=as_number(result.summary.get("rank_ratio")),
+            misclassified=None if w is None else int(linear_summary(self.model.X, self.model.y, w)["misclassified"]),
+            build_seconds=result.build_seconds,
+            solve_seconds=result.solve_seconds,
+        )
+
+    def _keeping(self, w: FloatArray, budget: int) -> FloatArray | None:
+        """A classifier that meets all margins but ``budget``, of small norm.
+
+        The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
+        norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
+        """
+        A = dense_signed_rows(self.model.X, self.model.y)
+        best: FloatArray | None = None
+        first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
+        for start in (w, self.w, A.sum(axis=0), first, -first):
+            at = start
+            for _ in range(_TURNS):
+                keep = np.argsort(A @ at, kind="stable")[budget:]
+                found = least_norm(A[keep], np.ones(A.shape[1], dtype=bool), at)
+                if found is None or (best is not None and found[0] @ found[0] >= best @ best * (1.0 - 1e-9)):
+                    break
+                best = at = found[0]
+        return best
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Status, bound, seconds."""
+        return f"{self.name}: {self.label}: {outcome(record['cell'])}"

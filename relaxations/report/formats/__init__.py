@@ -1,0 +1,1 @@
+"""Files of the report: one format each."""

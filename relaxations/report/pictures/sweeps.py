@@ -1,0 +1,218 @@
+"""Pictures of sweeps: bound against M (the trivial limit), gap against n and λ, the κ form; convergence; performance profiles."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from ..cells.records import ExactCell, InstanceCell, Key, RelaxationCell
+from ..gaps import gap
+from ..means import exact_ratios, fraction_within
+from ..table import GapReport
+from .bars import COLOURS, figure_of, svg_of
+
+__all__ = ["PANELS", "against_kappa", "against_lam", "against_m", "against_n", "convergence", "family", "profiles"]
+
+#: Panels of one picture at most; its caption says how many instances there are.
+PANELS = 12
+_MARKERS = "osD^vP*X"
+
+
+def family(instance: InstanceCell) -> str:
+    """The instance's name without its n: instances of one family differ in n alone."""
+    return re.sub(r"n=\d+(, )?|\[n=\d+\]", "", instance.instance).replace("[]", "")
+
+
+def against_n(report: GapReport) -> str | None:
+    """Gap of every relaxation against n, a panel for each family and λ that has two n or more."""
+    groups: dict[tuple[str, float], list[InstanceCell]] = {}
+    for cell in report.instances:
+        groups.setdefault((family(cell), cell.lam), []).append(cell)
+    swept = {f"{name}, λ = {lam:g}": cells for (name, lam), cells in groups.items() if len({c.n for c in cells}) > 1}
+    return _gap_lines(report, swept, lambda cell: cell.n, "n", log=False)
+
+
+def against_lam(report: GapReport) -> str | None:
+    """Gap of every relaxation against λ, a panel for each instance with two λ or more."""
+    groups: dict[str, list[InstanceCell]] = {}
+    for cell in report.instances:
+        groups.setdefault(cell.instance, []).append(cell)
+    swept = {name: cells for name, cells in groups.items() if len(cells) > 1}
+    return _gap_lines(report, swept, lambda cell: cell.lam, "λ", log=True)
+
+
+def _gap_lines(
+    report: GapReport, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
+) -> str | None:
+    if not groups:
+        return None
+    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.bounds_optimum))
+    figure, axes = _grid(len(groups))
+    for ax, (title, cells) in zip(axes, groups.items(), strict=False):
+        ordered = sorted(cells, key=at)
+        for k, name in enumerate(names):
+            points = [(at(c), _gap_of(report, c.key, name)) for c in ordered]
+            xy = [(x, y) for x, y in points if y is not None]
+            if xy:
+                ax.plot(*zip(*xy, strict=True), marker=_MARKERS[k % 8], color=COLOURS[k % 6], ms=4, lw=1.2, label=name)
+        ax.set_title(title, fontsize=9)
+        ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
+        if log:
+            ax.set_xscale("log")
+        _finish(ax, label, "gap")
+    return _done(figure, axes, len(groups))
+
+
+def _gap_of(report: GapReport, key: Key, name: str) -> float | None:
+    cell = next((c for c in report.relaxations_of(key) if c.relaxation == name and c.bounds_optimum), None)
+    if cell is None or cell.bound is None:
+        return None
+    found = gap(cell.bound, report.best[key])
+    return None if found is None else found.high
+
+
+def against_m(report: GapReport) -> str | None:
+    """Bound of the big-M relaxation over ζ against its largest M, a panel for each instance with three M or more.
+
+    Hollow points: M is not proved valid, and the value no bound. The dashed line is the conic relaxation, which needs no M.
+    """
+    swept: dict[Key, list[RelaxationCell]] = {}
+    for instance in report.instances:
+        cells = [
+            c for c in report.relaxations_of(instance.key)
+            if c.relaxation.startswith("big-M, ") and c.bound is not None and c.m_high is not None
+        ]  # fmt: skip
+        if len({c.m_high for c in cells}) > 2 and report.best[instance.key].high > 0:
+            swept[instance.key] = sorted(cells, key=lambda c: c.m_high or 0.0)
+    if not swept:
+        return None
+    figure, axes = _grid(len(swept))
+    for ax, (key, cells) in zip(axes, swept.items(), strict=False):
+        zeta = report.best[key].high
+        x = [c.m_high for c in cells]
+        y = [(c.bound or 0.0) / zeta for c in cells]
+        ax.plot(x, y, color=COLOURS[0], lw=1.2, label="big-M")
+        for c, at, value in zip(cells, x, y, strict=True):
+            ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
+        conic = next((c.bound for c in report.relaxations_of(key) if c.relaxation == "conic SDP"), None)
+        if conic is not None:
+            ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label="conic SDP")
+        ax.set_xscale("log")
+        ax.set_title(f"{key[0]}, λ = {key[1]:g}", fontsize=9)
+        _finish(ax, "largest M", "bound / ζ")
+    return _done(figure, axes, len(swept))
+
+
+def against_kappa(report: GapReport) -> str | None:
+    """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
+    names = list(dict.fromkeys(c.instance for c in report.kappas))
+    if not names:
+        return None
+    shown = names[:PANELS]
+    figure = figure_of(11.0, 2.7 * len(shown))
+    axes = figure.subplots(len(shown), 3, squeeze=False)
+    for line, name in zip(axes, shown, strict=True):
+        cells = [c for c in report.kappas if c.instance == name]
+        kappa = np.array([c.kappa for c in cells])
+        for label, values, colour in (
+            ("bound", [c.bound for c in cells], COLOURS[0]),
+            ("recovered", [c.recovered for c in cells], COLOURS[1]),
+        ):
+            line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
+        line[0].set_yscale("symlog", linthresh=1e-2)
+        line[1].plot(kappa, _known([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
+        line[1].plot(kappa, kappa, color="black", lw=0.8, ls=":", label="κ")
+        line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
+                     label="rank ratio")  # fmt: skip
+        line[2].set_yscale("log")
+        for ax, what in zip(line, ("||w||²", "part of the points", "second / first eigenvalue"), strict=True):
+            _finish(ax, "κ", what)
+            ax.legend(fontsize=7)
+        line[0].set_title(name, fontsize=9)
+    if len(names) > len(shown):
+        figure.suptitle(f"the first {len(shown)} of {len(names)}", fontsize=9)
+    return svg_of(figure)
+
+
+def convergence(report: GapReport) -> str | None:
+    """Incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
+    keys = [c.key for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
+    if not keys:
+        return None
+    variants = list(dict.fromkeys(c.variant for c in report.exacts))
+    figure, axes = _grid(len(keys))
+    for ax, key in zip(axes, keys, strict=False):
+        for cell in report.exacts_of(key):
+            _run(ax, cell, COLOURS[variants.index(cell.variant) % 6])
+        ax.set_xscale("log")
+        ax.set_title(f"{key[0]}, λ = {key[1]:g}", fontsize=9)
+        top = max(e.incumbent for e in report.exacts_of(key) if e.incumbent is not None)
+        ax.set_ylim(-0.03 * top, 1.35 * top)
+        _finish(ax, "seconds", "objective")
+    return _done(figure, axes, len(keys))
+
+
+def _run(ax: Any, cell: ExactCell, colour: str) -> None:
+    """Two lines of steps that end where the solver did."""
+    if len(cell.trace) < 2:
+        return
+    seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
+    for k, style, label in ((1, "-", cell.variant), (2, "--", None)):
+        values = _known([point[k] for point in cell.trace])
+        repeated = label in ax.get_legend_handles_labels()[1]
+        ax.step(seconds, values, where="post", ls=style, lw=1.2, color=colour, label=None if repeated else label)
+    ax.plot(seconds[-1:], _known([cell.trace[-1][2]]), marker="o" if cell.proven else "x", ms=4, color=colour)
+
+
+def profiles(report: GapReport) -> str | None:
+    """Performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
+    ratios = exact_ratios(report)
+    finite = [r[np.isfinite(r)] for r in ratios.values()]
+    if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
+        return None
+    largest = max(10.0, 1.5 * max(float(f.max()) for f in finite if f.size))
+    figure = figure_of(6.5, 3.6)
+    ax = figure.subplots()
+    grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
+    for k, (name, values) in enumerate(ratios.items()):
+        ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=COLOURS[k % 6], lw=1.5,
+                ls=("-", "--")[k // 6 % 2], label=name)  # fmt: skip
+    ax.set_xscale("log")
+    ax.set_ylim(-0.02, 1.02)
+    _finish(ax, "τ, times the fastest", "part of the problems proved")
+    ax.legend(fontsize=8)
+    return svg_of(figure)
+
+
+def _known(values: Iterable[float | None]) -> Any:
+    return np.array([np.nan if v is None else v for v in values], dtype=np.float64)
+
+
+def _grid(count: int) -> tuple[Any, Sequence[Any]]:
+    shown = min(count, PANELS)
+    columns = min(2, shown)
+    lines = -(-shown // columns)
+    figure = figure_of(5.6 * columns + 0.4, 2.9 * lines + 0.5)
+    axes = figure.subplots(lines, columns, squeeze=False).ravel()
+    for ax in axes[shown:]:
+        ax.set_visible(False)
+    return figure, axes[:shown]
+
+
+def _finish(ax: Any, x: str, y: str) -> None:
+    ax.set_xlabel(x, fontsize=8)
+    ax.set_ylabel(y, fontsize=8)
+    ax.tick_params(labelsize=8)
+    ax.grid(alpha=0.3)
+
+
+def _done(figure: Any, axes: Sequence[Any], count: int) -> str:
+    """One legend of all panels' lines below them."""
+    labelled = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=3, fontsize=8)
+    if count > len(axes):
+        figure.suptitle(f"the first {len(axes)} of {count}", fontsize=9)
+    return svg_of(figure)

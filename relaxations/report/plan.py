@@ -1,0 +1,210 @@
+"""What a gap report is to compute: its dimensions, checked, and the tasks that follow from them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray, as_positive
+from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ...solvers.auto import choose
+from ...solvers.interface.solver import Problem
+from ...solvers.records.options import Options
+from ...solvers.registry import get_solver
+from ..bounds.big_m import BigM
+from ..catalogue import default_relaxations
+from ..reduction import Reduction, without_warnings
+from ..strengthening.incumbent import tighten
+from .cells.exact import ExactTask
+from .cells.kappa import KappaTask
+from .cells.records import Data
+from .cells.tasks import HeuristicTask, RelaxationTask, Task
+from .m_words import constants
+
+__all__ = ["Plan"]
+
+#: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
+GENERIC = "scip"
+_ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
+
+
+@dataclass(frozen=True, eq=False)
+class Plan:
+    """The dimensions of a report.
+
+    Parameters
+    ----------
+    instances : tuple of Instance
+    lams : tuple of float
+    relaxations : tuple of Reduction
+    exact : None, str or tuple of str
+    encodings : tuple of str
+    constants : tuple of BigM
+        M of the encodings that have one.
+    kappas : tuple of float
+    seeds : tuple of int
+        Of the exact solvers.
+    solver : str
+        Of the relaxations.
+    options : Options
+        Of every solve; the node limit is the exact solvers' alone.
+    """
+
+    instances: tuple[Data, ...]
+    lams: tuple[float, ...]
+    relaxations: tuple[Reduction, ...]
+    exact: str | tuple[str, ...] | None
+    encodings: tuple[Encoding, ...]
+    constants: tuple[BigM, ...]
+    kappas: tuple[float, ...]
+    seeds: tuple[int, ...]
+    solver: str
+    options: Options
+
+    @classmethod
+    def of(
+        cls,
+        instances: Sequence[Data],
+        relaxations: Sequence[Reduction] | None,
+        exact: str | Sequence[str] | None,
+        lam: float | Sequence[float],
+        encodings: str | Sequence[str],
+        M: str | float | Sequence[str | float] | None,
+        kappa: float | Sequence[float] | None,
+        seeds: Sequence[int] | None,
+        solver: str,
+        options: Options,
+    ) -> Plan:
+        """The dimensions as `gap_report` takes them.
+
+        Raises
+        ------
+        InputError
+            No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
+        """
+        names = [data.name for data in instances]
+        if not names or len(set(names)) != len(names):
+            raise InputError(f"instances must be a non-empty list of instances with different names; they are {names}")
+        given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
+        chosen = list(default_relaxations() if relaxations is None else relaxations)
+        chosen += [m for m in given if m not in chosen]  # the sweep over M
+        if len({r.name for r in chosen}) != len(chosen):
+            raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
+        solvers = [] if exact is None else [exact] if isinstance(exact, str) else list(exact)
+        for name in (solver, *solvers):
+            if name != "auto":
+                get_solver(name)  # a misspelt name is an error of the call, not a cell
+        return cls(
+            instances=tuple(instances),
+            lams=tuple(as_positive(v, "lam") for v in np.atleast_1d(np.asarray(lam, dtype=np.float64))),
+            relaxations=tuple(chosen),
+            exact=exact if exact is None or isinstance(exact, str) else tuple(exact),
+            encodings=_encodings(encodings),
+            constants=given or (BigM("incumbent"),),
+            kappas=_kappas(kappa),
+            seeds=_seeds(seeds, options),
+            solver=solver,
+            options=options,
+        )
+
+    @property
+    def relaxation_options(self) -> Options:
+        """A limit of nodes says nothing to a relaxation."""
+        return replace(self.options, node_limit=None)
+
+    def heuristics(self) -> list[HeuristicTask]:
+        """The first tasks: one for each instance and λ."""
+        with without_warnings():
+            return [
+                HeuristicTask(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), self.relaxation_options)
+                for data in self.instances
+                for lam in self.lams
+            ]
+
+    def relaxed(self, first: HeuristicTask, w: FloatArray) -> list[RelaxationTask]:
+        """Every relaxation of one instance at one λ, with the incumbent that its heuristic found."""
+        common = (first.name, first.source, tighten(first.model, w), self.relaxation_options, w)
+        return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
+
+    def solved(self, first: HeuristicTask, w: FloatArray) -> list[ExactTask]:
+        """Every exact solver × encoding × M × seed."""
+        model = tighten(first.model, w)
+        return [
+            ExactTask(first.name, first.source, model, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
+            for solver in self._solvers(model)
+            for encoding, m in self._variants(solver)
+            for seed in self.seeds
+        ]
+
+    def swept(self, first: HeuristicTask, w: FloatArray) -> list[KappaTask]:
+        """Every κ, once for an instance."""
+        if first.lam != self.lams[0]:
+            return []
+        common = (first.name, first.source, first.model, self.relaxation_options, w)
+        return [KappaTask(*common, kappa, self.solver) for kappa in self.kappas]
+
+    def after(self, first: HeuristicTask, w: FloatArray) -> list[Task]:
+        """All that follows a heuristic."""
+        return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first, w)]
+
+    def _variants(self, solver: str) -> Iterator[tuple[Encoding | None, BigM | None]]:
+        if get_solver(solver).info.views:  # reads the data, not the form
+            yield None, None
+            return
+        for encoding in self.encodings:
+            if encoding == "indicator":
+                yield encoding, None
+            else:
+                yield from ((encoding, m) for m in self.constants)
+
+    def _solvers(self, model: ZeroOneSVM) -> list[str]:
+        if self.exact is None:
+            return []
+        if isinstance(self.exact, str) and self.exact != "auto":
+            return [self.exact]
+        if not isinstance(self.exact, str) and "auto" not in self.exact:
+            return list(self.exact)
+        picked = choose(Problem(model), self.options)[0]
+        names = [picked, GENERIC] if self.exact == "auto" else [picked if name == "auto" else name for name in self.exact]
+        return list(dict.fromkeys(names))
+
+    def record(self) -> dict[str, Any]:
+        """The options in words, for the foot."""
+        exact = self.exact if self.exact is None or isinstance(self.exact, str) else list(self.exact)
+        record: dict[str, Any] = {"exact": exact, "encodings": list(self.encodings)}
+        record["M of the exact encodings"] = [m.source_name for m in self.constants]
+        if self.kappas:
+            record["kappa"] = list(self.kappas)
+        record |= {"solver seeds": list(self.seeds), "relaxation solver": self.solver, "time limit": self.options.time_limit}
+        if self.options.node_limit is not None:
+            record["node limit"] = self.options.node_limit
+        if self.options.memory_limit is not None:
+            record["memory limit"] = self.options.memory_limit
+        threads = "all" if self.options.threads is None else self.options.threads
+        return {**record, "threads": threads, "start": "the heuristic's classifier"}
+
+
+def _encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
+    names = [given] if isinstance(given, str) else list(given)
+    found = tuple(e for e in _ENCODINGS if e in names)
+    if not names or len(found) != len(names):
+        raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}")
+    return found
+
+
+def _kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
+    values = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
+    if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
+        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}")
+    return tuple(np.unique(values).tolist())
+
+
+def _seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
+    seeds = [options.seed] if given is None else list(given)
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}")
+    return tuple(replace(options, seed=seed).seed for seed in seeds)

@@ -1,0 +1,206 @@
+"""Run the cells of a gap report: instance × λ × (heuristic, relaxations, exact solvers), and sweeps; one after the other or in
+parallel.
+"""
+
+from __future__ import annotations
+
+import datetime
+import os
+import platform
+import time
+from collections.abc import Iterator, Sequence
+from importlib import metadata
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...solvers.records.options import Options
+from ...solvers.registry import get_solver, installed
+from ..bounds.big_m import BigM
+from ..catalogue import default_relaxations
+from ..reduction import Reduction
+from .cells.kappa_record import KappaCell
+from .cells.records import Data, ExactCell, InstanceCell, RelaxationCell
+from .cells.tasks import Task
+from .plan import Plan
+from .progress import Progress
+from .store import CellStore
+from .table import GapReport
+
+__all__ = ["default_relaxations", "gap_report"]
+
+
+def gap_report(
+    instances: Sequence[Data],
+    relaxations: Sequence[Reduction] | None = None,
+    exact: str | Sequence[str] | None = "auto",
+    lam: float | Sequence[float] = 1.0,
+    time_limit: float = 30.0,
+    seed: int = 0,
+    progress: bool = True,
+    threads: int | None = None,
+    solver: str = "auto",
+    store: str | Path | None = None,
+    *,
+    encodings: str | Sequence[str] = "bigm",
+    M: str | float | Sequence[str | float] | None = None,
+    kappa: float | Sequence[float] | None = None,
+    seeds: Sequence[int] | None = None,
+    node_limit: int | None = None,
+    memory_limit: float | None = None,
+    jobs: int | None = None,
+) -> GapReport:
+    """Bounds, optima and gaps of several relaxations on several instances.
+
+    For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
+    every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
+    that a solver does not read) becomes a cell with its reason.
+
+    Parameters
+    ----------
+    instances : sequence of Instance
+        Two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same data at
+        several n.
+    relaxations : sequence of Reduction, optional
+        `default_relaxations` where they are not given.
+    exact : "auto", str, sequence of str or None
+        Exact solvers by name. "auto": what ``solve`` picks for the 0-1 model and, beside it, SCIP on the big-M form. None for
+        no exact solve: gaps are then intervals between the best bound and the best classifier.
+    lam : float or sequence of float
+        λ, one or several.
+    time_limit : float
+        Seconds for each solve.
+    seed : int
+        Of the heuristic and the solvers.
+    progress : bool
+        Lines on standard error, with an estimate of what remains.
+    threads : int, optional
+        For each solver; where it is not given, all, divided by the number of cells at a time.
+    solver : str
+        Solver of the relaxations.
+    store : path-like, optional
+        A file (`CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
+        several reports may use one at once, and a kill at any moment costs only the cells that are being computed.
+    encodings : str or sequence of str
+        "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
+    M : str, float or sequence, optional
+        M of the encodings that have one, and as many big-M relaxations: "incumbent", "zero" (both valid), "100x zero", or a
+        number for every point, which may cut off the optimum and is marked so. "incumbent" where it is not given.
+    kappa : float or sequence of float, optional
+        A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
+    seeds : sequence of int, optional
+        Seeds of the exact solvers; ``seed`` where they are not given.
+    node_limit : int, optional
+        For each exact solve.
+    memory_limit : float, optional
+        Bytes for each solve, for the solvers that have such a limit (SCIP, Gurobi, zero-one-bb).
+    jobs : int, optional
+        Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
+        ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
+
+    Returns
+    -------
+    GapReport
+
+    Raises
+    ------
+    InputError
+        No instances, names that repeat, labels that are not -1 and +1, an unknown solver or encoding, λ ≤ 0, κ outside
+        [0, 1]: before anything is solved.
+    DataError
+        The store's file is not a store.
+    """
+    options = Options(time_limit=time_limit, seed=seed, threads=threads, node_limit=node_limit, memory_limit=memory_limit)
+    plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
+    heuristics = plan.heuristics()
+    if store is not None:
+        CellStore(store)  # a file that is none is an error now
+    begin = time.perf_counter()
+    runner = _Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
+    found = runner.run(heuristics)
+    tasks: list[Task] = []
+    for first, record in zip(heuristics, found, strict=True):
+        tasks += plan.after(first, np.array(record["w"]))
+    records = runner.run(tasks)
+    of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
+    relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
+    exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
+    base = next((r.name for r in plan.relaxations if r == BigM("zero")), None)
+    base = base or next((r.name for r in plan.relaxations if isinstance(r, BigM)), "")
+    meta = _meta(plan, {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason})
+    meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
+    cells = tuple(InstanceCell.from_record(record["cell"]) for record in found)
+    return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
+
+
+_KINDS = ("relaxation", "exact", "kappa")
+
+
+class _Runner:
+    """Runs tasks and tells of them."""
+
+    def __init__(self, jobs: int | None, store: Path | None, progress: Progress) -> None:
+        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
+            raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
+        import joblib  # when a report runs: heavy
+
+        self.jobs, self.store, self.progress = jobs, store, progress
+        self.workers = int(joblib.effective_n_jobs(jobs))
+
+    def run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
+        """The tasks' records, in order."""
+        self.progress.plan([(task.kind, task.label) for task in tasks], self.workers)
+        if tasks:
+            what = "cell" if len(tasks) == 1 else "cells"
+            self.progress.line(f"{len(tasks)} {what} to do" + (f", {self.workers} at a time" if self.workers > 1 else ""))
+        records: dict[int, dict[str, Any]] = {}
+        for index, record, known, seconds in self._done(tasks):
+            task = tasks[index]
+            records[index] = record
+            self.progress.finish(task.kind, task.label, seconds, known)
+            self.progress.line(task.told(record) + (" (stored)" if known else ""))
+        return [records[index] for index in range(len(tasks))]
+
+    def _done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
+        """Index, record, whether it was stored, seconds: as tasks are done."""
+        if self.workers == 1:
+            for index, task in enumerate(tasks):
+                yield _perform(index, task, self.store, None)
+            return
+        import joblib
+
+        backend, _ = joblib.parallel.get_active_backend()
+        # a backend that cannot hand over results one by one hands over all at the end
+        order = "generator_unordered" if backend.supports_return_generator else "list"
+        threads = max(1, (os.cpu_count() or 1) // self.workers)
+        calls = (joblib.delayed(_perform)(index, task, self.store, threads) for index, task in enumerate(tasks))
+        yield from joblib.Parallel(n_jobs=self.jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")(calls)
+
+
+def _perform(index: int, task: Task, store: Path | None, threads: int | None) -> tuple[int, dict[str, Any], bool, float]:
+    """One task, from the store or computed and stored."""
+    begin = time.perf_counter()
+    if store is None:
+        record, known = task.compute(threads)[0], False
+    else:
+        record, known = CellStore(store).remember(task.kind, task.parts, lambda: task.compute(threads))
+    return index, record, known, time.perf_counter() - begin
+
+
+def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
+    """What the foot says: versions, machine, options, seeds."""
+    packages = {get_solver(name).info.package for name in used if installed(get_solver(name))} - {""}
+    versions = {"marginopt": metadata.version("marginopt"), "python": platform.python_version()}
+    for package in ("numpy", "scipy", *sorted(packages)):
+        versions[package] = metadata.version(package)
+    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    return {
+        "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
+        "versions": versions,
+        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB",
+        "options": plan.record(),
+        "seed": plan.options.seed,
+        "relaxations": [r.name for r in plan.relaxations],
+    }

@@ -1,0 +1,1 @@
+"""Tables of the report: rows and columns from cells."""

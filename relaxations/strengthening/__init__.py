@@ -1,0 +1,1 @@
+"""Tighter big-M problems: γ*, fixed variables, incumbents."""

@@ -1,0 +1,276 @@
+r"""Fixing z_i and tightening M_i from an incumbent and a dual point of any relaxation, with the proof.
+
+Let γ in Γ and V be a dual point with value D (`relaxations.bounds.combined_bound`; γ = 0 for the big-M relaxation),
+S = I - Σ γ_i a_i a_i', ŵ = ½S⁻¹ Σ (V_i - 2γ_i) a_i. For every w, with r_j = 1 - a_j'w, z_j = 1{r_j > 0} and the convexified
+losses χ_j(r) ≥ V_j r - χ*_j(V_j),
+
+    ||w||² + Σ λ_j z_j  ≥  D + (w - ŵ)'S(w - ŵ):
+
+the left is at least the Lagrangian, a quadratic with Hessian 2S and its minimum D at ŵ. Take the i-th loss as it is,
+λ_i z_i + γ_i r_i², in place of its lower bound, and use (w - ŵ)'S(w - ŵ) ≥ (r_i - r̂_i)²/h_i with h_i = a_i'S⁻¹a_i. So
+
+    z_i = 0:  objective ≥ D + χ*_i(V_i) + min { (r - r̂_i)²/h_i - V_i r + γ_i r²        : r ≤ 0 }        =: D_i⁰
+    z_i = 1:  objective ≥ D + χ*_i(V_i) + min { (r - r̂_i)²/h_i - V_i r + γ_i r² + λ_i  : 0 ≤ r ≤ M_i }  =: D_i¹
+
+If D_i⁰ > UB, every w with an objective of at most UB has z_i = 1; if D_i¹ > UB, z_i = 0. Otherwise the r of the second line
+whose value is at most UB form an interval, and its right end is a valid M_i: the row u_i ≥ 1 - M_i z_i holds for every such
+w. UB is the objective of a known classifier, so an optimal solution is never lost. D is less a bound of the rounding errors made
+in it; γ is scaled until S ⪰ 1e-6 I, which keeps the errors of S⁻¹ (about 1e-10) well below the 1e-8 by which UB is raised.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+import scipy.linalg as sl
+
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray, as_positive, as_vector
+from ...models.formulations.conic.bound import repair_gamma
+from ...models.formulations.conic.point import coordinates
+from ...models.formulations.linear import dense_signed_rows
+from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.program.form import StandardForm
+from ...models.program.lagrangian import lagrangian_bound
+from ...solvers.polish import polish
+from ...solvers.records.options import Options
+from ..bounds.combined import Combined
+from ..bounds.combined_bound import PointLosses, combined_bound, combined_value
+from ..reduction import Direction, LiftedDual, Reduction, best_multiple, need_penalised, restated
+from ..relax import relax
+
+__all__ = ["Fixed", "Fixing", "fix_variables"]
+
+#: Relative amount by which a bound must exceed UB.
+_SAFETY = 1e-8
+#: Smallest eigenvalue of S.
+_MARGIN = 1e-6
+#: Multiples of γ that are tried.
+_MULTIPLES = (1.0, 0.9, 0.7, 0.4, 0.0)
+#: Smallest M_i: those of points with z_i = 0 for certain would go to zero, and slopes λ/M to infinity.
+_LEAST_M = 1e-3
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed:
+    """What a dual point and an incumbent prove.
+
+    Parameters
+    ----------
+    zero, one : ndarray of bool (n,)
+        Points with z_i = 0, z_i = 1 in every solution with an objective of at most UB.
+    M : ndarray (n,)
+        Valid M_i for those solutions: at most the model's.
+    bound_zero, bound_one : ndarray (n,)
+        Largest D_i⁰ and D_i¹; with the M of an earlier round they bound what is at most UB: min(D_i, UB) is a bound of all.
+    value : float
+        Largest D.
+    """
+
+    zero: BoolArray
+    one: BoolArray
+    M: FloatArray
+    bound_zero: FloatArray
+    bound_one: FloatArray
+    value: float
+
+    @classmethod
+    def nothing(cls, M: FloatArray) -> Fixed:
+        """Before anything is proved."""
+        none, low = np.zeros(M.size, dtype=bool), np.full(M.size, -np.inf)
+        return cls(none, none, M, low, low, -np.inf)
+
+    def improved(self, other: Fixed) -> Fixed:
+        """What both together prove."""
+        return Fixed(
+            self.zero | other.zero,
+            self.one | other.one,
+            np.minimum(self.M, other.M),
+            np.maximum(self.bound_zero, other.bound_zero),
+            np.maximum(self.bound_one, other.bound_one),
+            max(self.value, other.value),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class Fixing(Reduction):
+    """The model's form with the z_i fixed and the M_i tightened that γ in Γ and an upper bound prove.
+
+    At γ* S is (nearly) singular, so that little is known of w beyond the best bound; smaller multiples of γ give a worse D but a
+    smaller ball. So several multiples are tried, down to γ = 0 (the big-M relaxation), each with the best V (`combined_bound`)
+    for the M that those before left; every one of them is a proof by itself.
+
+    Parameters
+    ----------
+    gamma : ndarray (n,)
+        Multipliers γ; scaled into Γ, so any are safe.
+    upper_bound : float
+        Objective of a known classifier.
+    rounds : int
+        Times to go through the multiples, with the M of the round before.
+
+    Raises
+    ------
+    InputError
+        Numbers that are not finite, a negative upper bound, no rounds.
+    """
+
+    gamma: FloatArray
+    upper_bound: float
+    rounds: int = 2
+
+    direction: ClassVar[Direction] = Direction.EQUIVALENT
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "gamma", as_vector(self.gamma, np.size(self.gamma), "gamma"))
+        object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        if not isinstance(self.rounds, int) or self.rounds < 1:
+            raise InputError(f"rounds must be an integer ≥ 1; it is {self.rounds!r}")
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return "fixing from incumbent"
+
+    def fixed(self, model: ZeroOneSVM) -> Fixed:
+        """What follows for this model; the argument is at the head of the module.
+
+        Raises
+        ------
+        InputError
+            Another number of points than γ has.
+        UnsupportedModelError
+            A free intercept.
+        """
+        need_penalised(model, "Fixing()")
+        n = model.X.shape[0]
+        if self.gamma.size != n:
+            raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
+        A = dense_signed_rows(model.X, model.y)
+        gamma = repair_gamma(A, self.gamma, margin=_MARGIN)
+        found = Fixed.nothing(np.maximum(model.big_m, _LEAST_M))
+        for _ in range(self.rounds):
+            for multiple in _MULTIPLES:
+                found = found.improved(_fixed_at(A, model.weights, multiple * gamma, found.M, self.upper_bound))
+        return found
+
+    def apply(self, model: ZeroOneSVM) -> StandardForm:
+        """The model's form, in its encoding, with tightened M and fixed z."""
+        found = self.fixed(model)
+        form = restated(model, M=found.M).form
+        lower, upper = form.lower.copy(), form.upper.copy()
+        z = form.slices["z"]
+        upper[z] = np.where(found.zero, 0.0, upper[z])
+        lower[z] = np.where(found.one, 1.0, lower[z])
+        return form.with_bounds(lower, upper)
+
+    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The point of the original with w re-solved for the z that it has: the form alone does not know how (`polish`)."""
+        return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)
+
+    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """Multipliers α ≥ 0 of the ``margin`` rows: the smaller of UB and the Lagrangian of the big-M form with fixed z."""
+        form = self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
+        alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
+        value = min(self.upper_bound, lagrangian_bound(form, None, {"margin": alpha}))
+        return LiftedDual(
+            value, {"margin": alpha}, "a solution better than UB satisfies the fixings, and then the Lagrangian bounds it"
+        )
+
+    def constants(self, model: ZeroOneSVM) -> FloatArray:
+        """The tightened M_i."""
+        return self.fixed(model).M
+
+    def m_source(self, model: ZeroOneSVM) -> str:
+        """From the dual point and UB."""
+        return "dual point and incumbent, valid"
+
+    def caveat(self, model: ZeroOneSVM) -> str:
+        """A stated M below the valid one, as in `BigM`."""
+        from ..bounds.big_m import BigM
+
+        return BigM("stated").caveat(restated(model, upper_bound=self.upper_bound))
+
+
+def _fixed_at(A: FloatArray, weights: FloatArray, gamma: FloatArray, M: FloatArray, upper_bound: float) -> Fixed:
+    """The argument of the module's head at one γ with S ⪰ 1e-6 I."""
+    n = A.shape[0]
+    dual = combined_bound(A, weights, M, gamma)
+    rows, gamma, V = coordinates(A).rows, dual.gamma, dual.slope
+    losses = PointLosses.of(weights, M, gamma)
+    value = combined_value(rows, losses, V)
+    factor = np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows)
+    centre = 0.5 * sl.cho_solve((factor, True), rows.T @ (V - 2.0 * gamma))
+    lifted = sl.solve_triangular(factor, rows.T, lower=True)
+    h = np.maximum(np.einsum("ij,ij->j", lifted, lifted), 1e-300)
+    excess = _Excess(1.0 - rows @ centre, 1.0 / h, gamma, V)
+    base = value + losses.conjugate(V)
+    zero = base + excess.least(np.full(n, -np.inf), np.zeros(n))
+    one = base + weights + excess.least(np.zeros(n), M)
+    limit = upper_bound * (1.0 + _SAFETY)
+    tight = np.clip(excess.last(limit - base - weights), _LEAST_M, M)
+    return Fixed(one > limit, zero > limit, np.where(one > limit, _LEAST_M, tight), zero, one, value)
+
+
+@dataclass(frozen=True, eq=False)
+class _Excess:
+    """e(r) = (r - centre)²·curvature - V r + γ r², a convex quadratic in r for each point."""
+
+    centre: FloatArray
+    curvature: FloatArray
+    gamma: FloatArray
+    V: FloatArray
+
+    def at(self, r: FloatArray) -> FloatArray:
+        """e(r)."""
+        return np.asarray((r - self.centre) ** 2 * self.curvature - self.V * r + self.gamma * r * r)
+
+    @property
+    def minimiser(self) -> FloatArray:
+        """argmin over all r."""
+        return np.asarray((self.centre * self.curvature + 0.5 * self.V) / (self.curvature + self.gamma))
+
+    def least(self, low: FloatArray, high: FloatArray) -> FloatArray:
+        """Minimum over [low, high]."""
+        return self.at(np.clip(self.minimiser, low, high))
+
+    def last(self, level: FloatArray) -> FloatArray:
+        """Largest r with e(r) ≤ level; -∞ where there is none. e is its minimum plus (curvature + γ)(r - minimiser)²."""
+        best = self.minimiser
+        room = level - self.at(best)
+        reach = np.sqrt(np.maximum(room, 0.0) / (self.curvature + self.gamma))
+        return np.where(room >= 0.0, (best + reach) * (1.0 + 1e-12), -np.inf)
+
+
+def fix_variables(
+    model: ZeroOneSVM, relaxation: Reduction | None = None, solver: str = "auto", options: Options | None = None
+) -> Fixing:
+    """Solve a relaxation and take its γ (0 for one without) and the model's upper bound as a `Fixing`.
+
+    Parameters
+    ----------
+    model : ZeroOneSVM
+        With an incumbent or an upper bound (`tighten`, `strengthen`).
+    relaxation : Reduction, optional
+        `Combined` (with M from the incumbent) where it is not given.
+    solver, options
+        Of the relaxation.
+
+    Raises
+    ------
+    InputError
+        The model has no incumbent, or the relaxation gave no multipliers.
+    UnsupportedModelError
+        A free intercept.
+    """
+    need_penalised(model, "fix_variables()")
+    if model.upper_bound is None and model.incumbent is None:
+        raise InputError("fixing needs a model with an incumbent: strengthen(model), or tighten(model, w) for a classifier w")
+    lifted = relax(model, Combined() if relaxation is None else relaxation, solver, options).lifted
+    if lifted is None:
+        raise InputError("the relaxation's solver gave no multipliers to fix variables with; choose another solver")
+    gamma = lifted.multipliers.get("hull", np.zeros(model.X.shape[0]))
+    return Fixing(np.asarray(gamma), model.incumbent_value)

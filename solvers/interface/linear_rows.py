@@ -1,0 +1,102 @@
+"""What backends for linear and quadratic programs share: rows split by kind, multipliers by label, starts, refusals."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ...models.arrays import BoolArray, FloatArray
+from ...models.program.cones import Zero
+from ...models.program.form import StandardForm
+from ..records.options import Options
+
+__all__ = ["LinearRows", "by_label", "not_taken", "set_natives", "start_point"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows:
+    """The linear rows of a form by kind: E x + e = 0 and G x + h ≥ 0.
+
+    Parameters
+    ----------
+    form : StandardForm
+    equal : ndarray of bool (rows,)
+        Which of the form's rows are equalities.
+    E, G : csr_array
+    e, h : ndarray
+    """
+
+    form: StandardForm
+    equal: BoolArray
+    E: sp.csr_array
+    e: FloatArray
+    G: sp.csr_array
+    h: FloatArray
+
+    @classmethod
+    def of(cls, form: StandardForm) -> LinearRows:
+        """Split the rows of a form that has linear cones only."""
+        F, g = form.rows_matrix()
+        kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
+        equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
+        return cls(form, equal, sp.csr_array(F[equal]), g[equal], sp.csr_array(F[~equal]), g[~equal])
+
+    def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
+        """z by label from those of E x + e = 0 and of G x + h ≥ 0, both in the form's sign."""
+        z = np.empty(self.equal.size)
+        z[self.equal] = equalities
+        z[~self.equal] = inequalities
+        return by_label(self.form, z)
+
+
+def by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
+    """Multipliers of all rows, in the order of the form, cut by constraint."""
+    stops = np.cumsum([c.rows for c in form.constraints])[:-1]
+    pieces = np.split(z, stops) if form.constraints else []
+    return dict(zip((c.label for c in form.constraints), pieces, strict=True))
+
+
+def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:
+    """x to start from, for solvers that want every block, and what to note in the result's details.
+
+    Raises
+    ------
+    InputError
+        The start names a block that the form does not have.
+    """
+    if options.start is None:
+        return None, {}
+    unknown = [label for label in options.start if label not in form.slices]
+    if unknown:
+        raise InputError(f"start has no block {', '.join(unknown)} to set; the form has {', '.join(form.slices)}")
+    missing = [block.label for block in form.blocks if block.label not in options.start]
+    if missing:
+        return None, {"start": f"not used: this solver needs every block; without {', '.join(missing)}"}
+    return form.join(options.start), {}
+
+
+def not_taken(options: Options, taken: frozenset[str]) -> dict[str, Any]:
+    """Note for the details: common options that were given and that the solver has no means to obey."""
+    names = ("time_limit", "threads", "iteration_limit", "node_limit", "memory_limit", "callback", "start")
+    ignored = [name for name in names if getattr(options, name) is not None and name not in taken]
+    return {"options_not_taken": ignored} if ignored else {}
+
+
+def set_natives(solver: str, native: Mapping[str, Any], assign: Callable[[str, Any], None]) -> None:
+    """Assign native options one by one.
+
+    Raises
+    ------
+    InputError
+        The solver does not take a value; names the option, the value and the solver's own reason.
+    """
+    for name, value in native.items():
+        try:
+            assign(name, value)
+        except (TypeError, ValueError, OverflowError, KeyError) as error:
+            raise InputError(f"{solver} does not take {name} = {value!r}: {error}") from error

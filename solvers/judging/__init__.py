@@ -1,0 +1,1 @@
+"""What an answer is worth: certificate, rays, evidence, result and its file."""

@@ -1,0 +1,334 @@
+"""Training of K-NPSVC++, Algorithm 1, with its errata mended; any step can be given to another solver."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ...errors import InputError, SolverError
+from ...models.arrays import FloatArray
+from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
+from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradient
+from ...models.formulations.stiefel import polar
+from ...models.views import StiefelProblem
+from ..box.descent import box_minimum
+from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.solver import Gives, Problem, SolverInfo
+from ..records.options import Options
+from ..records.trace import relative_gap
+from ..stiefel.ascent import orthonormal_start
+
+__all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
+
+
+@dataclass(frozen=True)
+class NPSVCStep:
+    """One outer iteration after U and V: J_l, their weighted maximum, τ, Pareto stationarity; of the P-step before, its Stiefel
+    gradient and how far P moved.
+
+    ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
+    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the
+    largest dual value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from
+    that.
+    """
+
+    objectives: tuple[float, ...]
+    largest: float
+    tau: tuple[float, ...]
+    pareto: float
+    stiefel: float
+    moved: float
+    dual: float = float("nan")
+    gap: float = float("nan")
+
+
+@dataclass(eq=False)
+class NPSVCState:
+    """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
+
+    model: ChebyshevNPSVC
+    U: FloatArray
+    V: FloatArray
+    P: FloatArray
+    tau: FloatArray
+    lam: list[FloatArray | None]
+    tol: float
+    limit: float
+    seed: int
+    stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
+    moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
+    steps: list[NPSVCStep] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
+    """Algorithm 1: U by K box QPs, V in closed form, P by (19), τ by (20), then a step of P along the common descent direction.
+
+    **Errata** mended: the factor r1 of (16), see `ChebyshevNPSVC.class_program`; H = σI - μS on line 9 (σ shifts the objective by
+    a constant on the manifold: the power iteration adds what it needs, the others nothing); the Riemannian gradient of (20).
+
+    It stops where P is Pareto stationary with every class at its optimum, ||Σ τ_l grad_l|| / max_l ||G_l|| ≤ tol for the best
+    τ (status STATIONARY), where nothing moves any more (STALLED), or at the iteration limit (10 as in the released code, unless
+    ``iteration_limit`` is given). Right after a P-step the gradients always combine to zero, for the U, V that the step was taken
+    at: what counts is the residual at the classes' next optimum. At the end every class's own problem is solved for the final P:
+    those (U, V) are the answer.
+
+    Parameters
+    ----------
+    gamma : float
+        γ ≥ 0 of (20).
+    eta : float
+        Step η ≥ 0 along the common direction.
+    weight : float
+        Share of the new τ in (0, 1]; 1 as printed, 0.75 in the released code.
+    classes : {"alternate", "joint"}
+        U at the last V, then V, as printed; or both at once (v_l eliminated, the same box QP with d more columns).
+    qp : str
+        Solver of the classes' problems: ``"boxqp"`` or any that reads their form.
+    stiefel : str
+        Solver of (19): "stiefel-bb", "gpi-momentum", "gpi" (published), or any that reads `StiefelProblem`.
+    simplex : str
+        Solver of (20).
+    gradient : {"embedded", "printed"}
+        See `manifold_gradient`.
+    inner_tol : float
+        Relative gap of the classes' problems.
+    sweeps : int
+        Iteration limit of the P-step; 25 as in the released code.
+    dual_values : bool
+        Record the dual value of every iteration: with ``classes="alternate"`` that takes a second problem for each class.
+
+    Raises
+    ------
+    InputError
+        A parameter out of range.
+    """
+
+    gamma: float = 0.1
+    eta: float = 0.1
+    weight: float = 0.75
+    classes: Literal["alternate", "joint"] = "alternate"
+    qp: str = "boxqp"
+    stiefel: str = "stiefel-bb"
+    simplex: str = "smo"
+    gradient: GradientKind = "embedded"
+    inner_tol: float = 1e-6
+    sweeps: int = 25
+    dual_values: bool = False
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="kernel-npsvcpp",
+        summary="K-NPSVC++: alternating steps in U, V, P and tau",
+        views=(ChebyshevNPSVC,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+        tolerance=1e-3,
+        first_order=True,
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+    )
+
+    def __post_init__(self) -> None:
+        for name, low in (("gamma", 0.0), ("eta", 0.0)):
+            if not getattr(self, name) >= low:
+                raise InputError(f"{name} must be ≥ 0; it is {getattr(self, name)!r}")
+        if not 0 < self.weight <= 1:
+            raise InputError(f"weight must lie in (0, 1]; it is {self.weight!r}")
+        if self.classes not in ("alternate", "joint"):
+            raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}")
+        if not self.inner_tol > 0 or self.sweeps < 1:
+            raise InputError("inner_tol must be > 0 and sweeps ≥ 1")
+
+    def init(self, view: ChebyshevNPSVC, options: Options, rng: np.random.Generator) -> NPSVCState:
+        """τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P" and "V"."""
+        view.check_memory()
+        size, d, K = view.features.features, int(view.d or 1), view.K
+        start = {} if options.start is None else options.start
+        problem = StiefelProblem(np.zeros((0, 0)), np.zeros((size, d)))
+        P = orthonormal_start(problem, start.get("P"), rng)
+        V = rng.standard_normal((K, d))
+        V /= np.linalg.norm(V, axis=1, keepdims=True)
+        if "V" in start:
+            V = np.array(start["V"], dtype=np.float64)
+            if V.shape != (K, d) or not np.isfinite(V).all():
+                raise InputError(f"start['V'] must be a finite matrix of shape {(K, d)}; its shape is {V.shape}")
+        limit = 10.0 if options.iteration_limit is None else float(options.iteration_limit)
+        tol = options.tolerance(self.info.tolerance)
+        return NPSVCState(view, np.zeros((K, size)), V, P, np.full(K, 1.0 / K), [None] * K, tol, limit, options.seed)
+
+    def advance(self, state: NPSVCState, seconds: float) -> Outcome:
+        """Outer iterations for about ``seconds``, at least one."""
+        end = time.perf_counter() + seconds
+        while True:
+            if len(state.steps) >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            self._class_steps(state, joint=self.classes == "joint")
+            self._record(state)
+            if state.steps[-1].pareto <= state.tol and self._confirmed(state):
+                return Outcome.STATIONARY
+            self._projection_steps(state)
+            if state.moved <= 1e-12:
+                return Outcome.STALLED
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def _class_steps(self, state: NPSVCState, *, joint: bool) -> None:
+        """U and V for the present P: U at the last V, then V; or both at once."""
+        model = state.model
+        if not joint and self.qp == "boxqp":
+            programs = model.pieces.programs(state.P, state.V)
+            lams = [box_minimum(p.box, lam, self.inner_tol)[0] for p, lam in zip(programs, state.lam, strict=True)]
+            state.U, state.lam = model.pieces.points(programs, lams), list(lams)
+        else:
+            for k in range(model.K):
+                program = model.class_program(k, state.P, None if joint else state.V[k])
+                state.U[k], state.lam[k] = self._class(program, state.lam[k])
+        state.V = model.v_step(state.P, state.U)
+
+    def _record(self, state: NPSVCState) -> None:
+        """J_l and how far P is from Pareto stationarity, both at U, V, P as they are."""
+        J = state.model.objectives(state.U, state.V, state.P)
+        largest = float((np.asarray(state.model.weights) * J).max())
+        residual, dual = self._residual(state), self._dual_value(state) if self.dual_values else float("nan")
+        gap = relative_gap(largest, dual) if self.dual_values else float("nan")
+        step = NPSVCStep(tuple(J.tolist()), largest, tuple(state.tau.tolist()), residual, state.stiefel, state.moved, dual, gap)
+        state.steps.append(step)
+
+    def _dual_value(self, state: NPSVCState) -> float:
+        """Σ τ_l ϖ_l D_l for the present P, D_l the dual value of class l's own problem."""
+        values = np.zeros(state.model.K)
+        for k in range(state.model.K):
+            program = state.model.class_program(k, state.P)
+            lam, _ = box_minimum(program.box, state.lam[k], self.inner_tol)
+            values[k] = program.bound(None, {"margin": lam}).value
+        return float(state.tau @ (np.asarray(state.model.weights) * values))
+
+    def _residual(self, state: NPSVCState) -> float:
+        """min over τ of ||Σ τ_l grad_l||, relative to the largest ||G_l||: grad_l alone vanish where all P'u_l are learned."""
+        gradients = state.model.gradients(state.U, state.V, state.P)
+        problem = ParetoQP(np.stack([manifold_gradient(state.P, G) for G in gradients]), np.zeros(state.model.K), 0.0)
+        scale = float(np.sqrt(np.sum(gradients**2, axis=(1, 2)).max()))
+        return float(np.linalg.norm(problem.direction(self._weights(problem)))) / scale if scale > 0 else 0.0
+
+    def _confirmed(self, state: NPSVCState) -> bool:
+        """Whether P is Pareto stationary with every class at its optimum, and not only at the last U, V."""
+        if self.classes != "joint":
+            self._class_steps(state, joint=True)
+        return self._residual(state) <= state.tol
+
+    def _projection_steps(self, state: NPSVCState) -> None:
+        """P by (19), τ by (20), P along the common direction."""
+        model, old = state.model, state.P
+        state.P = self._projection(state)
+        weighted = np.asarray(model.weights) * model.objectives(state.U, state.V, state.P)
+        gradients = model.gradients(state.U, state.V, state.P)
+        pareto = ParetoQP(np.stack([manifold_gradient(state.P, G, self.gradient) for G in gradients]), weighted, self.gamma)
+        state.tau = self.weight * self._weights(pareto) + (1.0 - self.weight) * state.tau
+        if self.eta > 0:
+            state.P = polar(state.P + self.eta * pareto.direction(state.tau))
+        state.moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
+
+    def _class(self, program: HingeQuadratic, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+        """u and λ of a class's problem."""
+        if self.qp == "boxqp":
+            lam, _ = box_minimum(program.box, start, self.inner_tol)
+            return program.primal(lam), lam
+        values, multipliers = self._other(self.qp, Problem(program), Options(tol=self.inner_tol))
+        return values["u"], program.multiplier(multipliers)
+
+    def _projection(self, state: NPSVCState) -> FloatArray:
+        """The P-step (19) from the current P."""
+        model = state.model
+        share = state.tau * np.asarray(model.weights)
+        E = model.r1 * (state.U.T * share) @ state.V
+        problem = model.pieces.projection(float(share.sum()), E)
+        if model.mu == 0.0:  # the maximiser of <P, E> is known
+            P = polar(E)
+        else:
+            options = Options(start={"P": state.P}, tol=1e-6, iteration_limit=self.sweeps, seed=state.seed)
+            P = self._other(self.stiefel, Problem(problem), options)[0]["P"]
+        state.stiefel = problem.stationarity(P)
+        return P
+
+    def _weights(self, problem: ParetoQP) -> FloatArray:
+        """The τ-step (20), on the simplex to rounding.
+
+        Where the optimum is 0 (Pareto stationary) no relative gap ever closes: the pair steps are limited, and scaled to size 1.
+        """
+        largest = float(np.sqrt(np.sum(problem.gradients**2, axis=tuple(range(1, problem.gradients.ndim))).max()))
+        if largest > 0.0:
+            problem = ParetoQP(problem.gradients / largest, problem.objectives, problem.gamma / largest**2)
+        options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
+        tau = np.maximum(self._other(self.simplex, Problem(problem), options)[0]["a"], 0.0)
+        return np.asarray(tau / tau.sum())
+
+    @staticmethod
+    def _other(name: str, problem: Problem, options: Options) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+        """A step by the solver of this name."""
+        from ..registry import get_solver, require
+
+        solver = get_solver(name)
+        require(solver)
+        obstacle = solver.obstacle(problem)
+        if obstacle is not None:
+            raise InputError(f"{name} cannot take the step {problem.name}: {obstacle}")
+        raw = solver.run(problem, options)
+        if raw.values is None:
+            raise SolverError(f"{name} ended the step {problem.name} without a point: {raw.native_status}")
+        return dict(raw.values), dict(raw.multipliers or {})
+
+    def measure(self, state: NPSVCState) -> Measure:
+        """max ϖ_l J_l; there is no bound while P moves."""
+        value = state.steps[-1].largest if state.steps else float("nan")
+        return Measure(len(state.steps), value, active=int(np.count_nonzero(state.tau > 1e-8)), step="outer")
+
+    def answer(self, state: NPSVCState) -> Answer:
+        """Every class's own optimum for the final P, certified by the model with that P."""
+        fixed = state.model.at(state.P)
+        U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
+        for k in range(fixed.K):
+            program = fixed.class_program(k)
+            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-8))
+            U[k] = program.primal(point)
+            lam.append(point)
+            bounds[k] = program.value(U[k]) - gap
+        V = fixed.v_step(state.P, U)
+        values = fixed.values(U, V)
+        weighted = np.asarray(fixed.weights) * fixed.objectives(U, V)
+        largest = int(np.argmax(weighted))
+        multipliers, reduced = fixed.multipliers(values, largest, lam[largest])
+        state.U, state.V = U, V
+        details = {
+            "P": state.P,
+            "pareto": self._residual(state),
+            "tau": state.tau,
+            "objectives": (weighted / np.asarray(fixed.weights)).tolist(),
+            "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),
+            "steps": [vars(step) for step in state.steps],
+        }
+        return Answer(values=values, multipliers=multipliers, reduced=reduced, model=fixed, details=details)
+
+
+@dataclass(frozen=True)
+class Alternating(KernelNPSVCpp):
+    """Algorithm 1 with off-the-shelf solvers in every step unless others are named; the parameters are `KernelNPSVCpp`'s.
+
+    ``solve(model, "alternating", qp="piqp", stiefel="pymanopt", simplex="clarabel")``. At the end `boxqp` brings the classes' own
+    problems to the accuracy of the certificate, whatever solved them before.
+    """
+
+    qp: str = "clarabel"
+    stiefel: str = "pymanopt"
+    simplex: str = "clarabel"
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="alternating",
+        summary="the same steps by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
+        views=(ChebyshevNPSVC,),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+        tolerance=1e-3,
+        first_order=True,
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+    )

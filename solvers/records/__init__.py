@@ -1,0 +1,1 @@
+"""Plain records: options, statuses, licences, traces."""

@@ -1,0 +1,98 @@
+"""What every solve may be told, whatever the solver; native options travel beside it untouched."""
+
+from __future__ import annotations
+
+import numbers
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from .trace import TraceRow
+
+__all__ = ["Callback", "Options"]
+
+#: Called with each new trace row; returning True stops the solve (status INTERRUPTED).
+Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Common options of a solve.
+
+    Parameters
+    ----------
+    time_limit : float, optional
+        Seconds of solving (the build is not counted); no limit where it is not given.
+    tol : float, optional
+        Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|). Where it is not given each solver takes its
+        record's, 1e-6 unless its record says otherwise.
+    threads : int, optional
+        Threads the solver may use; all where it is not given.
+    seed : int
+        Seed of whatever the solver draws.
+    iteration_limit, node_limit : int, optional
+    memory_limit : float, optional
+        Bytes.
+    verbose : bool
+        The solver's own log on the terminal.
+    progress : bool
+        One line of ours with the current gap, rewritten in place.
+    start : mapping of label to array, optional
+        Values to start from (all or some blocks).
+    callback : callable, optional
+        See `Callback`; hand-written algorithms and the backends that can.
+    native : mapping
+        The solver's own options, by its own names.
+    """
+
+    time_limit: float | None = None
+    tol: float | None = None
+    threads: int | None = None
+    seed: int = 0
+    iteration_limit: int | None = None
+    node_limit: int | None = None
+    memory_limit: float | None = None
+    verbose: bool = False
+    progress: bool = False
+    start: Mapping[str, FloatArray] | None = None
+    callback: Callback | None = None
+    native: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "tol", "memory_limit"):
+            value = getattr(self, name)
+            if value is not None:
+                if isinstance(value, bool) or not (isinstance(value, numbers.Real) and float(value) > 0):
+                    raise InputError(f"{name} must be a number > 0; it is {value!r}")
+                object.__setattr__(self, name, float(value))
+        for name, least in (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("seed", 0)):
+            value = getattr(self, name)
+            if value is None and name != "seed":
+                continue
+            if isinstance(value, bool) or not (isinstance(value, numbers.Integral) and int(value) >= least):
+                raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+            object.__setattr__(self, name, int(value))
+        if self.start is not None and not isinstance(self.start, Mapping):
+            raise InputError(f"start must map labels of variables to arrays; it is a {type(self.start).__name__}")
+        if self.callback is not None and not callable(self.callback):
+            raise InputError(f"callback must be a function of one trace row; it is a {type(self.callback).__name__}")
+
+    def tolerance(self, default: float) -> float:
+        """The gap asked for, or the solver's default."""
+        return default if self.tol is None else self.tol
+
+    def record(self) -> dict[str, Any]:
+        """What a result stores: plain values that differ from the defaults."""
+        plain = {
+            name: getattr(self, name)
+            for name in ("time_limit", "tol", "threads", "iteration_limit", "node_limit", "memory_limit")
+            if getattr(self, name) is not None
+        }
+        plain["seed"] = self.seed
+        if self.start is not None:
+            plain["start"] = sorted(self.start)
+        if self.native:
+            plain["native"] = {k: v if isinstance(v, (bool, int, float, str)) else repr(v) for k, v in self.native.items()}
+        return plain

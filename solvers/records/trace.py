@@ -1,0 +1,87 @@
+"""One trace schema for every solver: what happened, when, at which objective and bound."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, fields
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+
+__all__ = ["Trace", "TraceRow"]
+
+
+@dataclass(frozen=True)
+class TraceRow:
+    """One line of a trace.
+
+    Parameters
+    ----------
+    iteration : int
+        Iterations (or nodes of a tree search) done.
+    seconds : float
+        Since the start of the solve.
+    objective : float
+        Of the current (incumbent) point, minimised; NaN where there is none.
+    bound : float
+        Lower bound; NaN where there is none.
+    active : int
+        Size of the active set (support vectors, open nodes); -1 where it has no meaning.
+    columns : int
+        Kernel columns computed so far; -1 where it has no meaning.
+    step : str
+        Kind of the last step: toward, away, drop, pair, newton, branch, ...
+    """
+
+    iteration: int
+    seconds: float
+    objective: float
+    bound: float = float("nan")
+    active: int = -1
+    columns: int = -1
+    step: str = ""
+
+    @property
+    def gap(self) -> float:
+        """Relative gap, (objective - bound)/max(|objective|, |bound|); NaN without a bound."""
+        return relative_gap(self.objective, self.bound)
+
+
+@dataclass(frozen=True)
+class Trace:
+    """The rows of one solve, in order."""
+
+    rows: tuple[TraceRow, ...] = ()
+
+    def __len__(self) -> int:
+        return len(self.rows)
+
+    def __iter__(self) -> Iterator[TraceRow]:
+        return iter(self.rows)
+
+    def __getitem__(self, index: int) -> TraceRow:
+        return self.rows[index]
+
+    def column(self, name: str) -> FloatArray:
+        """One numeric field (or ``"gap"``) of every row."""
+        allowed = [f.name for f in fields(TraceRow) if f.name != "step"] + ["gap"]
+        if name not in allowed:
+            raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {name!r}")
+        return np.array([getattr(row, name) for row in self.rows], dtype=np.float64)
+
+    def __repr__(self) -> str:
+        if not self.rows:
+            return "Trace(empty)"
+        last = self.rows[-1]
+        return (
+            f"Trace({len(self.rows)} rows; last: iteration {last.iteration}, objective {last.objective:.8g}, gap {last.gap:.2g})"
+        )
+
+
+def relative_gap(primal: float, bound: float) -> float:
+    """(primal - bound)/max(|primal|, |bound|): 0 where both are 0, NaN where either is missing."""
+    if not (np.isfinite(primal) and np.isfinite(bound)):
+        return float("inf") if np.isfinite(primal) and bound == -np.inf else float("nan")
+    scale = max(abs(primal), abs(bound))
+    return 0.0 if scale == 0.0 else (primal - bound) / scale

@@ -1,0 +1,94 @@
+"""A cache of kernel columns with a byte limit, the least recently used evicted first."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import InputError
+from ...models.kernels.gram import GramOperator
+from ..records.options import Options
+
+__all__ = ["CACHE_BYTES", "ColumnCache", "cache_bytes"]
+
+#: Default size of a column cache.
+CACHE_BYTES = 2**30
+
+
+def cache_bytes(given: int, options: Options) -> int:
+    """The algorithm's own limit, or the solve's memory limit where that is smaller."""
+    return int(given if options.memory_limit is None else min(given, options.memory_limit))
+
+
+class ColumnCache:
+    """Columns of a Gram operator in ``columns[slot[i]]``; compiled loops read it and stamp what they use.
+
+    Parameters
+    ----------
+    gram : GramOperator
+    limit : int
+        Bytes for the columns.
+    single : bool
+        Columns in float32 (for steps), else float64.
+
+    Raises
+    ------
+    InputError
+        The limit does not hold two columns, the least that a pair step needs.
+    """
+
+    def __init__(self, gram: GramOperator, limit: int, *, single: bool) -> None:
+        n = gram.n
+        kind: npt.DTypeLike = np.float32 if single else np.float64
+        width = n * np.dtype(kind).itemsize
+        slots = min(max(n, 2), int(limit) // width)
+        if slots < 2:
+            raise InputError(
+                f"the column cache may hold {int(limit):,} bytes; two columns of {n:,} points need {2 * width:,}: "
+                "raise cache_bytes (or memory_limit)"
+            )
+        self.gram = gram
+        self.single = single
+        self.columns: npt.NDArray[Any] = np.empty((slots, n), dtype=kind)
+        self.slot = np.full(n, -1, dtype=np.int64)
+        self.stamp = np.zeros(slots, dtype=np.int64)
+        self.owner = np.full(slots, -1, dtype=np.int64)
+        self.used = 0
+        self.computed = 0
+
+    @property
+    def slots(self) -> int:
+        """Number of columns that fit."""
+        return int(self.columns.shape[0])
+
+    def _take(self, count: int) -> npt.NDArray[np.int64]:
+        """Slots for new columns: free ones, then those least recently used."""
+        free = min(count, self.slots - self.used)
+        taken = np.arange(self.used, self.used + free)
+        self.used += free
+        if free < count:
+            rest = count - free
+            candidates = self.stamp[: self.used].copy()
+            candidates[taken] = np.iinfo(np.int64).max
+            oldest = np.argpartition(candidates, rest - 1)[:rest]
+            taken = np.concatenate([taken, oldest])
+        return taken
+
+    def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
+        """Compute columns that are not cached; ``clock`` stamps them as just used."""
+        taken = self._take(indices.size)
+        evicted = self.owner[taken]
+        self.slot[evicted[evicted >= 0]] = -1
+        first, count = int(taken[0]), int(indices.size)
+        if not self.single:
+            self.columns[taken] = self.gram.columns(indices).T
+        elif taken[-1] - first == count - 1 and bool((np.diff(taken) == 1).all()):
+            self.gram.single_columns(indices, self.columns[first : first + count])
+        else:
+            self.columns[taken] = self.gram.single_columns(indices)
+        self.owner[taken] = indices
+        self.slot[indices] = taken
+        self.stamp[taken] = clock
+        self.computed += int(indices.size)

@@ -1,0 +1,1 @@
+"""The Frank-Wolfe family and the core vector machine."""

@@ -1,0 +1,240 @@
+"""The core vector machine: Badoiu-Clarkson's algorithm, an inner QP on a growing core set (FW, Algorithm 1)."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from ....errors import InputError
+from ....models.arrays import FloatArray
+from ....models.views import SimplexQP
+from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.solver import Gives, Problem, SolverInfo
+from ...records.options import Options
+from ..answer import relative, simplex_answer
+from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..start import StartRule, one_simplex, starting_point
+from ..warm_up import load_loops
+from .methods import StopRule
+
+__all__ = ["CoreState", "CoreVectorMachine"]
+
+_INNER_STEPS = 200_000
+
+
+@dataclass(eq=False)
+class CoreState:
+    """Core set I_k with its matrix, the weights on it, and the product with all points."""
+
+    view: SimplexQP
+    rule: StopRule
+    limit: int
+    cache: ColumnCache
+    rng: np.random.Generator
+    core: np.ndarray  #: (capacity,) indices, the first ``size`` valid
+    Q: FloatArray  #: (capacity, capacity) Q on the core
+    alpha: FloatArray  #: (capacity,) weights
+    size: int
+    h: FloatArray  #: (n,) Qa on all points; on sampled runs only as of the last scan
+    inner: float  #: relative gap asked of the inner QP
+    iteration: int = 0
+    pairs: int = 0
+    scans: int = 0
+    next_scan: int = 0
+    objective: float = float("nan")
+    gap: float = float("inf")
+    clock: int = 0
+    step: str = ""
+    capped: bool = False  #: the core outgrew the cache: products come from the data
+
+
+@dataclass(frozen=True)
+class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
+    """CVM, Algorithm 1: add the furthest point to the core set, solve the QP (21) on it, repeat.
+
+    The inner QP is solved by second-order pairs from the last solution, either only to a tenth of the current relative gap (or
+    tighter where the furthest point is already in the core), since a tighter solution of an unfinished core is thrown away by the
+    next; or every time to the accuracy of the stopping rule, as Algorithm 1 has it ("find α_k by solving the reduced QP").
+
+    Parameters
+    ----------
+    inner : {"adaptive", "full"}
+        Accuracy of the inner QP; ``"full"`` is the paper's.
+    start, stop, epsilon, sampling, rescan, cache_bytes, stride
+        As `FrankWolfe`; the core starts as the support of the start.
+    """
+
+    initial: StartRule = "random20"
+    stop: Literal["gap", "ball"] = "gap"
+    epsilon: float | None = None
+    sampling: int | None = None
+    rescan: bool = True
+    cache_bytes: int = CACHE_BYTES
+    stride: int | None = None
+    inner: Literal["adaptive", "full"] = "adaptive"
+
+    pooled: ClassVar[bool] = True
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="cvm",
+        summary="core vector machine: growing core set with an inner QP",
+        views=(SimplexQP,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        first_order=True,
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
+    )
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Needs a `SimplexQP` view with one simplex."""
+        found = super().obstacle(problem)
+        view = None if found else self.view_of(problem)
+        return found if view is None else one_simplex(view)
+
+    def load(self) -> None:
+        """Load the compiled loops before the clock starts."""
+        load_loops(type(self))
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
+        """The start's support as the core, its QP solved."""
+        for name in ("sampling", "stride"):
+            value = getattr(self, name)
+            if value is not None and value < 1:
+                raise InputError(f"{name} must be an integer ≥ 1 or None; it is {value!r}")
+        if self.inner not in ("adaptive", "full"):
+            raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}")
+        tol = options.tolerance(self.info.tolerance)
+        rule = StopRule.of(view, self.stop, self.epsilon, tol)
+        a = starting_point(view, self.initial, options, rng)
+        core = np.flatnonzero(a)
+        cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
+        limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
+        state = CoreState(
+            view, rule, limit, cache, rng, core.copy(), np.ascontiguousarray(view.gram.block(core, core)), a[core], core.size,
+            view.gram.product(a), 1e-2,
+        )  # fmt: skip
+        state.gap = view.gap(a, state.h)
+        state.objective = 0.5 * float(a @ state.h) + float(view.c @ a)
+        return state
+
+    def advance(self, state: CoreState, seconds: float) -> Outcome:
+        """Core steps for about ``seconds``."""
+        end, quota = time.perf_counter() + seconds, self.stride
+        sampled = self.sampling is not None and self.sampling < state.view.n
+        while True:
+            if self.inner == "full":
+                state.inner = min(state.inner, max(state.rule.relative(state.objective), 1e-14))
+            self._inner(state, full=not sampled)
+            vertex, value = self._furthest(state, sampled)
+            state.gap = 2.0 * state.objective - self._linear(state) - value
+            if state.rule.met(state.objective, state.gap):
+                if sampled and not self.rescan:
+                    return Outcome.CONVERGED
+                if not sampled or state.iteration >= state.next_scan:
+                    vertex, value = self._scan(state)
+                    if state.rule.met(state.objective, state.gap):
+                        return Outcome.CONVERGED
+            if state.iteration >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
+            if not self._add(state, vertex):
+                if state.inner < 1e-15:
+                    return Outcome.STALLED
+                state.inner *= 0.1
+            state.iteration += 1
+            state.step = "core"
+            quota = None if quota is None else quota - 1
+            if time.perf_counter() >= end or quota == 0:
+                return Outcome.RUNNING
+
+    def _inner(self, state: CoreState, *, full: bool) -> None:
+        """Solve (21) on the core; then Qa on all points from the weights that changed (``full``)."""
+        from .loops import solve_dense
+
+        m, view = state.size, state.view
+        core, alpha = state.core[:m], state.alpha[:m]
+        before = alpha.copy()
+        Q = state.Q[:m, :m]
+        c = np.ascontiguousarray(view.c[core])
+        product = Q @ alpha
+        state.pairs += solve_dense(state.Q, c, alpha, product, state.inner, _INNER_STEPS)
+        alpha /= alpha.sum()
+        product = Q @ alpha
+        state.objective = 0.5 * float(alpha @ product) + float(c @ alpha)
+        if full:
+            moved = np.flatnonzero(alpha != before)
+            if 2 * m <= state.cache.slots and not state.capped:
+                missing = core[moved][state.cache.slot[core[moved]] < 0]
+                if missing.size:
+                    state.clock += 1
+                    state.cache.load(missing, state.clock)
+                state.h += (alpha - before)[moved] @ state.cache.columns[state.cache.slot[core[moved]]]
+            else:
+                state.capped = True
+                state.h = view.gram.product(self._point(state))
+
+    def _linear(self, state: CoreState) -> float:
+        return float(state.view.c[state.core[: state.size]] @ state.alpha[: state.size])
+
+    def _furthest(self, state: CoreState, sampled: bool) -> tuple[int, float]:
+        """The point with the least gradient, of all or of a sample, and its gradient."""
+        view = state.view
+        if not sampled:
+            gradient = state.h + view.c
+            i = int(np.argmin(gradient))
+            return i, float(gradient[i])
+        core, alpha = state.core[: state.size], state.alpha[: state.size]
+        drawn = state.rng.choice(view.n, size=self.sampling, replace=False)
+        gradient = view.gram.block(drawn, core) @ alpha + view.c[drawn]
+        i = int(np.argmin(gradient))
+        return int(drawn[i]), float(gradient[i])
+
+    def _scan(self, state: CoreState) -> tuple[int, float]:
+        """All points, Qa recomputed from the data."""
+        state.h = state.view.gram.product(self._point(state))
+        state.scans += 1
+        state.next_scan = state.iteration + (0 if self.sampling is None else state.view.n // self.sampling)
+        vertex, value = self._furthest(state, False)
+        state.gap = 2.0 * state.objective - self._linear(state) - value
+        return vertex, value
+
+    def _add(self, state: CoreState, vertex: int) -> bool:
+        """Put a point in the core with weight 0; False where it is there already."""
+        m = state.size
+        if vertex in state.core[:m]:
+            return False
+        if m == state.core.size:
+            room = np.zeros((2 * m, 2 * m))
+            room[:m, :m] = state.Q
+            state.Q = room
+            state.core = np.concatenate([state.core, np.zeros(m, dtype=state.core.dtype)])
+            state.alpha = np.concatenate([state.alpha, np.zeros(m)])
+        state.core[m] = vertex
+        state.alpha[m] = 0.0
+        column = state.view.gram.block(state.core[: m + 1], np.array([vertex]))[:, 0]
+        state.Q[m, : m + 1] = state.Q[: m + 1, m] = column
+        state.size = m + 1
+        return True
+
+    def _point(self, state: CoreState) -> FloatArray:
+        a = np.zeros(state.view.n)
+        a[state.core[: state.size]] = state.alpha[: state.size]
+        return a
+
+    def measure(self, state: CoreState) -> Measure:
+        """Objective, bound, size of the core, columns computed."""
+        return Measure(
+            iteration=state.iteration,
+            objective=state.objective,
+            bound=state.objective - state.gap,
+            active=int((state.alpha[: state.size] > 0).sum()),
+            columns=state.cache.computed,
+            step=state.step,
+        )
+
+    def answer(self, state: CoreState) -> Answer:
+        """The point with the multipliers of its float64 gradient."""
+        a = self._point(state)
+        details = {"core": state.size, "inner_pairs": state.pairs, "columns": state.cache.computed, "full_scans": state.scans}
+        return simplex_answer(state.view, a, state.view.gram.product(a) + state.view.c, details)

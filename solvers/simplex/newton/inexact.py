@@ -1,0 +1,307 @@
+"""The finisher for large supports: Newton steps on a guess of the support by conjugate gradients on cached columns.
+
+At a point x with gradient g a guess S of the support holds the x_i > 0 and the violators, g_i < ν - |residual on S|. The step
+minimises ½d'Q_SS d + g_S'd over E'd = 0 (E has a column for each simplex) by projected conjugate gradients, only as
+far as the guess deserves; one pass over the columns of S carries g along. What has become negative leaves S and is
+set to zero at the next step: clipped points in between are worth nothing, since the kernel's largest eigenvalues turn a little
+lost weight into a large change of g. Steps use the columns' precision; each one starts at the residual, so errors do not pile
+up, and g is recomputed in float64 from the data where float32 has nothing left to say. Only feasible points are
+returned. Nothing is factored but a small matrix: the preconditioner is Nyström's, Q ≈ B'B + D with B = L⁻¹Q_PS, LL' = Q_PP
+for random landmarks P, and D the diagonal that is left. Memory: |S|² numbers of the columns' precision.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Generator
+from typing import Any
+
+import numpy as np
+import scipy.linalg
+
+from ....models.arrays import FloatArray, IntArray
+from ....models.kernels.threads import cuts, share, workers
+from ....models.views import SimplexQP
+from ..column_cache import ColumnCache
+from .exact import Finish
+from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
+
+__all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds", "load_passes"]
+
+_STEPS, _PATIENCE = 40, 12
+#: Rows of the matrix computed, gathered or multiplied between two yields.
+_PANEL = 1024
+#: Landmarks of the preconditioner at first and at most, points of the support for each, and steps that ask for more.
+_LANDMARKS, _MOST, _SHARE, _MANY = 256, 1024, 8, 40
+#: Change of the guess below which a matrix larger than it by this factor is cut down to it.
+_SETTLED, _LOOSE = 0.05, 1.2
+#: What a float32 column can be trusted for, relative to the largest diagonal entry.
+_ROUNDING = 1e-7
+
+
+@functools.cache
+def load_passes() -> None:
+    """Load the compiled passes over columns, for float32 and float64."""
+    from . import inexact_loops as loops
+    from .triangle_loops import symmetric_rows
+
+    one = np.zeros(1, dtype=np.int64)
+    symmetric_rows(np.ones((1, 1), dtype=np.float32), 0, 0, np.ones(1, dtype=np.float32), np.zeros(1))
+    for kind in (np.float32, np.float64):
+        rows = np.ones((1, 1), dtype=kind)
+        loops.add_rows(rows, one, rows[0], np.zeros(1))
+        loops.gather_rows(rows, one, one, rows.copy())
+
+
+def inexact_bytes(support: int, item: int) -> int:
+    """Memory that a support of this size needs, a tenth of growth included."""
+    return item * int(1.1 * support + 64) ** 2
+
+
+def inexact_seconds(n: int, support: int) -> float:
+    """Rough cost: some fifty products with Q_SS, two float64 products with all columns of S, compiled code and small parts."""
+    return 1e-8 * support**2 + 3.5e-9 * n * support + 0.05
+
+
+def inexact_finish(
+    view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray, tol: float, *, exact: bool
+) -> Generator[None, None, Finish]:
+    """Improve a feasible point; ends at a float64 gap of at most tol·|f|, or where steps stop helping.
+
+    ``exact`` says whether the gradient is float64 from the data at this point.
+    """
+    run = _Run(view, cache, a.copy(), gradient.copy(), exact)
+    best, least, since = Finish(a.copy(), gradient.copy(), 0, exact=exact), np.inf, 0
+    matrix = _Matrix(cache, np.flatnonzero(a), view.n)
+    yield from matrix.fill()
+    yield from matrix.landmark(_LANDMARKS)
+    last = np.zeros(0, dtype=np.int64)
+    for count in range(1, _STEPS + 1):
+        guess, dropped = run.guess()
+        if not dropped.size:
+            scale, gap = abs(run.value()), run.gap()
+            if gap <= max(tol * scale, 2.0 * run.drift) and not run.exact:
+                run.refresh()
+                yield
+                guess, gap = run.guess()[0], run.gap()
+            if gap < least:
+                best, least, since = Finish(run.x.copy(), run.g.copy(), count, exact=run.exact), gap, 0
+            if run.exact and gap <= tol * scale:
+                break
+        since += 1
+        if since > _PATIENCE:
+            break
+        if not (yield from matrix.cover(guess)):
+            wanted, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)
+            yield from matrix.fill()
+            yield from matrix.landmark(wanted)
+        share = np.setxor1d(guess, last, assume_unique=True).size / guess.size
+        if share < _SETTLED and matrix.own.size > _LOOSE * (guess.size + dropped.size):
+            wanted = matrix.landmarks.size
+            yield from matrix.restrict(np.union1d(guess, dropped))
+            yield from matrix.landmark(wanted)
+        # a guess that has just changed, or just met float64, will change again
+        last, accuracy = guess, 0.1 if share > 0.01 else 0.01 if share > 0.001 or run.exact else 1e-4
+        steps = yield from run.step(matrix, guess, dropped, accuracy, max(0.3 * tol * abs(run.value()), 0.05 * run.drift))
+        if not run.sound():
+            break
+        if steps > _MANY and matrix.landmarks.size < _MOST:
+            yield from matrix.landmark(_MOST)
+        elif steps >= CG_STEPS:
+            break
+    return best
+
+
+class _Run:
+    """A point with Σx = 1, whose negative weights show what to drop, its gradient, and how far float32 may be off there."""
+
+    def __init__(self, view: SimplexQP, cache: ColumnCache, x: FloatArray, g: FloatArray, exact: bool) -> None:
+        self.view, self.cache, self.x, self.g, self.exact = view, cache, x, g, exact
+        self._unit = (_ROUNDING if cache.single else 1e-15) * float(np.abs(view.gram.diagonal).max())
+        self.drift = 0.0 if exact else self._unit
+
+    def value(self) -> float:
+        """½x'Qx + c'x."""
+        return 0.5 * float(self.x @ (self.g + self.view.c))
+
+    def gap(self) -> float:
+        """The Frank-Wolfe gap, where x ≥ 0."""
+        return self.view.gap(self.x, self.g - self.view.c)
+
+    def sound(self) -> bool:
+        """Whether every simplex keeps some weight: on nearly singular matrices rounding in float32 leaves no curvature."""
+        mass = np.bincount(self.view.groups, weights=np.maximum(self.x, 0.0), minlength=self.view.simplices)
+        return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
+
+    def refresh(self) -> None:
+        """g in float64 from the data."""
+        self.g = self.view.gram.product(self.x) + self.view.c
+        self.exact, self.drift = True, 0.0
+
+    def guess(self) -> tuple[IntArray, IntArray]:
+        """The next guess and what it drops: x_i > 0, and g_i below the support's level by more than the residual there."""
+        view, x = self.view, self.x
+        level = np.bincount(view.groups, weights=x * self.g, minlength=view.simplices)
+        below = level[view.groups] - self.g
+        residual = float(np.abs(below[x > 0]).max())
+        return np.flatnonzero((x > 0) | ((x == 0) & (below > residual))), np.flatnonzero(x < 0)
+
+    def step(self, matrix: _Matrix, guess: IntArray, dropped: IntArray, accuracy: float, target: float) -> Steps:
+        """Drop, rescale, solve on the guess; carries g along and gives the number of conjugate gradient steps."""
+        view, before = self.view, self.x
+        x = np.maximum(before, 0.0)
+        total = np.bincount(view.groups, weights=x, minlength=view.simplices)
+        x /= total[view.groups]
+        touched = np.union1d(guess, dropped)
+        r = self.g[matrix.own]
+        if dropped.size:
+            r = r + matrix.product((x - before)[matrix.own])
+        inside = matrix.place[guess]
+        inverse = matrix.preconditioner(view, inside)
+        yield
+        d, _, steps = yield from conjugate_gradients(matrix.steps, inside, inverse, r, accuracy, target)
+        x[guess] += d[inside]
+        change = (x - before)[touched]
+        yield from _add_columns(self.cache, touched, change, self.g)
+        self.x, self.exact = x, False
+        self.drift += self._unit * float(np.abs(change).sum())
+        return steps
+
+
+def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out: FloatArray) -> Steps:
+    """out += Σ_k weights_k·Q_k over the given columns, cached ones read and the others computed."""
+    from . import inexact_loops as loops
+
+    slots = cache.slot[indices]
+    for start in range(0, indices.size, _PANEL):
+        part = slice(start, start + _PANEL)
+        there = slots[part] >= 0
+        given = weights[part].astype(cache.columns.dtype)
+        loops.add_rows(cache.columns, slots[part][there], given[there], out)
+        for rows, w in _uncached(cache, indices[part][~there], given[~there]):
+            loops.add_rows(rows, np.arange(w.size), w, out)
+            yield
+        yield
+
+
+def _uncached(cache: ColumnCache, indices: IntArray, weights: Any) -> Generator[tuple[Any, Any], None, None]:
+    """Columns that are not in the cache, 64 at a time as rows, with their weights."""
+    for start in range(0, indices.size, 64):
+        chosen = indices[start : start + 64]
+        rows = cache.gram.single_columns(chosen) if cache.single else np.ascontiguousarray(cache.gram.columns(chosen).T)
+        yield rows, weights[start : start + 64]
+
+
+class _Matrix:
+    """Q between the points ``own``, compact, with room for more points, and its preconditioner's rows."""
+
+    def __init__(self, cache: ColumnCache, own: IntArray, n: int) -> None:
+        self.cache, self.own = cache, own
+        capacity = int(1.1 * own.size + 64)
+        self._store = np.empty((capacity, capacity), dtype=cache.columns.dtype)
+        self.place = np.full(n, -1, dtype=np.int64)
+        self.place[own] = np.arange(own.size)
+
+    def restrict(self, points: IntArray) -> Steps:
+        """Forget all other points; the preconditioner's rows are to be made anew."""
+        from . import inexact_loops as loops
+
+        places = np.sort(self.place[points])  # in place: rising, so that nothing is written before it was read
+        self.place[self.own] = -1
+        self.own = self.own[places]
+        self.place[self.own] = np.arange(self.own.size)
+        loops.gather_rows(self._store, places, places, self.values)
+        yield
+
+    def product(self, weights: FloatArray) -> FloatArray:
+        """Q weights."""
+        values, given, parts = self.values, weights.astype(self._store.dtype), cuts(self.own.size, workers(self.own.size**2))
+        out = np.empty_like(given)
+        share(lambda k: np.matmul(values[parts[k]], given, out=out[parts[k]]), len(parts))
+        return out.astype(np.float64)
+
+    def steps(self, weights: FloatArray) -> Steps:
+        """Q weights, as a piece of work."""
+        yield
+        return self.product(weights)
+
+    def preconditioner(self, view: SimplexQP, inside: IntArray) -> Inverse:
+        """(D + B'B)⁻¹ on the given places."""
+        return Inverse(view.groups[self.own], view.simplices, self.B, self.inverse, self.sums(inside), inside)
+
+    @property
+    def values(self) -> Any:
+        """The matrix."""
+        return self._store[: self.own.size, : self.own.size]
+
+    def fill(self) -> Steps:
+        """Read or compute all rows."""
+        yield from self._rows(0)
+
+    def landmark(self, count: int) -> Steps:
+        """B for so many random landmarks."""
+        size, values = self.own.size, self.values
+        self.landmarks = np.sort(np.random.default_rng(0).permutation(size)[: max(1, min(count, size // _SHARE))])
+        A = values[np.ix_(self.landmarks, self.landmarks)].astype(np.float64)
+        A = 0.5 * (A + A.T)
+        lower = shifted_cholesky(A, 1e-6)
+        yield
+        self._lower = lower.astype(values.dtype)
+        self.B, self.inverse = np.zeros((self.landmarks.size, 0), dtype=values.dtype), np.zeros(0)
+        self._least = 0.0
+        self._extend(0)
+        self._inside, self._sums = np.zeros(0, dtype=np.int64), np.eye(self.landmarks.size)
+        yield
+
+    def _extend(self, first: int) -> None:
+        """Columns of B, and of what it leaves of the diagonal, from ``first`` on."""
+        B = scipy.linalg.solve_triangular(self._lower, self.values[self.landmarks, first:], lower=True, check_finite=False)
+        left = np.diagonal(self.values)[first:].astype(np.float64) - (B * B).sum(axis=0)
+        if first == 0:
+            self._least = max(float(np.median(left)), 1e-7 * float(np.diagonal(self.values).max()))
+        self.B = np.concatenate([self.B, B], axis=1)
+        self.inverse = np.concatenate([self.inverse, 1.0 / np.maximum(left, self._least)])
+
+    def sums(self, inside: IntArray) -> FloatArray:
+        """I + B D⁻¹B' over the given points, from the last ones by what has changed."""
+        new, old = np.setdiff1d(inside, self._inside), np.setdiff1d(self._inside, inside)
+        for sign, points in ((1.0, new), (-1.0, old)):
+            self._sums += sign * weighted_squares(self.B, self.inverse, points)
+        self._inside = inside
+        return self._sums.copy()
+
+    def _rows(self, first: int) -> Steps:
+        """Rows from ``first`` on, and by symmetry the columns."""
+        from . import inexact_loops as loops
+
+        store, size = self._store, self.own.size
+        for start in range(first, size, _PANEL):
+            stop = min(size, start + _PANEL)
+            slots = self.cache.slot[self.own[start:stop]]
+            there = np.flatnonzero(slots >= 0)
+            if there.size == stop - start:
+                loops.gather_rows(self.cache.columns, slots, self.own, store[start:stop])
+            else:
+                rows = np.empty((there.size, size), dtype=store.dtype)
+                loops.gather_rows(self.cache.columns, slots[there], self.own, rows)
+                store[start + there, :size] = rows
+                away = np.flatnonzero(slots < 0)
+                for block, at in _uncached(self.cache, self.own[start + away], start + away):
+                    store[at, :size] = block[:, self.own]
+                    yield
+            yield
+        if first:
+            store[:first, first:size] = store[first:size, :first].T
+
+    def cover(self, guess: IntArray) -> Steps:
+        """Take in the points of the guess that are not there; False where there is no room."""
+        new = guess[self.place[guess] < 0]
+        first = self.own.size
+        if first + new.size > self._store.shape[0]:
+            return False
+        if new.size:
+            self.own = np.concatenate([self.own, new])
+            self.place[new] = np.arange(first, self.own.size)
+            yield from self._rows(first)
+            self._extend(first)
+        return True

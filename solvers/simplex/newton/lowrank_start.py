@@ -1,0 +1,253 @@
+"""A start for large supports: the solution of a low-rank model, corrected with kernel blocks made as they are needed.
+
+Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
+tools. Here the model Q ≈ B'B + D (`lowrank`) gives the support almost right; Newton steps by conjugate gradients, with the model
+as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which points outside
+are missing, and they join. When float32 finds none, the gradient comes in float64 from the data, and so on until the gap is met.
+
+A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
+handed out, so a failure costs time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there
+the preconditioned matrix has its eigenvalues near one. Memory: up to 12 bytes for each landmark and point, and 2|S|² bytes as
+far as the limit allows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Generator
+
+import numpy as np
+
+from ....models.arrays import BoolArray, FloatArray, IntArray
+from ....models.kernels.threads import cuts, share, workers
+from ....models.views import SimplexQP
+from .exact import Finish
+from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
+from .lowrank import LowRank
+from .triangle import Triangle
+
+__all__ = ["lowrank_applies", "lowrank_start"]
+
+#: One landmark for so many points; between so many of them.
+_PER_LANDMARK, _FEWEST, _MOST = 100, 256, 1024
+#: Bytes for each landmark and point: the model's rows, and copies of those on the support.
+_EACH = 12
+#: Points from which the start pays: below, pairs take less than a tenth of a second.
+_FROM = 2000
+#: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
+_LEFT, _SHARE = 2.0, 0.125
+_ROUNDS, _GUESSES = 12, 12
+#: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
+_SIFTING = 2
+#: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
+_FIRST, _MANY = 0.02, 0.1
+#: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
+_ROUNDING = 1e-7
+
+
+def _landmarks(n: int, limit: float) -> int:
+    """More where kernel blocks are dear and half of the memory is enough: each round then needs fewer products."""
+    return int(max(min(n // _PER_LANDMARK, _MOST, limit / (2 * _EACH * n)), _FEWEST))
+
+
+def lowrank_applies(view: SimplexQP, limit: float) -> bool:
+    """Whether the start is worth a try: enough points, a ridge, memory for the model."""
+    return view.n >= _FROM and bool((view.gram.loading > 0.0).all()) and _EACH * _FEWEST * view.n <= limit
+
+
+def lowrank_start(
+    view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float, limit: float
+) -> Generator[Finish | None, None, Finish]:
+    """A point with a float64 gap of at most tol·|f|, or as far as the steps help; the given one where that is better.
+
+    Yields points on the way where they are the best so far. ``gradient`` is exact at the given point; ``limit`` is in bytes.
+    """
+    initial = least = view.gap(a, gradient - view.c)
+    best = Finish(a, gradient, 0, exact=True)
+    landmarks = _landmarks(view.n, limit)
+    model = LowRank(view, landmarks, np.random.default_rng(0))
+    yield None
+    if not model.left <= _LEFT:
+        return best
+    slack = yield from model.solve()
+    if not (slack > 0.0).sum() >= _SHARE * view.n:
+        return best
+    run = _Run(view, model, slack, limit - _EACH * landmarks * view.n)
+    yield from run.begin()
+    target, rough, guesses = _FIRST, True, 0
+    for _ in range(_ROUNDS):
+        if rough:
+            guesses += yield from run.solve(target * abs(run.value()), _SIFTING)
+            if not run.sound():
+                break
+            yield from run.sift()
+        guesses += yield from run.solve(max(target * abs(run.value()), run.drift))
+        if not run.sound():
+            break
+        yield from run.stream()
+        if run.covered(max(tol * abs(run.value()), run.drift)):
+            yield from run.refresh()
+        gap, scale, last = run.gap(), abs(run.value()), least
+        confirmed = run.exact and not best.exact
+        if gap < (initial if confirmed else least):  # what float32 said of the point before counts no more
+            best, least = Finish(run.x.copy(), run.g.copy(), guesses, exact=run.exact), gap
+            yield best
+        if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
+            break
+        grown = yield from run.grow()
+        target, rough = max(0.5 * tol, min(_FIRST, 1e-4 * gap / scale)), grown > _MANY
+    return best
+
+
+def _guess(x: FloatArray, below: FloatArray) -> BoolArray:
+    """The support's guess: points with weight, and those that violate by more than any of these is off."""
+    return np.asarray((x > 0.0) | (below > float(np.abs(below[x > 0.0]).max())))
+
+
+class _Run:
+    """A feasible point x whose weights are on the points ``own`` of a triangle, its gradient g, and how far float32 may be off.
+
+    On own points g is always that of x; on the others it is of the last pass over all points.
+    """
+
+    def __init__(self, view: SimplexQP, model: LowRank, slack: FloatArray, limit: float) -> None:
+        self.view, self.model = view, model
+        self.triangle = Triangle(view.gram, int(max(limit, 0.0)))
+        self.x = model.point(slack)
+        self.g = np.zeros(view.n)
+        self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
+        self._inside: IntArray = np.zeros(0, dtype=np.int64)
+        self._sums = np.eye(model.B.shape[0])
+        self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
+        # how far the model was off at the last look at each point, and by how much more it may be by now
+        self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
+
+    def begin(self) -> Steps:
+        """The triangle on the model's support, and g there."""
+        yield from self._take(np.flatnonzero(self.x))
+        own = self.triangle.own
+        self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
+
+    def sift(self) -> Steps:
+        """Leave out what the next guess would not hold: it is missed less than it costs, and `stream` brings back what is."""
+        own = self.triangle.own
+        level = np.bincount(self._groups, weights=self.x[own] * self.g[own], minlength=self.view.simplices)
+        keep = _guess(self.x[own], level[self._groups] - self.g[own])
+        yield from self.triangle.compact(keep)
+        inside = np.zeros(own.size, dtype=bool)
+        inside[self._inside] = True
+        self._inside = np.flatnonzero(inside[keep])
+        lost = np.flatnonzero(inside & ~keep)
+        self._sums -= weighted_squares(self._B, self._inverse, lost)
+        yield from self._take(np.zeros(0, dtype=np.int64))
+
+    def _take(self, points: IntArray) -> Steps:
+        yield from self.triangle.extend(points)
+        own = self.triangle.own
+        B = np.empty((self.model.B.shape[0], own.size), dtype=np.float32)
+        parts = cuts(B.shape[0], workers(B.size))
+        share(lambda k: np.take(self.model.B[parts[k]], own, axis=1, out=B[parts[k]], mode="clip"), len(parts))
+        self._B, self._inverse, self._groups = B, 1.0 / self.model.D[own], self.view.groups[own]
+
+    def value(self) -> float:
+        """½x'Qx + c'x."""
+        return 0.5 * float(self.x @ (self.g + self.view.c))
+
+    def gap(self) -> float:
+        """The Frank-Wolfe gap, where g is that of x everywhere; inf where it is no number."""
+        gap = self.view.gap(self.x, self.g - self.view.c)
+        return gap if np.isfinite(gap) else np.inf
+
+    def sound(self) -> bool:
+        """Whether every simplex keeps some weight."""
+        mass = np.bincount(self.view.groups, weights=self.x, minlength=self.view.simplices)
+        return bool(np.isfinite(self.x).all() and np.isfinite(self.g).all() and (mass > 0.0).all())
+
+    def solve(self, target: float, most: int = _GUESSES) -> Steps:
+        """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
+        own, G, groups = self.triangle.own, self.view.simplices, self._groups
+        x, g, c = self.x[own], self.g[own], self.view.c[own]
+        start, last, count = x, np.zeros(0, dtype=np.int64), 0
+        while count < most:
+            level = np.bincount(groups, weights=x * g, minlength=G)
+            below = level[groups] - g
+            highest = np.full(G, -np.inf)
+            np.maximum.at(highest, groups, below)
+            if not float(highest.sum()) > target:
+                break
+            count += 1
+            inside = np.flatnonzero(_guess(x, below))
+            share = np.setxor1d(inside, last, assume_unique=True).size / inside.size
+            # a guess that has just changed will change again
+            last, accuracy = inside, 0.1 if share > 0.01 else 0.01 if share > 0.001 else 1e-4
+            inverse = self._preconditioner(inside)
+            yield
+            d, Qd, _ = yield from conjugate_gradients(self.triangle.product, inside, inverse, g, accuracy, 0.3 * target)
+            stepped, product = x + d, g - c + Qd
+            x = np.maximum(stepped, 0.0)
+            if (stepped < 0.0).any():
+                product = product + (yield from self.triangle.product(x - stepped))
+            total = np.bincount(groups, weights=x, minlength=G)
+            if not (total > 0.0).all():
+                break
+            x, g = x / total[groups], product / total[groups] + c
+        if count:
+            self.exact = False
+            self.drift += self._unit * float(np.linalg.norm(x - start))
+            self.x[own], self.g[own] = x, g
+        return count
+
+    def _preconditioner(self, inside: IntArray) -> Inverse:
+        new = np.setdiff1d(inside, self._inside, assume_unique=True)
+        old = np.setdiff1d(self._inside, inside, assume_unique=True)
+        for sign, places in ((1.0, new), (-1.0, old)):
+            self._sums += sign * weighted_squares(self._B, self._inverse, places)
+        self._inside = inside
+        return Inverse(self._groups, self.view.simplices, self._B, self._inverse, self._sums.copy(), inside)
+
+    def stream(self) -> Steps:
+        """g on the other points: a float32 product with those that may violate, the model's prediction on the rest.
+
+        How far the model is off is known for the x at which a point was looked at last. How far it may be off since then on
+        the other points is what it is on own ones, at most.
+        """
+        own, rest, x = self.triangle.own, np.flatnonzero(self.triangle.place < 0), self.x
+        model = self._predicted()
+        self._error += float(np.abs(self.g[own] - model[own] - self.model.D[own] * x[own] - self._offset[own]).max())
+        level = np.bincount(self._groups, weights=x[own] * self.g[own], minlength=self.view.simplices)
+        self.g[rest] = model[rest] + self._offset[rest]
+        near = rest[self.g[rest] < level[self.view.groups[rest]] + self._error[rest]]
+        self.g[near] = (yield from self.triangle.outside(near, x[own])) + self.view.c[near]
+        self._note(model, np.concatenate([own, near]))
+
+    def covered(self, gap: float) -> bool:
+        """Whether no point outside violates by more than the gap, as far as float32 can tell."""
+        view = self.view
+        level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
+        return not bool(((level[view.groups] - self.g > gap) & (self.triangle.place < 0)).any())
+
+    def _predicted(self) -> FloatArray:
+        """The model's g without what the diagonal adds."""
+        B = self.model.B
+        return np.asarray((B @ self.x.astype(np.float32)) @ B + self.view.c)
+
+    def _note(self, model: FloatArray, looked: IntArray) -> None:
+        """g is exact enough on these points: what the model is off there."""
+        self._offset[looked] = self.g[looked] - model[looked] - self.model.D[looked] * self.x[looked]
+        self._error[looked] = 0.0
+
+    def refresh(self) -> Steps:
+        """g in float64 from the data."""
+        yield
+        if not self.exact:
+            self.g = self.view.gram.product(self.x) + self.view.c
+            self.exact, self.drift = True, 0.0
+            self._note(self._predicted(), np.arange(self.view.n))
+
+    def grow(self) -> Steps:
+        """Take in the points outside that violate; gives their share."""
+        view = self.view
+        level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
+        wanted = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
+        if wanted.size:
+            yield from self._take(wanted)
+        return wanted.size / self.triangle.own.size

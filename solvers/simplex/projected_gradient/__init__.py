@@ -1,0 +1,1 @@
+"""Projected gradients on simplices: the MaxMin paper's PGA, and accelerated."""

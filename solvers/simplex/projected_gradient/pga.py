@@ -1,0 +1,172 @@
+"""The projected gradient algorithm of MaxMin, Algorithm 1, with its errata mended."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....errors import InputError
+from ....models.arrays import BoolArray, FloatArray
+from ....models.views import SimplexQP
+from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.solver import Gives, SolverInfo
+from ...records.options import Options
+from .common import Start, State, answer_of, measure_of, state_of
+
+__all__ = ["ProjectedGradient"]
+
+
+@dataclass(frozen=True)
+class ProjectedGradient(Algorithm[SimplexQP, State]):
+    """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
+
+    On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
+    variable is free while a_i > 0 (a_i = 1 included: treated as a bound it makes MaxMin (24) 0/0).
+
+    **Erratum**: lines 13-22 of Algorithm 1 leave the released variable j out of the averages and set d_j = 0; the direction
+    then does not sum to zero, and the point leaves the simplex, or nothing moves. Here the most violating j
+    (∇_j - mean < -ε) joins the free set first and means and direction are computed again.
+
+    Parameters
+    ----------
+    components : int, optional
+        How many components a step may change, from two to all (None). With fewer than all, a step takes from the simplex (or
+        all simplices) the smallest gradients of any variables and the largest of positive ones, MaxMin (41)-(42); with two it
+        is the maximal violating pair of one simplex, and the step is that of SMO (the paper's claim; (49)-(50) omit the
+        index sets).
+    initial : {"uniform", "sparse"}
+        Barycentres as printed, or one vertex of each simplex.
+    """
+
+    components: int | None = None
+    initial: Start = "uniform"
+
+    info = SolverInfo(
+        name="pga",
+        summary="projected gradient on faces, exact line search to the first bound",
+        views=(SimplexQP,),
+        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        first_order=True,
+        reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 1 (errata mended)",
+    )
+
+    def __post_init__(self) -> None:
+        if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
+            raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
+        if self.initial not in ("uniform", "sparse"):
+            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> State:
+        """Barycentres, vertices, or the given point."""
+        return state_of(view, self.initial, options.start, options.tolerance(self.info.tolerance), options.iteration_limit)
+
+    def advance(self, state: State, seconds: float) -> Outcome:
+        """Steps for about ``seconds``."""
+        end = time.perf_counter() + seconds
+        while True:
+            if state.converged:
+                state.refresh()
+                if state.converged:
+                    return Outcome.CONVERGED
+            if state.steps >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            d = self._direction(state)
+            if d is None or not _search(state, d):
+                return Outcome.STALLED
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def _direction(self, state: State) -> FloatArray | None:
+        n = state.view.n
+        if self.components is None or self.components >= n:
+            return _face_direction(state)
+        return _few_components(state, self.components)
+
+    def measure(self, state: State) -> Measure:
+        """Objective, Frank-Wolfe bound, size of the support."""
+        return measure_of(state)
+
+    def answer(self, state: State) -> Answer:
+        """The point and its multipliers."""
+        return answer_of(state)
+
+
+def _face_direction(state: State) -> FloatArray | None:
+    """The projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
+    d, reduced = _projected(state, state.free)
+    violation = float(-reduced[~state.free].min(initial=0.0))
+    # stationary, relative to what a release promises: the gap is bounded by both
+    if violation > 0 and np.abs(d).max(initial=0.0) <= 0.5 * violation:
+        released = int(np.argmin(np.where(state.free, 0.0, reduced)))
+        state.free[released] = True
+        state.step = "release"
+        d, _ = _projected(state, state.free)
+    else:
+        state.step = "face"
+    return d if np.any(d) else None
+
+
+def _projected(state: State, free: BoolArray) -> tuple[FloatArray, FloatArray]:
+    """d on the free variables of every simplex, and ∇ - mean for all."""
+    d, reduced = np.zeros(state.view.n), np.zeros(state.view.n)
+    for m in state.members:
+        f = m[free[m]]
+        mean = state.g[f].mean()
+        d[f] = mean - state.g[f]
+        reduced[m] = state.g[m] - mean
+    return d, reduced
+
+
+def _few_components(state: State, k: int) -> FloatArray | None:
+    """A direction that changes at most k components of one simplex: the one whose pair violates most."""
+    g, a = state.g, state.a
+    spread = [g[m[a[m] > 0]].max() - g[m].min() for m in state.members]
+    m = state.members[int(np.argmax(spread))]
+    if max(spread) <= 0:
+        return None
+    half = k // 2
+    low = m[np.argsort(g[m], kind="stable")[: k - half]]
+    held = m[a[m] > 0]
+    high = held[np.argsort(-g[held], kind="stable")[:half]]
+    chosen = np.union1d(low, high)
+    while True:
+        d = np.zeros(state.view.n)
+        d[chosen] = g[chosen].mean() - g[chosen]
+        blocked = chosen[(a[chosen] <= 0) & (d[chosen] < 0)]
+        if not blocked.size:
+            break
+        chosen = np.setdiff1d(chosen, blocked)
+    state.step = "pair" if k == 2 else "few"
+    return d if np.any(d) else None
+
+
+def _search(state: State, d: FloatArray) -> bool:
+    """Exact step along d, cut at the first bound; False where no descent is left in floating point.
+
+    d sums to zero on every simplex and is a mean minus ∇ there, so the slope ∇'d is -d'd: without cancellation.
+    """
+    support = np.flatnonzero(d)
+    slope = -float(d @ d)
+    if slope == 0:
+        return False
+    block = state.Q[np.ix_(support, support)] if support.size < 64 else None
+    Qd = block @ d[support] if block is not None else (state.Q @ d)[support]
+    curvature = float(d[support] @ Qd)
+    falling = support[d[support] < 0]
+    ratios = -state.a[falling] / d[falling]
+    first = int(np.argmin(ratios))
+    length = min(-slope / curvature if curvature > 0 else np.inf, float(ratios[first]))
+    if not length > 0:
+        # a free variable of weight zero that must fall: it is at its bound
+        state.free[falling[ratios <= 0]] = False
+        state.steps += 1
+        return True
+    state.move(d, length)
+    if length == ratios[first]:
+        state.a[falling[first]] = 0.0
+        state.free[falling[first]] = False
+        state.step = "drop"
+    state.a[state.a < 0] = 0.0
+    return True

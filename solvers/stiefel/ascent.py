@@ -1,0 +1,269 @@
+"""Ascent on the Stiefel manifold: generalised power iteration, the same with momentum, and Barzilai-Borwein steps."""
+
+from __future__ import annotations
+
+import time
+from abc import abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal
+
+import numpy as np
+import scipy.sparse.linalg
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.stiefel import polar, stiefel_gradient
+from ...models.views import StiefelProblem
+from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.options import Options
+
+__all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
+
+_GIVES = frozenset({Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
+
+
+@dataclass(eq=False)
+class StiefelState:
+    """P, HP, f(P) = Tr(P'HP) + 2Tr(P'E), the relative Riemannian gradient, and what the methods remember."""
+
+    problem: StiefelProblem
+    P: FloatArray
+    HP: FloatArray
+    tol: float
+    limit: float
+    f: float = float("-inf")
+    residual: float = float("inf")
+    steps: int = 0
+    step: str = ""
+    shift: float = 0.0
+    # momentum
+    previous: FloatArray | None = None
+    previous_HP: FloatArray | None = None
+    age: int = 1
+    # Barzilai-Borwein, of the minimised -f
+    gradient: FloatArray | None = None
+    length: float = 0.0
+    reference: float = 0.0
+    weight: float = 1.0
+
+    def move(self, P: FloatArray, HP: FloatArray | None = None) -> None:
+        """Go to P: its product, value and gradient."""
+        E = self.problem.E
+        self.P = P
+        self.HP = self.problem.H @ P if HP is None else HP
+        self.f = float(np.sum(P * (self.HP + 2.0 * E)))
+        G = 2.0 * (self.HP + E)
+        self.gradient = stiefel_gradient(P, G)
+        self.residual = float(np.linalg.norm(self.gradient)) / max(1.0, float(np.linalg.norm(G)))
+        self.steps += 1
+
+
+@dataclass(frozen=True)
+class _Ascent(Algorithm[StiefelProblem, StiefelState]):
+    """What the methods share: start, stopping on the Riemannian gradient, answer."""
+
+    def init(self, view: StiefelProblem, options: Options, rng: np.random.Generator) -> StiefelState:
+        """The given start moved to the manifold by its polar factor, or a random one."""
+        given = None if options.start is None else options.start.get("P")
+        P = orthonormal_start(view, given, rng)
+        limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
+        state = StiefelState(view, P, view.H @ P, options.tolerance(self.info.tolerance), limit)
+        state.move(P, state.HP)
+        state.steps = 0
+        self.prepare(state, rng)
+        return state
+
+    @abstractmethod
+    def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
+        """Whatever the method needs before its first step."""
+
+    @abstractmethod
+    def once(self, state: StiefelState) -> bool:
+        """One step; False where none makes progress in floating point."""
+
+    def advance(self, state: StiefelState, seconds: float) -> Outcome:
+        """Steps for about ``seconds``."""
+        end = time.perf_counter() + seconds
+        while True:
+            if state.residual <= state.tol:
+                return Outcome.STATIONARY
+            if state.steps >= state.limit:
+                return Outcome.ITERATION_LIMIT
+            if not self.once(state):
+                return Outcome.STALLED
+            if time.perf_counter() >= end and state.residual > state.tol:
+                return Outcome.RUNNING
+
+    def measure(self, state: StiefelState) -> Measure:
+        """-f; there is no bound."""
+        return Measure(state.steps, -state.f, step=state.step)
+
+    def answer(self, state: StiefelState) -> Answer:
+        """P."""
+        return Answer(values={"P": state.P}, details={"stationarity": state.residual, "shift": state.shift})
+
+
+@dataclass(frozen=True)
+class GPI(_Ascent):
+    """P ← polar(HP + αP + E), as published, with α ≥ 0 that makes H + αI positive semidefinite.
+
+    Then f is convex up to a constant on the manifold and the step maximises its linearisation: f never falls. α is 0 for a
+    positive semidefinite H and -λ_min by Lanczos otherwise (a Frobenius norm in its place costs several times the iterations).
+
+    Parameters
+    ----------
+    factor : {"gram", "svd"}
+        How the polar factor is found: by the d × d Gram matrix, or by the singular value decomposition as printed.
+
+    Raises
+    ------
+    InputError
+        An unknown factor; a start of another shape.
+    """
+
+    factor: Literal["gram", "svd"] = "gram"
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="gpi",
+        summary="generalised power iteration on the Stiefel manifold",
+        views=(StiefelProblem,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Nie, Zhang, Li: A generalized power iteration method (2017)",
+    )
+
+    def __post_init__(self) -> None:
+        if self.factor not in ("gram", "svd"):
+            raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}")
+
+    def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
+        """The shift."""
+        state.shift = shift_of(state.problem.H, rng)
+
+    def once(self, state: StiefelState) -> bool:
+        """One power step."""
+        M = state.HP + state.shift * state.P + state.problem.E
+        state.step = "power"
+        state.move(polar(M) if self.factor == "gram" else _polar_svd(M))
+        return True
+
+
+@dataclass(frozen=True)
+class MomentumGPI(_Ascent):
+    """GPI from the extrapolated point P + β(P - P_old), β = (k-1)/(k+2), with the momentum dropped when f falls.
+
+    A step that lowers f is taken back and repeated without momentum, so the kept values of f never fall.
+    """
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="gpi-momentum",
+        summary="generalised power iteration with restarted momentum",
+        views=(StiefelProblem,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Nie, Zhang, Li (2017); O'Donoghue, Candes (2015)",
+    )
+
+    def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
+        """The shift, no momentum yet."""
+        state.shift = shift_of(state.problem.H, rng)
+        state.previous, state.previous_HP, state.age = state.P, state.HP, 1
+
+    def once(self, state: StiefelState) -> bool:
+        """One extrapolated power step, or a plain one where that lowers f."""
+        assert state.previous is not None
+        assert state.previous_HP is not None
+        P, HP, f = state.P, state.HP, state.f
+        beta = (state.age - 1.0) / (state.age + 2.0)
+        Y, HY = P + beta * (P - state.previous), HP + beta * (HP - state.previous_HP)
+        state.step = "momentum" if beta > 0 else "power"
+        state.move(polar(HY + state.shift * Y + state.problem.E))
+        if state.f < f and beta > 0:
+            state.age, state.step = 1, "restart"
+            state.move(polar(HP + state.shift * P + state.problem.E))
+        state.previous, state.previous_HP = P, HP
+        state.age += 1
+        return True
+
+
+@dataclass(frozen=True)
+class BarzilaiBorwein(_Ascent):
+    """Riemannian gradient steps of Barzilai-Borwein length, polar retraction, non-monotone line search (Zhang, Hager 2004).
+
+    The two lengths alternate. Needs no shift and no eigenvalue.
+    """
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="stiefel-bb",
+        summary="Riemannian Barzilai-Borwein steps on the Stiefel manifold",
+        views=(StiefelProblem,),
+        gives=_GIVES,
+        first_order=True,
+        reference="Wen, Yin: A feasible method for optimization with orthogonality constraints (2013)",
+    )
+
+    def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
+        """First length 1/||H||_1; the reference value of the line search."""
+        norm = float(np.abs(state.problem.H).sum(axis=0).max())
+        state.length = 0.5 / norm if norm > 0 else 1.0
+        state.reference, state.weight = -state.f, 1.0
+
+    def once(self, state: StiefelState) -> bool:
+        """One step."""
+        assert state.gradient is not None
+        P, R = state.P, -state.gradient  # gradient of -f
+        square, tried, length = float(np.sum(R * R)), state.steps, state.length
+        while True:
+            state.move(polar(P - length * R))
+            if -state.f <= state.reference - 1e-4 * length * square:
+                break
+            length *= 0.3
+            if length * np.sqrt(square) < 1e-15:
+                return False
+        state.step = "gradient"
+        state.steps = tried + 1
+        S, Y = state.P - P, -state.gradient - R
+        product = abs(float(np.sum(S * Y)))
+        if product > 0:
+            long = state.steps % 2 == 1
+            length = float(np.sum(S * S)) / product if long else product / float(np.sum(Y * Y))
+        state.length = float(np.clip(length, 1e-10, 1e10))
+        weight = 0.85 * state.weight + 1.0
+        state.reference = (0.85 * state.weight * state.reference - state.f) / weight
+        state.weight = weight
+        return True
+
+
+def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.random.Generator) -> FloatArray:
+    """The polar factor of a given start, or the Q of a Gaussian matrix.
+
+    Raises
+    ------
+    InputError
+        A start of another shape, or not finite.
+    """
+    if given is None:
+        return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
+    P = np.asarray(given, dtype=np.float64)
+    if P.shape != view.E.shape or not np.isfinite(P).all():
+        raise InputError(f"start['P'] must be a finite matrix of shape {view.E.shape}; its shape is {P.shape}")
+    return polar(P)
+
+
+def shift_of(H: FloatArray, rng: np.random.Generator) -> float:
+    """max(0, -λ_min(H)) with a margin of a thousandth: Lanczos, or all eigenvalues of a small H."""
+    n = H.shape[0]
+    if n <= 64:
+        lowest = float(np.linalg.eigvalsh(H)[0])
+    else:
+        lowest = float(
+            scipy.sparse.linalg.eigsh(H, 1, which="SA", tol=1e-3, v0=rng.standard_normal(n), return_eigenvectors=False)[0]
+        )
+    scale = float(np.linalg.norm(H)) / np.sqrt(n)
+    return max(0.0, -lowest + 1e-3 * abs(lowest)) if lowest < -1e-12 * scale else 0.0
+
+
+def _polar_svd(M: FloatArray) -> FloatArray:
+    left, _, right = np.linalg.svd(M, full_matrices=False)
+    return np.asarray(left @ right)

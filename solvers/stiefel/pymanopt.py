@@ -1,0 +1,150 @@
+"""pymanopt on the Stiefel manifold: an off-the-shelf solver of NPSVC++ (19), its gradient and Hessian given in closed form."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.stiefel import polar, stiefel_gradient
+from ...models.views import StiefelProblem
+from ..interface.native_options import replace_parameters
+from ..interface.solver import Gives, Problem, RawSolution, Solver, SolverInfo
+from ..records.options import Options
+from ..records.status import Status
+from .ascent import orthonormal_start
+
+__all__ = ["Pymanopt"]
+
+_CLASSES = {"trust-regions": "TrustRegions", "conjugate-gradient": "ConjugateGradient", "steepest-descent": "SteepestDescent"}
+
+
+@dataclass(frozen=True)
+class Pymanopt(Solver):
+    """pymanopt's optimisers on min -Tr(P'HP) - 2Tr(P'E), P'P = I.
+
+    pymanopt stops on the absolute norm of the Riemannian gradient, ours on the relative one: it is asked for ``tol`` times the
+    scale at the point where it starts, and started again from its point where the scale has fallen since.
+
+    Parameters
+    ----------
+    method : {"trust-regions", "conjugate-gradient", "steepest-descent"}
+    retraction : {"qr", "polar"}
+
+    Raises
+    ------
+    InputError
+        An unknown method or retraction; a start of another shape.
+    """
+
+    method: str = "trust-regions"
+    retraction: Literal["qr", "polar"] = "qr"
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="pymanopt",
+        summary="pymanopt on the Stiefel manifold: Riemannian trust regions, conjugate gradients or steepest descent",
+        package="pymanopt",
+        module="pymanopt",
+        views=(StiefelProblem,),
+        gives=frozenset({Gives.WARM_START}),
+        first_order=False,
+        extra="manifold",
+        reference="Townsend, Koep, Weichwald: Pymanopt (2016); Absil, Baker, Gallivan (2007)",
+    )
+
+    def __post_init__(self) -> None:
+        if self.method not in _CLASSES:
+            raise InputError(f"method must be one of {', '.join(_CLASSES)}; it is {self.method!r}")
+        if self.retraction not in ("qr", "polar"):
+            raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}")
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """Only problems on the Stiefel manifold."""
+        if problem.model is None or problem.model.view(StiefelProblem) is None:
+            return f"it reads the structural view StiefelProblem, which {problem.name} does not have"
+        return None
+
+    def run(self, problem: Problem, options: Options) -> RawSolution:
+        """Rounds until the relative Riemannian gradient is at most ``tol``, or a limit ends them."""
+        chosen = replace_parameters(self, options.native)
+        assert problem.model is not None
+        view = problem.model.view(StiefelProblem)
+        assert view is not None
+        build = time.perf_counter()
+        given = None if options.start is None else options.start.get("P")
+        P = orthonormal_start(view, given, np.random.default_rng(options.seed))
+        manifold_problem = _problem(view, chosen.retraction)
+        tol = options.tolerance(self.info.tolerance)
+        start, iterations, word = time.perf_counter(), 0, "no step"
+        for _ in range(5):
+            scale, residual = _residual(view, P)
+            left = _left(options, start, iterations)
+            if residual <= tol or min(left) <= 0:
+                break
+            answer = _optimiser(chosen.method, 0.9 * tol * scale, *left).run(manifold_problem, initial_point=P)
+            P, word = polar(np.asarray(answer.point)), str(answer.stopping_criterion)
+            iterations += int(answer.iterations)
+        residual = _residual(view, P)[1]
+        return RawSolution(
+            status=_status(residual <= tol, options, start, iterations),
+            native_status=word,
+            values={"P": P},
+            objective=-view.objective(P),
+            iterations=iterations,
+            build_seconds=start - build,
+            solve_seconds=time.perf_counter() - start,
+            details={"stationarity": residual},
+        )
+
+
+def _problem(view: StiefelProblem, retraction: str) -> Any:
+    """The problem as pymanopt states it."""
+    import pymanopt
+
+    manifold = pymanopt.manifolds.Stiefel(*view.E.shape, retraction=retraction)
+    on_manifold = pymanopt.function.numpy(manifold)
+
+    def cost(P: FloatArray) -> float:
+        return -view.objective(P)
+
+    def gradient(P: FloatArray) -> FloatArray:
+        return -view.gradient(P)
+
+    def hessian(P: FloatArray, D: FloatArray) -> FloatArray:
+        return -2.0 * (view.H @ D)
+
+    return pymanopt.Problem(
+        manifold, on_manifold(cost), euclidean_gradient=on_manifold(gradient), euclidean_hessian=on_manifold(hessian)
+    )
+
+
+def _optimiser(method: str, norm: float, seconds: float, iterations: float) -> Any:
+    import pymanopt
+
+    kind = getattr(pymanopt.optimizers, _CLASSES[method])
+    return kind(min_gradient_norm=norm, max_time=seconds, max_iterations=int(min(iterations, 10_000)), verbosity=0)
+
+
+def _residual(view: StiefelProblem, P: FloatArray) -> tuple[float, float]:
+    """max(1, ||G||) and the relative Riemannian gradient."""
+    G = view.gradient(P)
+    scale = max(1.0, float(np.linalg.norm(G)))
+    return scale, float(np.linalg.norm(stiefel_gradient(P, G))) / scale
+
+
+def _left(options: Options, start: float, iterations: int) -> tuple[float, float]:
+    seconds = np.inf if options.time_limit is None else options.time_limit - (time.perf_counter() - start)
+    return float(seconds), np.inf if options.iteration_limit is None else float(options.iteration_limit - iterations)
+
+
+def _status(stationary: bool, options: Options, start: float, iterations: int) -> Status:
+    if stationary:
+        return Status.STATIONARY
+    seconds, count = _left(options, start, iterations)
+    if seconds <= 0:
+        return Status.TIME_LIMIT
+    return Status.ITERATION_LIMIT if count <= 0 else Status.STALLED

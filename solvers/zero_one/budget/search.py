@@ -1,0 +1,184 @@
+"""Branch and bound on norm-conflicts for least norm with at most k points violated; see ``docs/zero-one-bb.md``.
+
+A node has deleted points (r of the budget is left), kept points and free points; solutions of interest have ||w||² < cut. Each
+of them deletes a point of every conflict at the cut. So a node is empty when disjoint conflicts (points counted by their
+multiplicity) need more than r deletions, or when a conflict has no free point; with one free point that point is deleted; else a
+point is deleted in one child and kept in the other. The compiled part is that of the proof pass, `conflict_kernels.prove`.
+"""
+
+from __future__ import annotations
+
+import heapq
+import math
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from ....models.arrays import FloatArray
+from ..proof.conflict_recorder import copied, empty_book
+from ..proof.single_conflicts import ConflictFinder
+
+__all__ = ["BudgetSearch"]
+
+_FREE, _KEPT, _DELETED = -1, 0, 1
+#: Trial norms at which a node of the first levels looks for a bound better than its kept points' norm.
+_TRIALS = (0.97, 0.9, 0.75, 0.5)
+_PROBED = 200
+#: Nodes after which a point's activity has faded by a tenth.
+_FADE = 256
+
+
+@dataclass(frozen=True, eq=False)
+class _Node:
+    bound: float
+    state: Any
+    extra: float  #: proved number of further deletions
+    start: Any  #: the kept points' S-pair
+
+
+class BudgetSearch:
+    """A tree search that stops and resumes.
+
+    Parameters
+    ----------
+    finder : ConflictFinder
+    counts : ndarray (n,)
+        Multiplicity of each reduced point.
+    budget : float
+        k, less the points that every w violates.
+    order : ndarray (n,)
+        Larger first among the points to branch on.
+    offer : callable
+        Takes the mask of points to keep, improves the incumbent if it can, and returns the cut that holds then.
+    cut : float
+        Solutions with ||w||² below it are sought.
+    """
+
+    def __init__(
+        self,
+        finder: ConflictFinder,
+        counts: FloatArray,
+        budget: float,
+        order: FloatArray,
+        offer: Callable[[Any], float],
+        cut: float,
+    ) -> None:
+        self._finder, self._counts, self._budget, self._order, self._offer = finder, counts, budget, order, offer
+        self._activity, self._book = np.zeros(len(counts)), empty_book(*finder.rows.a.shape)
+        self.cut = cut
+        self.nodes = 0
+        self._unresolved = math.inf
+        self._ticket = 0
+        self._heap: list[tuple[float, int, _Node]] = []
+        self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), 0.0, finder.start())
+
+    @property
+    def open_nodes(self) -> int:
+        """Nodes that remain."""
+        return len(self._heap) + (self._current is not None)
+
+    @property
+    def memory(self) -> float:
+        """Bytes of the open nodes, about: a byte a point, and an S-pair that two children share."""
+        p = self._finder.rows.a.shape[1]
+        return float(self.open_nodes * (len(self._counts) + 4 * (p + 2) * (p + 4) + 500))
+
+    @property
+    def bound(self) -> float:
+        """Proved lower bound of ||w||² over all that is open; the cut where nothing is."""
+        bound = min(self.cut, self._unresolved)
+        if self._current is not None:
+            bound = min(bound, self._current.bound)
+        return min(bound, self._heap[0][0]) if self._heap else bound
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing below the cut is left."""
+        return self._current is None and not self._heap
+
+    @property
+    def resolved(self) -> bool:
+        """Whether rounding left no leaf open."""
+        return self._unresolved >= self.cut
+
+    def work(self, seconds: float, nodes: int | None = None) -> None:
+        """Search for about ``seconds``, at most until ``nodes`` nodes."""
+        end = time.perf_counter() + seconds
+        while not self.finished and time.perf_counter() < end and (nodes is None or self.nodes < nodes):
+            if self._current is None:
+                self._current = heapq.heappop(self._heap)[2]
+            node = self._current
+            children = [] if node.bound >= self.cut else self._process(node)
+            # dive into the first child; the others wait
+            self._current = children[0] if children else None
+            for child in children[1:]:
+                self._ticket += 1
+                heapq.heappush(self._heap, (child.bound, self._ticket, child))
+            if self._heap and self._current is None and self._heap[0][0] >= self.cut:
+                self._heap.clear()
+
+    def _process(self, node: _Node) -> list[_Node]:
+        """The children of a node; none where nothing below the cut is in it."""
+        from ..kernels.conflicts import PACKED, PROVED
+
+        self.nodes += 1
+        if self.nodes % _FADE == 0:
+            self._activity *= 0.9
+        state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
+        while True:
+            point = self._prove(state, extra, start, self.cut)
+            if point == PROVED:
+                return []
+            bound = max(bound, self._finder.norm_of(start))
+            if point >= 0 and self._book.counts[PACKED] > 0:
+                break
+            # no conflict was found: everything that is left can be kept
+            before = self.cut
+            self.cut = min(self.cut, self._offer(state != _DELETED))
+            if self.cut >= before:
+                return self._split_any(state, float(extra[0]), bound, start)
+        if self.nodes <= _PROBED:
+            bound = self._probed(state, float(extra[0]), bound, start)
+        return self._children(state, point, float(extra[0]), bound, start)
+
+    def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
+        from ..kernels.conflicts import prove
+
+        finder = self._finder
+        self._book.counts[:] = 0
+        return int(
+            prove(
+                finder.rows, finder.exact, self._counts, self._order, self._activity, state, extra, start, self._book, cut,
+                self._budget,
+            )
+        )  # fmt: skip
+
+    def _probed(self, state: Any, extra: float, bound: float, start: Any) -> float:
+        """The largest trial norm at which the conflicts need more than what is left."""
+        from ..kernels.conflicts import PROVED
+
+        if not math.isfinite(self.cut):
+            return bound
+        for share in _TRIALS:
+            T = bound + share * (self.cut - bound)
+            if bound < T and self._prove(state.copy(), np.array([extra]), copied(start), T) == PROVED:
+                return T
+        return bound
+
+    def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
+        """The point deleted, first, and kept."""
+        deleted, kept = state.copy(), state.copy()
+        deleted[point], kept[point] = _DELETED, _KEPT
+        less = max(extra - float(self._counts[point]), 0.0)
+        return [_Node(bound, deleted, less, start), _Node(bound, kept, extra, start)]
+
+    def _split_any(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
+        """Rounding hid the conflict: branch on any free point, or note the leaf as unresolved."""
+        free = np.flatnonzero(state == _FREE)
+        if free.size == 0:
+            self._unresolved = min(self._unresolved, bound)
+            return []
+        return self._children(state, int(free[0]), extra, bound, start)

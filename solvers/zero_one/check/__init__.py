@@ -1,0 +1,1 @@
+"""The proof checker: rational arithmetic, sharing nothing with the solver."""

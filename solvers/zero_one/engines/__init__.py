@@ -1,0 +1,1 @@
+"""The searches: over boxes, over conflicts, and the two in turn."""

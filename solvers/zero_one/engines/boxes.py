@@ -1,0 +1,261 @@
+"""The box engine: best-first search over boxes of w with pairs of points and the hinge relaxation; for few features."""
+
+from __future__ import annotations
+
+import math
+import time
+from concurrent.futures import ThreadPoolExecutor
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ....models.arrays import BoolArray
+from ...interface.algorithm import Outcome
+from ..incumbent import empty_active, penalised_rows
+from ..kernels import boxes as k
+from ..proof.box_writer import ProofWriter
+from .box_pool import empty_pool, grown, plant_root
+from .engine import Engine, Shared
+
+__all__ = ["BoxEngine"]
+
+#: Rounds of relaxing and tightening at a node, and the smoothing of the hinge that they start from.
+ROUNDS, SMOOTHING = 2, 0.1
+#: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
+MEMORY = 2e9
+#: A node with at most this many free points branches on a point.
+BY_POINTS = 1
+#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
+ALONE, ROUND = 1500, 200
+
+
+def _data(shared: Shared) -> k.Data:
+    reduced = shared.reduced
+    rows = reduced.relaxed_rows(shared.upper)
+    norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
+    # A point that costs more than the incumbent is never violated: less weight is a valid relaxation, and a better scale.
+    weights = np.minimum(reduced.weights, shared.upper)
+    return k.Data(rows, weights, norms, _positive(shared), reduced.free, float(weights.mean()))
+
+
+def _positive(shared: Shared) -> BoolArray:
+    """The sign of an intercept's column where there is one, else of the rows along their longest direction."""
+    reduced = shared.reduced
+    A, member = reduced.problem.A, reduced.member
+    size = np.abs(A)
+    constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
+    if constant.size == 0:
+        return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
+    sign = np.zeros(len(reduced.rows), dtype=bool)
+    sign[member[member >= 0]] = A[member >= 0, constant[0]] > 0.0
+    return sign
+
+
+class BoxEngine(Engine):
+    """Branch and bound over boxes; see `solvers.zero_one.kernels.boxes` and ``docs/zero-one-bb.md``.
+
+    With several threads each has its own pool of open nodes; they work in rounds of a fixed number of nodes on the cut at the
+    round's start, and their candidates are handled in order: the run does not depend on timing.
+    """
+
+    name: ClassVar[str] = "boxes"
+
+    def __init__(self, shared: Shared, threads: int = 1, log: ProofWriter | None = None) -> None:
+        super().__init__(shared)
+        self._data = _data(shared)
+        self._threads = 1 if log is not None else threads
+        self._log = log
+        n, p = self._data.rows.shape
+        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 48 * (n + 1) * ROUNDS))
+        plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+        pool.found[p] = shared.upper
+        self._pools = [pool]
+        self._unresolved = math.inf
+        self._leaf_rows = penalised_rows(shared.reduced, shared.reduced.thresholds(shared.upper))
+        self._rate = 2000.0
+        self._sample = max(4, n // 32)
+
+    def _total(self, field: int) -> int:
+        return sum(int(pool.control[field]) for pool in self._pools)
+
+    @property
+    def nodes(self) -> int:
+        """Nodes processed."""
+        return self._total(k.NODES)
+
+    @property
+    def effort(self) -> float:
+        """By trial: 8 ns for each coordinate of a point in a Newton step, 0.15 ns for each of two points that may be a pair.
+
+        Pairs of many points cost a third of that since they are in single precision; counted so, boxes get more than they are
+        worth where the two engines share (300 × 7 takes 19 s in place of 15).
+        """
+        points = self._total(k.ACTIVE) / max(self.nodes, 1)
+        steps = 8.0 * (self._total(k.NEWTON) + self.nodes) * (points + 1.0)
+        pairs = 0.15 * self._total(k.RELAXATIONS) * min(points, 2.0 * k.WIDEST) ** 2
+        return (steps + pairs) * self._data.rows.shape[1]
+
+    @property
+    def open_nodes(self) -> int:
+        """Nodes on the heaps and those in hand."""
+        return self._total(k.HEAP) + sum(int(pool.control[k.CURRENT] >= 0) for pool in self._pools)
+
+    def figures(self) -> dict[str, float]:
+        """Relaxations, Newton steps and points for each node."""
+        return {
+            "relaxations": self._total(k.RELAXATIONS),
+            "newton_steps": self._total(k.NEWTON),
+            "points_per_node": self._total(k.ACTIVE) / max(self.nodes, 1),
+        }
+
+    @property
+    def own_bound(self) -> float:
+        """What this tree alone proves, stated (the floor may be another engine's)."""
+        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
+    def _bound(self) -> float:
+        bound = min(self._unresolved, self._shared.cut)
+        for pool in self._pools:
+            # In the frugal mode nodes leave from the heap's end, so its first is always the least.
+            codes = [int(pool.heap[0])] if pool.control[k.HEAP] > 0 else []
+            codes += [int(pool.control[k.CURRENT])] if pool.control[k.CURRENT] >= 0 else []
+            bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
+        return bound
+
+    def work(self, seconds: float) -> Outcome:
+        """Explore, polish candidates, settle leaves, grow."""
+        end = time.perf_counter() + seconds
+        outcome = Outcome.RUNNING
+        if self._threads > 1 and self.nodes >= ALONE:
+            with ThreadPoolExecutor(self._threads) as executor:
+                while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
+                    outcome = self._round(executor)
+        else:
+            while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
+                outcome = self._alone(end)
+                if self._threads > 1 and self.nodes >= ALONE:
+                    break
+        return self._judged(self._bound(), outcome)
+
+    def _explore(self, index: int, cut: float, nodes: int) -> int:
+        return int(
+            k.explore(
+                self._data, self._pools[index], cut, nodes, ROUNDS, SMOOTHING, BY_POINTS, self._sample,
+                float(self._data.weights.sum()),
+            )
+        )  # fmt: skip
+
+    def _alone(self, end: float) -> Outcome:
+        start, before = time.perf_counter(), self.nodes
+        nodes = self._allowed(max(1, min(int(self._rate * (end - start)), 100_000, self.pause - before)))
+        if self._threads > 1:
+            nodes = max(1, min(nodes, ALONE - before))
+        code = self._explore(0, self._shared.cut, nodes)
+        took = time.perf_counter() - start
+        if self.nodes - before >= 20 and took > 1e-4:
+            self._rate = (self.nodes - before) / took
+        return self._finished([code])
+
+    def _round(self, executor: ThreadPoolExecutor) -> Outcome:
+        self._share()
+        cut, indices = self._shared.cut, range(len(self._pools))
+        if self._allowed(ROUND * len(indices)) < ROUND * len(indices):
+            # The last nodes of a limit: one thread after the other.
+            return self._finished([self._explore(i, cut, self._allowed(ROUND)) for i in indices if self._allowed(ROUND) > 0])
+        return self._finished(list(executor.map(lambda index: self._explore(index, cut, ROUND), indices)))
+
+    def _allowed(self, nodes: int) -> int:
+        limit = self._shared.limits.nodes
+        return nodes if limit is None else min(nodes, limit - self.nodes)
+
+    def _share(self) -> None:
+        """Give a thread without open nodes half of the fullest heap."""
+        n, p = self._data.rows.shape
+        while len(self._pools) < self._threads:
+            pool = empty_pool(n, p, 0)
+            plant_root(pool, None, None)
+            pool.found[p] = self._shared.upper
+            self._pools.append(pool)
+        for i, pool in enumerate(self._pools):
+            rich = max(self._pools, key=lambda other: int(other.control[k.HEAP]))
+            count = int(rich.control[k.HEAP]) // 2
+            if pool.control[k.HEAP] > 0 or pool.control[k.CURRENT] >= 0 or count == 0:
+                continue
+            need = n // k.PAGE + 2
+            room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
+            if count > room and not pool.control[k.FRUGAL]:
+                self._pools[i] = pool = grown(pool)
+                room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
+            k.move(self._data, rich, pool, max(min(count, room), 0))
+
+    def _finished(self, codes: list[int]) -> Outcome:
+        shared, limits = self._shared, self._shared.limits
+        for index, code in enumerate(codes):
+            outcome = self._handle(index, code)
+            if outcome is not Outcome.RUNNING:
+                return outcome
+        if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
+            return Outcome.CONVERGED if self._unresolved >= shared.cut else Outcome.STALLED
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return Outcome.NODE_LIMIT
+        return Outcome.RUNNING
+
+    def _handle(self, index: int, code: int) -> Outcome:
+        shared, pool = self._shared, self._pools[index]
+        p = self._data.rows.shape[1]
+        if self._log is not None:
+            at = int(pool.control[k.LOG_AT])
+            self._log.block(pool.log[:at].copy())
+            pool.control[k.LOG_AT] = 0
+        if code == k.CANDIDATE:
+            shared.polish.improve(shared.incumbent, pool.found[:p].copy())
+            pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
+        elif code == k.LEAF:
+            self._settle(pool.leaf.copy(), float(pool.found[p + 1]))
+        elif code == k.GROW:
+            return self._make_room(index)
+        if pool.control[k.FRUGAL] and pool.control[k.RECORDS] > len(pool.base) // 2:
+            pool.control[k.FRUGAL] = 0
+        return Outcome.RUNNING
+
+    def _make_room(self, index: int) -> Outcome:
+        """Grow the pool; where it may not, go on nearly depth-first in what is left."""
+        pool = self._pools[index]
+        control = pool.control
+        need = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
+        if self._log is not None and control[k.RECORDS] >= 2 * k.RESERVE and control[k.PAGES] >= need:
+            return Outcome.RUNNING  # only the log was full
+        limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
+        if 2.0 * sum(array.nbytes for array in pool) <= limit / len(self._pools):
+            self._pools[index] = grown(pool)
+        elif control[k.FRUGAL]:
+            return Outcome.MEMORY_LIMIT
+        else:
+            control[k.FRUGAL] = 1
+        return Outcome.RUNNING
+
+    def _settle(self, state: Any, bound: float) -> None:
+        """A node whose points are all decided is a hard-margin problem: solve it, offer its point, prove its norm.
+
+        Its solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which is what the node's bound becomes:
+        after the offer, one of the two is at the cut.
+        """
+        from ..kernels.conflicts import CONFLICT, active_set
+
+        shared, data = self._shared, self._data
+        kept = state == k.KEPT
+        w = shared.polish.solve(kept)
+        if w is not None:
+            shared.incumbent.offer(shared.reduced, w)
+        violated = float(data.weights[state == k.VIOLATED].sum())
+        target = shared.cut - violated * (1 - 1e-15 * len(state))
+        if target <= 0.0:
+            return
+        rows, n = self._leaf_rows, len(state)
+        active = empty_active(rows.a.shape[1])
+        status, _ = active_set(rows, kept, np.ones(n), target, active, np.zeros(n), 1e-11)
+        if status == CONFLICT:
+            if self._log is not None:
+                self._log.leaf(active, rows.tau, target)
+        else:
+            self._unresolved = min(self._unresolved, max(bound, violated))

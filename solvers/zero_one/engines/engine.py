@@ -1,0 +1,123 @@
+"""What the two engines have in common: they work for a while, and always know a valid bound."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from ...interface.algorithm import Outcome
+from ..incumbent import Incumbent, Polish
+from ..reduced import Reduced
+
+__all__ = ["STRETCH", "Engine", "Limits", "Shared"]
+
+#: Effort of a stretch, and the nodes of the first.
+STRETCH, _FEW = 5e7, 50
+
+
+@dataclass(frozen=True)
+class Limits:
+    """When to give up."""
+
+    tol: float = 1e-6
+    nodes: int | None = None
+    memory: float | None = None
+
+
+@dataclass(eq=False)
+class Shared:
+    """What the heuristic and the engine share."""
+
+    reduced: Reduced
+    incumbent: Incumbent
+    polish: Polish
+    limits: Limits
+    floor: float = field(default=0.0)  #: best stated lower bound so far, of what repeats in every run
+    glimpse: float = field(default=0.0)  #: a bound seen between two checkpoints: valid, but where depends on the clock
+
+    @property
+    def upper(self) -> float:
+        """The incumbent's value, reduced."""
+        return (self.incumbent.value - self.reduced.constant) / self.reduced.unit
+
+    @property
+    def cut(self) -> float:
+        """What an engine has to beat, reduced: nothing below it is overlooked, nothing above it is looked for."""
+        return self.upper - 0.9 * self.limits.tol * self.incumbent.value / self.reduced.unit
+
+    def raise_floor(self, bound: float) -> None:
+        """Keep the better of the stated bounds: each was valid when it was proved and stays so."""
+        self.floor = max(self.floor, min(self.reduced.proved(bound), self.incumbent.value))
+
+    def look(self, bound: float) -> None:
+        """Note a bound that was seen when the time of a slice was over: good for reports and for a run that is stopped."""
+        self.glimpse = max(self.glimpse, min(self.reduced.proved(bound), self.incumbent.value))
+
+    @property
+    def closed(self) -> bool:
+        """Whether the tolerance is met."""
+        return self.incumbent.value - self.floor <= self.limits.tol * self.incumbent.value
+
+
+class Engine(ABC):
+    """A tree search that stops and resumes.
+
+    It is driven in *stretches* of a number of nodes that the search itself determines. Time may interrupt a stretch anywhere;
+    but what follows from the state (another engine's turn, another incumbent, the end) is decided where a stretch ends, so
+    that runs repeat.
+    """
+
+    name: ClassVar[str]
+
+    def __init__(self, shared: Shared) -> None:
+        self._shared = shared
+        self._upper_at_start = shared.upper
+        #: Nodes at which the stretch in hand ends: ``work`` returns there, or before.
+        self.pause = 0
+
+    @property
+    def stale(self) -> bool:
+        """Whether the incumbent has since become so much better that scales and thresholds should be chosen anew."""
+        return self._shared.upper < 0.01 * self._upper_at_start
+
+    @property
+    def rested(self) -> bool:
+        """Whether a stretch has ended (or none has begun)."""
+        return self.nodes >= self.pause
+
+    def begin_stretch(self) -> None:
+        """Allow nodes for about `STRETCH` more effort, judged by the effort of those before."""
+        nodes = self.nodes
+        self.pause = nodes + max(int(STRETCH * nodes / self.effort), 1) if nodes else _FEW
+
+    def _judged(self, bound: float, outcome: Outcome) -> Outcome:
+        """Take the tree's bound; the run is over where it closes the gap at the end of a stretch."""
+        if outcome is Outcome.RUNNING and not self.rested:
+            self._shared.look(bound)
+            return outcome
+        self._shared.raise_floor(bound)
+        return Outcome.CONVERGED if self._shared.closed else outcome
+
+    @abstractmethod
+    def work(self, seconds: float) -> Outcome:
+        """Search for about ``seconds`` or to the end of the stretch, raise the floor, offer what is found to the incumbent."""
+
+    @property
+    @abstractmethod
+    def effort(self) -> float:
+        """Work done so far, counted, not timed: about nanoseconds of one thread."""
+
+    @property
+    @abstractmethod
+    def nodes(self) -> int:
+        """Nodes processed."""
+
+    @property
+    @abstractmethod
+    def open_nodes(self) -> int:
+        """Nodes that remain."""
+
+    @abstractmethod
+    def figures(self) -> dict[str, float]:
+        """Counts worth reporting."""

@@ -1,0 +1,90 @@
+"""Two engines on one problem: the likelier one first, the other beside it once the first has had its chance."""
+
+from __future__ import annotations
+
+from typing import ClassVar
+
+from ...interface.algorithm import Outcome
+from .engine import Engine, Shared
+
+__all__ = ["Portfolio"]
+
+
+class Portfolio(Engine):
+    """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
+
+    Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
+
+    Parameters
+    ----------
+    shared : Shared
+    first, second : Engine
+    head : int
+        Nodes of the first engine before the second begins.
+    share : float
+        Effort of the first engine, after the head start, for each of the second.
+    """
+
+    name: ClassVar[str] = "portfolio"
+
+    def __init__(self, shared: Shared, first: Engine, second: Engine, head: int, share: float) -> None:
+        super().__init__(shared)
+        self._first, self._second, self._head, self._share = first, second, head, share
+        self._current = first
+        self._head_effort: float | None = None
+        self._out: dict[Engine, Outcome] = {}
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of both."""
+        return self._first.nodes + self._second.nodes
+
+    @property
+    def effort(self) -> float:
+        """Work of both."""
+        return self._first.effort + self._second.effort
+
+    @property
+    def open_nodes(self) -> int:
+        """Open nodes of the engine that has worked most."""
+        return max((self._first, self._second), key=lambda engine: engine.nodes).open_nodes
+
+    def figures(self) -> dict[str, float]:
+        """Counts of both, and the nodes of each."""
+        both = {**self._first.figures(), **self._second.figures()}
+        return both | {f"{engine.name}_nodes": engine.nodes for engine in (self._first, self._second)}
+
+    @property
+    def rested(self) -> bool:
+        """Whether the engine whose turn it is has ended its stretch."""
+        return self._current.rested
+
+    def begin_stretch(self) -> None:
+        """Give the turn to the engine that is behind its share."""
+        self._current = self._next()
+        self._current.begin_stretch()
+
+    def _next(self) -> Engine:
+        if self._first in self._out or self._second in self._out:
+            return self._second if self._first in self._out else self._first
+        if self._head_effort is None:
+            if self._first.nodes < self._head:
+                return self._first
+            self._head_effort = self._first.effort
+        return self._second if self._second.effort * self._share <= self._first.effort - self._head_effort else self._first
+
+    def work(self, seconds: float) -> Outcome:
+        """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""
+        engine = self._current
+        outcome = engine.work(seconds)
+        limits = self._shared.limits
+        if outcome is Outcome.CONVERGED:
+            return outcome
+        if outcome is not Outcome.RUNNING:
+            self._out[engine] = outcome
+            engine.pause = engine.nodes
+            if len(self._out) == 2:
+                return self._out[self._first]
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return Outcome.NODE_LIMIT
+        return Outcome.RUNNING

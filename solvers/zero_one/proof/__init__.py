@@ -1,0 +1,1 @@
+"""Proof logs: what writes them."""

@@ -1,0 +1,116 @@
+"""The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
+
+One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
+pairs, prices] and its split; then the claimed bound and the incumbent; last the seal (`log_file`). Floats read back exactly as
+they were.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ....models.arrays import FloatArray
+from ..reduced import Reduced
+from .log_file import LogFile
+
+__all__ = ["ProofWriter"]
+
+#: Share of the claimed bound that is left to the checker's own rounding.
+SLACK = 1e-9
+_NO_PAIRS: FloatArray = np.zeros((0, 3))
+
+
+class ProofWriter:
+    """Writes a proof log as the search goes."""
+
+    def __init__(self, path: str, reduced: Reduced) -> None:
+        self._file = LogFile(path)
+        self._node: dict[str, Any] | None = None
+        self._pairs = _NO_PAIRS
+        problem = reduced.problem
+        header = {
+            "format": "marginopt-zero-one-proof",
+            "version": 3,
+            "kind": "boxes",
+            "A": problem.A.tolist(),
+            "weights": problem.weights.tolist(),
+            "penalised": problem.penalised.tolist(),
+            "T": reduced.T.tolist(),
+            "member": reduced.member.tolist(),
+        }
+        self._file.write([header])
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,
+        (point, point, price)...
+
+        The pairs of 3 belong to the round that follows, or stand alone where two kept points exclude each other.
+        """
+        done: list[dict[str, Any]] = []
+        at = 0
+        while at < len(log):
+            kind = int(log[at])
+            if kind == 0:
+                if self._node is not None:
+                    self._close()
+                    done.append(self._node)
+                self._node = {"id": int(log[at + 1]), "parent": int(log[at + 2]), "side": int(log[at + 3]), "rounds": []}
+                at += 4
+            elif kind == 1:
+                count = int(log[at + 2])
+                entries = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                self._round(entries[:, 0], entries[:, 1], entries[:, 2])
+                at += 3 + 3 * count
+            elif kind == 3:
+                count = int(log[at + 2])
+                self._pairs = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
+                at += 3 + 3 * count
+            else:
+                assert self._node is not None
+                self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
+                at += 4
+        self._file.write(done)
+
+    def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
+        assert self._node is not None
+        pairs, self._pairs = self._pairs, _NO_PAIRS
+        entry = [points.astype(int).tolist(), states.astype(int).tolist(), alpha.tolist()]
+        self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist()])
+
+    def _close(self) -> None:
+        """Pairs without multipliers after them emptied the node."""
+        if len(self._pairs):
+            self._round(np.zeros(0), np.zeros(0), np.zeros(0))
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
+
+        α = 2t u proves 2tΣu - t²||v||², v = Σ u g: best at t = Σu/||v||², and unbounded in t where v vanishes.
+        """
+        q = int(active.count[0])
+        u, g = active.u[:q], active.g[:q]
+        v = u @ g
+        total, norm = float(u.sum()), float(v @ v)
+        enough = 2.0 * target / total
+        t = total / norm if norm * enough > total else enough
+        alpha: dict[int, float] = {}
+        for k in range(q):
+            i, j = int(active.pair[k, 0]), int(active.pair[k, 1])
+            scale = float(tau[i] if j < 0 else tau[i] + tau[j])
+            for point in (i, j) if j >= 0 else (i,):
+                alpha[point] = alpha.get(point, 0.0) + 2.0 * t * float(u[k]) / scale
+        points = np.array(sorted(alpha), dtype=np.float64)
+        self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
+
+    def finish(self, bound: float, w: FloatArray) -> None:
+        """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
+        claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
+        if self._node is not None:
+            self._close()
+        last = [] if self._node is None else [self._node]
+        self._node = None
+        self._file.write([*last, {"bound": claimed, "w": w.tolist()}])
+        self._file.seal()

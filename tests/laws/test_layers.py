@@ -1,0 +1,127 @@
+"""Imports point one way: models ← solvers ← relaxations ← marginopt; instances needs none of them; errors is a leaf."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("models", "solvers", "relaxations", "instances")
+#: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaf, errors.
+ALLOWED = {
+    "errors": set(),
+    "models": {"models", "errors"},
+    "instances": {"instances", "errors"},
+    "solvers": {"solvers", "models", "errors"},
+    # reports run over instances, which need nothing of ours: no cycle can come of it
+    "relaxations": {"relaxations", "solvers", "models", "instances", "errors"},
+    "face": {"face", "relaxations", "solvers", "models", "instances", "errors"},
+}
+
+
+def sources() -> list[tuple[str, Path, str]]:
+    """(part, file, dotted name) of every installed module."""
+    found = []
+    for folder in (*FOLDERS, "marginopt"):
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            inside = path.relative_to(ROOT / folder).with_suffix("").parts
+            prefix = ("marginopt",) if folder == "marginopt" else ("marginopt", folder)
+            name = ".".join((*prefix, *(p for p in inside if p != "__init__")))
+            part = folder if folder != "marginopt" else "errors" if inside == ("errors",) else "face"
+            found.append((part, path, name))
+    return found
+
+
+def imports(path: Path, name: str) -> Iterator[tuple[int, str]]:
+    """(line, absolute dotted name) of everything that a module imports, inside functions as well."""
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            module = ".".join([*base, *([node.module] if node.module else [])])
+            # `from marginopt import models` names a part, `from marginopt.models import X` is in one already
+            yield from ((node.lineno, f"{module}.{alias.name}" if module == "marginopt" else module) for alias in node.names)
+
+
+def part_of(module: str) -> str | None:
+    """The part that a module belongs to; None for packages that are not ours."""
+    pieces = module.split(".")
+    if pieces[0] != "marginopt":
+        return None
+    second = pieces[1] if len(pieces) > 1 else ""
+    return second if second in FOLDERS or second == "errors" else "face"
+
+
+def test_the_check_finds_every_way_of_importing(tmp_path: Path) -> None:
+    file = tmp_path / "module.py"
+    file.write_text(
+        "import numpy\nfrom ..solvers.interface.solver import X\nfrom .. import relaxations\nfrom .form import F\n"
+        "import marginopt.instances.formats.readers\nfrom marginopt import solve\n"
+        "def f():\n    from marginopt import instances\n    from ..errors import E\n"
+    )
+    parts = [part_of(module) for _, module in imports(file, "marginopt.models.module")]
+    assert sorted(map(str, parts)) == sorted(
+        ["None", "solvers", "relaxations", "models", "instances", "face", "instances", "errors"]
+    )
+
+
+@pytest.mark.parametrize("part", list(ALLOWED))
+def test_imports_point_one_way(part: str) -> None:
+    checked = 0
+    wrong = []
+    for owner, path, name in sources():
+        if owner != part:
+            continue
+        checked += 1
+        wrong += [
+            f"{path.relative_to(ROOT)}:{line} imports {module}"
+            for line, module in imports(path, name)
+            if (target := part_of(module)) is not None and target not in ALLOWED[part]
+        ]
+    assert checked
+    assert not wrong, "\n".join(wrong)
+
+
+def test_nobody_imports_a_folder_by_its_bare_name() -> None:
+    """``import models`` works by accident in the repository's root and nowhere else."""
+    wrong = []
+    others = [p for folder in ("tests", "benchmarks", "docs") for p in sorted((ROOT / folder).rglob("*.py"))]
+    for path, name in [(path, name) for _, path, name in sources()] + [(p, p.stem) for p in others]:
+        wrong += [f"{path.relative_to(ROOT)}:{line}" for line, module in imports(path, name) if module.split(".")[0] in FOLDERS]
+    assert not wrong, wrong
+
+
+def test_folders_use_relative_imports_inside_and_tests_absolute_ones() -> None:
+    wrong = [
+        f"{path.relative_to(ROOT)}:{line}"
+        for owner, path, name in sources()
+        if owner in FOLDERS
+        for line, module in _absolute(path)
+        if module.split(".")[0] == "marginopt"
+    ]
+    assert not wrong, wrong
+
+
+def _absolute(path: Path) -> Iterator[tuple[int, str]]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.level == 0:
+            yield node.lineno, node.module or ""
+
+
+def test_library_code_does_not_print() -> None:
+    """Only the command line and the progress line write to the terminal."""
+    wrong = [
+        f"{path.relative_to(ROOT)}:{node.lineno}"
+        for owner, path, _ in sources()
+        if owner in (*FOLDERS, "errors")
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8")))
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
+    ]
+    assert not wrong, wrong

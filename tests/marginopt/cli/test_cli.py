@@ -1,0 +1,144 @@
+"""The command line: what it prints, and exit codes that mean something."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from marginopt.cli.main import main, parser
+
+
+@pytest.fixture
+def csv(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 8)
+    X = rng.normal(size=(16, 2)) + 0.8 * y[:, None]
+    path = tmp_path / "points.csv"
+    lines = ["a,b,label", *(f"{float(r[0])!r},{float(r[1])!r},{label}" for r, label in zip(X, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(capsys: Any, *words: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+def test_every_command_has_help(capsys: Any) -> None:
+    for command in ("solvers", "data", "inspect", "solve", "compare", "report", "check-proof"):
+        with pytest.raises(SystemExit) as stop:
+            parser().parse_args([command, "--help"])
+        assert stop.value.code == 0
+        assert command in capsys.readouterr().out
+
+
+def test_solvers_lists_what_there_is(capsys: Any) -> None:
+    code, out, _ = run(capsys, "solvers", "--json")
+    names = {row["name"] for row in json.loads(out)}
+    assert code == 0
+    assert {"clarabel", "scip", "highs", "mfw", "gurobi", "mosek"} <= names
+    code, out, _ = run(capsys, "solvers")
+    assert code == 0
+    assert "clarabel" in out
+
+
+def test_data_lists_the_catalogue_and_one_set(capsys: Any, csv: Path) -> None:
+    code, out, _ = run(capsys, "data", "--json")
+    assert code == 0
+    assert any(entry["name"] == "wdbc" for entry in json.loads(out))
+    code, out, _ = run(capsys, "data", csv, "--json")
+    assert code == 0
+    assert json.loads(out)["n"] == 16
+
+
+def test_inspect_shows_mathematics_form_and_latex(capsys: Any, csv: Path) -> None:
+    code, out, _ = run(capsys, "inspect", "zero-one", csv, "--lam", "0.5")
+    assert code == 0
+    assert "M_i" in out
+    assert "rows in Nonnegative" in out
+    code, out, _ = run(capsys, "inspect", "conic", csv, "--kappa", "0.1", "--latex")
+    assert code == 0
+    assert r"\succeq" in out
+    code, out, _ = run(capsys, "inspect", "l2svm", csv, "--json")
+    assert json.loads(out)["variables"] == 16
+
+
+@pytest.mark.parametrize("model", ["hinge", "conic", "l2svm", "meb"])
+def test_solve_exits_0_when_solved(capsys: Any, csv: Path, model: str, tmp_path: Path) -> None:
+    target = tmp_path / "result.npz"
+    code, out, _ = run(capsys, "solve", model, csv, "--solver", "clarabel", "--json", "--save", target)
+    record = json.loads(out)
+    assert code == 0
+    assert record["status"] == "OPTIMAL"
+    assert record["gap"] <= 1e-6
+    assert target.exists()
+
+
+def test_solve_exits_1_when_not_solved(capsys: Any, csv: Path) -> None:
+    """The two clouds overlap, so the hard-margin problem κ = 0 is infeasible."""
+    code, out, _ = run(capsys, "solve", "conic", csv, "--kappa", "0", "--solver", "clarabel", "--quiet")
+    assert code == 1
+    assert "not separable" in out
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (("solve", "hinge", "no-such-set"), "no-such-set"),
+        (("solve", "hinge", "missing.csv"), "missing.csv"),
+        (("solve", "hinge", "{csv}", "--lam", "-1"), "lam must be"),
+        (("solve", "hinge", "{csv}", "--solver", "clarabell"), "did you mean clarabel"),
+        (("solve", "conic", "{csv}", "--solver", "piqp"), "positive semidefinite"),
+        (("solve", "conic", "{csv}", "--kappa", "0.1", "--lam", "1"), "exactly one"),
+        (("compare", "hinge", "{csv}", "--solvers", "clarabel,nothing"), "nothing"),
+    ],
+)
+def test_wrong_use_exits_2_and_says_what(capsys: Any, csv: Path, words: tuple[str, ...], said: str) -> None:
+    code, _, err = run(capsys, *(word.replace("{csv}", str(csv)) for word in words))
+    assert code == 2
+    assert said in err
+
+
+def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
+    code, out, _ = run(capsys, "compare", "conic", csv, "--solvers", "clarabel,piqp", "--json", "--quiet")
+    rows = json.loads(out)
+    assert code == 0
+    assert rows[0]["status"] == "optimal"
+    assert rows[1]["status"] == "not run"
+    assert "positive semidefinite" in rows[1]["reason"]
+
+
+def test_a_proof_is_written_verified_and_refused_when_damaged(capsys: Any, csv: Path, tmp_path: Path) -> None:
+    log = tmp_path / "proof.jsonl"
+    code, _, _ = run(capsys, "solve", "zero-one", csv, "--solver", "zero-one-bb", "--proof", log, "--quiet")
+    assert code == 0
+    code, out, _ = run(capsys, "check-proof", log)
+    assert code == 0
+    assert "proved" in out
+    log.write_text("".join(log.read_text(encoding="utf-8").splitlines(keepends=True)[:-2]), encoding="utf-8")
+    code, out, _ = run(capsys, "check-proof", log)
+    assert code == 1
+    assert "NOT proved" in out
+    code, _, err = run(capsys, "check-proof", tmp_path / "missing")
+    assert code == 2
+    assert "there is no file" in err
+
+
+def test_report_writes_four_files(capsys: Any, csv: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    code, _, _ = run(capsys, "report", csv, "--out", out, "--exact", "scip", "--time-limit", "20", "--quiet")
+    assert code == 0
+    for suffix in ("html", "md", "csv", "json"):
+        assert (out / f"report.{suffix}").stat().st_size > 200
+
+
+def test_the_installed_command_runs() -> None:
+    done = subprocess.run([sys.executable, "-m", "marginopt.cli.main", "--version"], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("marginopt ")

@@ -1,0 +1,117 @@
+"""``marginopt report``: dimensions at the prompt, a store, going on with it."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marginopt.cli.main import main
+from marginopt.relaxations import CellStore, GapReport
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(24) < 12, 1, -1)
+    X = rng.normal(size=(24, 2)) + 0.7 * y[:, None]
+    path = tmp_path / "points.csv"
+    path.write_text("a,b,label\n" + "".join(f"{u},{v},{k}\n" for (u, v), k in zip(X, y, strict=True)))
+    return path
+
+
+def run(*words: object) -> int:
+    return main([str(word) for word in words])
+
+
+def test_dimensions_and_a_store_that_goes_on(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store, out = tmp_path / "cells.db", tmp_path / "out"
+    asked = (
+        "report", data, "--label", "label", "--sizes", "10,12", "--lam", "1,2", "--relaxations", "conic,single-point",
+        "--exact", "scip", "--encodings", "bigm,indicator", "--M", "100x zero", "--kappas", "2", "--seeds", "1",
+        "--time-limit", "60", "--store", store, "--out", out, "--quiet",
+    )  # fmt: skip
+    assert run(*asked) == 0
+    told = capsys.readouterr()
+    assert told.err == ""
+    names = ("report.html", "report.md", "report.csv", "report-exact.csv", "report.json", "report.tex", "report-kappa.csv")
+    assert all((out / name).stat().st_size > 100 and name in told.out for name in names)
+    assert (out / "report-pictures" / "against-kappa.svg").is_file()
+    report = GapReport.from_json(out / "report.json")
+    assert [c.instance for c in report.instances[::2]] == [c.instance for c in report.instances[1::2]]
+    assert sorted({c.n for c in report.instances}) == [10, 12]
+    assert len(report.exacts) == 4 * 2 and len(report.relaxations) == 4 * 3 and len(report.kappas) == 4
+    counts = CellStore(store).counts()
+    assert counts == {"instance": 4, "relaxation": 12, "exact": 8, "kappa": 4, "request": 1}
+
+    again = tmp_path / "again"
+    assert run("report", "--store", store, "--continue", "--out", again, "--quiet") == 0
+    assert CellStore(store).counts() == counts
+    second = GapReport.from_json(again / "report.json")
+    assert second.exacts == report.exacts and second.relaxations == report.relaxations and second.kappas == report.kappas
+
+
+def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = tmp_path / "out"
+    words = (
+        "--generate",
+        "2",
+        "0.5",
+        "clustered",
+        "--sizes",
+        "20,30",
+        "--exact",
+        "none",
+        "--relaxations",
+        "conic",
+        "--jobs",
+        "2",
+    )
+    assert run("report", *words, "--backend", "threading", "--out", out, "--json") == 0
+    told = capsys.readouterr()
+    assert str(out / "report.tex") in json.loads(told.out)["written"]
+    assert "2 at a time" in told.err
+    report = GapReport.from_json(out / "report.json")
+    assert [c.n for c in report.instances] == [20, 30] and report.exacts == ()
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        (("--lam", "one"), "--lam takes values"),
+        (("--seeds", "1.5"), "--seeds takes values"),
+        (("--relaxations", "conik"), "there is no conik"),
+        (("--encodings", "big"), "encodings must be"),
+        (("--kappa", "0.1", "--kappas", "3"), "--kappa VALUES or --kappas COUNT"),
+        (("--sizes", "20", "--n", "10"), "--n is one size"),
+        (("--continue",), "--continue needs --store FILE"),
+        (("--jobs", "0"), "jobs must be"),
+        (("--jobs", "2", "--backend", "dusk"), "joblib has no dusk"),
+    ],
+)
+def test_wrong_use(words: tuple[str, ...], says: str, data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    assert run("report", data, "--label", "label", "--out", tmp_path / "out", *words) == 2
+    assert says in capsys.readouterr().err
+
+
+def test_wrong_use_without_data(data: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    out = ("--out", tmp_path / "out")
+    assert run("report", "--sizes", "20", *out) == 2
+    assert run("report", "--generate", "2", "0.5", "clustered", *out) == 2
+    assert run("report", "--generate", "2", "half", "clustered", "--sizes", "20", *out) == 2
+    CellStore(tmp_path / "empty.db")
+    assert run("report", "--continue", "--store", tmp_path / "empty.db", *out) == 2
+    assert run("report", data, "--continue", "--store", tmp_path / "empty.db", *out) == 2
+    assert run("report", "--out", data) == 2
+    told = capsys.readouterr().err.splitlines()
+    words = (
+        "--sizes needs data",
+        "--generate needs --sizes",
+        "P SIGMA OUTLIERS",
+        "no request",
+        "leave them out",
+        "cannot be made",
+    )
+    assert len(told) == 6 and all(word in line for word, line in zip(words, told, strict=True))

@@ -1,0 +1,96 @@
+"""Factors of the classes' problems: the kernel forms agree with the dense one, lowered or not."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.linalg
+
+import marginopt.solvers as solvers
+from marginopt.errors import InputError, TooLargeError
+from marginopt.models import RBF, ChebyshevNPSVC, Precomputed
+from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor, KernelRows, LoweredFactor, PointsFactor
+
+
+def _factors(share: float, r: float, n: int = 40) -> tuple[HingeFactor, PointsFactor, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3))
+    K = np.exp(-0.5 * ((X[:, None] - X[None]) ** 2).sum(axis=2)) + 1e-3 * np.eye(n)
+    psi = scipy.linalg.cholesky(K, lower=True)
+    near = np.zeros(n, dtype=bool)
+    near[rng.choice(n, size=int(share * n), replace=False)] = True
+    factor = PointsFactor(KernelRows(psi, K, r), near)
+    return HingeFactor(psi[near].T @ psi[near] + r * np.eye(n), psi[~near]), factor, np.linalg.qr(rng.normal(size=(n, 4)))[0]
+
+
+@pytest.mark.parametrize("share", [0.1, 0.5, 0.9])
+@pytest.mark.parametrize("r", [0.01, 1.0])
+@pytest.mark.parametrize("lowered", [False, True])
+def test_kernel_factor_is_the_dense_one(share: float, r: float, lowered: bool) -> None:
+    dense, points, P = _factors(share, r)
+    one, other = (LoweredFactor(dense, P, 0.5 * r), LoweredFactor(points, P, 0.5 * r)) if lowered else (dense, points)
+    rng = np.random.default_rng(1)
+    u, lam, B = rng.normal(size=40), rng.random(dense.shape[0]), rng.normal(size=(40, 3))
+    assert one.shape == other.shape
+    assert pytest.approx(one.H) == other.H
+    assert pytest.approx(one.G) == other.G
+    assert other.times(u) == pytest.approx(one.times(u))
+    assert other.pulled(lam) == pytest.approx(one.pulled(lam))
+    assert other.quadratic(u) == pytest.approx(one.quadratic(u), rel=1e-10)
+    assert one.H @ other.solve(B) == pytest.approx(B, abs=1e-10)
+    assert other.solve(u) == pytest.approx(one.solve(u), rel=1e-8, abs=1e-10)
+    Q = one.Z @ one.Z.T
+    assert other.gram == pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max())
+    assert pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max()) == other.Z @ other.Z.T
+
+
+@pytest.mark.parametrize("orientation", ["one", "rest"])
+def test_classes_are_solved_together_as_one_by_one(orientation: str) -> None:
+    rng = np.random.default_rng(2)
+    # a class with most of the points: one orientation holds factors of both kinds
+    X, y = rng.normal(size=(60, 3)), np.r_[np.zeros(40), np.ones(12), np.full(8, 2.0)]
+    model = ChebyshevNPSVC(X, y, kernel=RBF(0.7), orientation=orientation, mu=0.1, d=3)
+    factors = [model.pieces.factor(k) for k in range(3)]
+    assert {factor.few for factor in factors} == {True, False}
+    P, V = np.linalg.qr(rng.normal(size=(60, 3)))[0], rng.normal(size=(3, 3))
+    programs = model.pieces.programs(P, V)
+    lams = [rng.random(factor.shape[0]) for factor in factors]
+    U = model.pieces.points(programs, lams)
+    for k, program in enumerate(programs):
+        alone = model.class_program(k, P, V[k])
+        assert program.box.q == pytest.approx(alone.box.q, rel=1e-9)
+        assert U[k] == pytest.approx(alone.primal(lams[k]), rel=1e-8, abs=1e-10)
+        H = factors[k].H
+        pull = factors[k].G.T @ lams[k] - alone.b
+        assert H @ U[k] == pytest.approx(pull, rel=1e-9, abs=1e-9)
+
+
+def test_projection_problem_shares_what_was_checked() -> None:
+    rng = np.random.default_rng(3)
+    model = ChebyshevNPSVC(rng.normal(size=(30, 3)), np.arange(30) % 3, kernel=RBF(0.7), mu=0.1, d=2)
+    first = model.pieces.projection(1.0, rng.normal(size=(30, 2)))
+    E = rng.normal(size=(30, 2))
+    again = model.pieces.projection(1.0, E)
+    assert again.H is first.H
+    assert (again.E == E).all()
+    assert pytest.approx(-0.1 * model.S) == again.H
+    assert pytest.approx(-0.2 * model.S) == model.pieces.projection(2.0, E).H
+    with pytest.raises(InputError, match="E must"):
+        again.with_linear(np.full((30, 2), np.nan))
+
+
+def test_too_many_points_are_refused_before_anything_is_computed(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = np.random.default_rng(0).normal(size=(2000, 2)), np.arange(2000) % 4
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e8")
+    for orientation in ("one", "rest"):
+        model = ChebyshevNPSVC(X, y, kernel=RBF(1.0), orientation=orientation)
+        with pytest.raises(TooLargeError, match=r"[\d,]+ bytes .*approximation"):
+            solvers.solve(model, "kernel-npsvcpp")
+        assert "rows" not in vars(model.features)
+
+
+def test_indefinite_kernel_asks_for_a_ridge() -> None:
+    K = np.array([[1.0, 2.0, 0.0, 0.0], [2.0, 1.0, 0.0, 0.0], [0.0, 0.0, 1.0, 0.0], [0.0, 0.0, 0.0, 1.0]])
+    model = ChebyshevNPSVC(K, [0, 0, 1, 1], kernel=Precomputed(), d=1)
+    with pytest.raises(InputError, match="larger ridge"):
+        solvers.solve(model, "kernel-npsvcpp")

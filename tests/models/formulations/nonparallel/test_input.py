@@ -1,0 +1,106 @@
+"""Degenerate data for the nonparallel family: each gives the right answer, or an error that says what to do."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.sparse.csgraph import connected_components
+
+import marginopt.solvers as solvers
+from marginopt import KernelNPSVC
+from marginopt.errors import InputError
+from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM
+from marginopt.models.kernels.neighbour_graph import neighbour_laplacian
+
+
+def _islands(gap: float = 60.0) -> tuple[np.ndarray, np.ndarray]:
+    """Two clusters of two classes each, so far apart that the graph has no edge between them."""
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(40, 2))
+    X[:, 0] += np.repeat([0.0, 6.0, gap, gap + 6.0], 10)
+    return X, np.repeat([0, 1, 0, 1], 10)
+
+
+def test_disconnected_graph_has_one_flat_direction_for_each_part() -> None:
+    X, _ = _islands()
+    L = neighbour_laplacian(X, 5)
+    assert connected_components(L, directed=False)[0] >= 2
+    values = np.linalg.eigvalsh(L.toarray())
+    assert values[0] >= -1e-12
+    assert (values < 1e-10).sum() == connected_components(L, directed=False)[0]
+
+
+@pytest.mark.parametrize("orientation", ["one", "rest"])
+def test_disconnected_graph_is_fitted_and_certified(orientation: str) -> None:
+    X, y = _islands()
+    model = KernelNPSVC(gamma=0.05, mu=0.1, neighbours=5, orientation=orientation, standardise=False, tol=1e-2, max_iter=30)
+    model.fit(X, y)
+    assert model.score(X, y) == 1.0
+    assert model.certificate_.gap <= 1e-6
+    assert np.isfinite(model.transform(X)).all()
+
+
+def test_point_with_no_neighbour_left_is_a_part_of_its_own() -> None:
+    X, y = _islands()
+    X = np.vstack([X, [1e4, 1e4]])
+    model = ChebyshevNPSVC(X, np.r_[y, 0], kernel=RBF(0.05), mu=0.1, neighbours=3, d=2)
+    lonely = neighbour_laplacian(X, 3, gamma=1.0).toarray()[-1]  # every weight underflows
+    assert lonely[-1] == 1.0
+    assert not lonely[:-1].any()
+    assert np.isfinite(model.S).all()
+    answer = solvers.solve(model, "kernel-npsvcpp", tol=1e-2, iteration_limit=30)
+    assert answer.certificate.gap <= 1e-6
+
+
+@pytest.mark.parametrize("orientation", ["one", "rest"])
+def test_singular_kernel_needs_the_ridge_and_says_so(orientation: str) -> None:
+    X, y = _islands()
+    X[1] = X[0]
+    with pytest.raises(InputError, match="ridge"):
+        KernelNPSVC(gamma=0.05, ridge=0.0, mu=0.0, orientation=orientation, standardise=False).fit(X, y)
+    fitted = KernelNPSVC(gamma=0.05, mu=0.0, orientation=orientation, standardise=False, tol=1e-2, max_iter=30).fit(X, y)
+    assert fitted.certificate_.gap <= 1e-6
+    with pytest.raises(InputError, match="ridge"):
+        solvers.solve(NonparallelSVM.one_per_class(X, y, kernel=RBF(0.05), ridge=0.0)[0], "boxqp")
+
+
+@pytest.mark.parametrize(("kernel", "size"), [("rbf", 40), ("linear", 2)])
+def test_more_learned_features_than_there_are_features_are_refused(kernel: str, size: int) -> None:
+    X, y = _islands()
+    with pytest.raises(InputError, match=f"between 1 and the {size} features; it is {size + 1}"):
+        KernelNPSVC(kernel, d=size + 1).fit(X, y)
+
+
+def test_more_features_than_points() -> None:
+    rng = np.random.default_rng(1)
+    y = np.arange(16) % 2
+    X = rng.normal(size=(16, 50)) + 3.0 * y[:, None]
+    fitted = KernelNPSVC("linear", d=20, intercept=1.0, tol=1e-2, max_iter=30).fit(X, y)
+    assert fitted.score(X, y) == 1.0
+    assert fitted.transform(X).shape == (16, 20)
+    assert fitted.certificate_.gap <= 1e-6
+
+
+@pytest.mark.parametrize(
+    ("labels", "change", "message"),
+    [
+        (np.r_[np.zeros(39), 1.0], {}, "every class needs at least two points; .* has one: drop or merge it"),
+        (np.zeros(40), {}, "at least two classes"),
+        (np.repeat([0, 1], 20), {"r": 0.0}, "r must"),
+        (np.repeat([0, 1], 20), {"r": -1.0}, "r must"),
+        (np.repeat([0, 1], 20), {"c": 0.0}, "c must"),
+    ],
+)
+def test_members_of_the_family_name_what_is_wrong(labels: np.ndarray, change: dict[str, Any], message: str) -> None:
+    X, _ = _islands()
+    with pytest.raises(InputError, match=message):
+        NonparallelSVM.one_per_class(X, labels, **change)
+
+
+@pytest.mark.parametrize("change", [{"r1": 0.0}, {"r2": 0.0}, {"c": 0.0}])
+def test_regularisation_of_zero_is_refused_by_name(change: dict[str, float]) -> None:
+    X, y = _islands()
+    with pytest.raises(InputError, match=f"{next(iter(change))} must be"):
+        KernelNPSVC(**change).fit(X, y)

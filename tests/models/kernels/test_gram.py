@@ -1,0 +1,70 @@
+"""Gram operators: columns, diagonal and product agree with the matrix of the formula."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.models.kernels.gram import KernelGram, MatrixGram
+from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+
+RNG = np.random.default_rng(7)
+X = RNG.normal(size=(90, 4)) * (RNG.random((90, 4)) < 0.7)
+Y = np.where(RNG.random(90) < 0.5, -1.0, 1.0)
+
+
+def _cases() -> list[Any]:
+    inner = X @ X.T
+    kernels: list[tuple[Kernel, Any]] = [
+        (Linear(), X),
+        (Linear(), sp.csr_array(X)),
+        (RBF(0.3), X),
+        (RBF(0.3), sp.csr_array(X)),
+        (Polynomial(2, 0.5, 1.0), X),
+        (Precomputed(), inner),
+        (Precomputed(), sp.csr_array(inner)),
+        (CallableKernel(lambda A, B: np.asarray(A @ B.T) + 2.0), X),
+    ]
+    return [pytest.param(k, data, id=f"{k.name}-{type(data).__name__}") for k, data in kernels]
+
+
+@pytest.mark.parametrize(("kernel", "data"), _cases())
+@pytest.mark.parametrize("signed", [False, True])
+def test_every_reading_is_one_matrix(kernel: Kernel, data: Any, signed: bool) -> None:
+    K = kernel.matrix(data, data)
+    signs = Y if signed else None
+    s = Y if signed else np.ones(90)
+    gram = KernelGram(data, kernel, signs, offset=1.0, ridge=0.25, scale=2.0)
+    Q = 2.0 * (np.outer(s, s) * (K + 1.0) + 0.25 * np.eye(90))
+    assert gram.n == 90
+    np.testing.assert_allclose(gram.diagonal, np.diag(Q), rtol=1e-12)
+    np.testing.assert_allclose(gram.dense, Q, rtol=1e-11, atol=1e-11)
+    np.testing.assert_array_equal(gram.dense, gram.dense.T)
+    chosen = np.array([5, 0, 88, 5])  # any order, repeated
+    np.testing.assert_allclose(gram.columns(chosen), Q[:, chosen], rtol=1e-11, atol=1e-11)
+    np.testing.assert_allclose(gram.column(17), Q[:, 17], rtol=1e-11, atol=1e-11)
+    assert gram.column(17).flags.c_contiguous
+    for a in (RNG.normal(size=90), np.eye(90)[3], np.zeros(90)):
+        np.testing.assert_allclose(gram.product(a), Q @ a, rtol=1e-10, atol=1e-10)
+
+
+def test_columns_do_not_change_the_data() -> None:
+    K = X @ X.T
+    K.flags.writeable = False
+    gram = KernelGram(K, Precomputed(), Y, offset=1.0, ridge=1.0)
+    before = K.copy()
+    gram.columns(np.arange(3))
+    gram.product(np.ones(90))
+    np.testing.assert_array_equal(K, before)
+
+
+def test_matrix_gram() -> None:
+    Q = X.T @ X
+    gram = MatrixGram(Q)
+    np.testing.assert_array_equal(gram.diagonal, np.diag(Q))
+    np.testing.assert_array_equal(gram.columns(np.array([2, 1])), Q[:, [2, 1]])
+    np.testing.assert_allclose(gram.product(np.ones(4)), Q.sum(axis=1))
+    np.testing.assert_allclose(gram.dense, Q)

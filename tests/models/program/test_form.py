@@ -1,0 +1,187 @@
+"""The standard form: sizes, names, values by label, new forms that share arrays, bad forms."""
+
+from __future__ import annotations
+
+import pickle
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import InputError, TooLargeError
+from marginopt.models.kernels.gram import MatrixGram
+from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, Zero
+from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+
+
+def small(**changes: object) -> StandardForm:
+    """min ½||x||² + t over x in R², t in {0, 1}, symmetric S of order 2."""
+    n = 6
+    fields: dict[str, object] = {
+        "name": "small",
+        "blocks": (Block("x", (2,)), Block("t", ()), Block("S", (2, 2), symmetric=True)),
+        "q": np.array([0.0, 0, 1, 0, 0, 0]),
+        "constraints": (
+            Constraint("rows", sp.csr_array(np.eye(n)[:2]), np.ones(2), Nonnegative(2)),
+            Constraint("cone", sp.csr_array(np.eye(n)[:3]), np.zeros(3), RotatedSecondOrder(3)),
+            Constraint("semi", sp.csr_array(np.eye(n)[3:]), np.zeros(3), PSD.of_order(2)),
+        ),
+        "lower": np.array([-np.inf, -np.inf, 0, -np.inf, -np.inf, -np.inf]),
+        "upper": np.array([np.inf, np.inf, 1, np.inf, np.inf, np.inf]),
+        "integer": np.arange(n) == 2,
+        "quadratic": Quadratic(matrix=np.diag([1.0, 1, 0, 0, 0, 0])),
+        "r": 0.5,
+    }
+    return StandardForm(**{**fields, **changes})  # type: ignore[arg-type]
+
+
+def test_sizes_names_features() -> None:
+    form = small()
+    assert (form.n, form.rows, form.has_bounds) == (6, 8, True)
+    assert form.names() == ["x[0]", "x[1]", "t", "S[0,0]", "S[0,1]", "S[1,1]"]
+    assert form.features == {Feature.QUADRATIC, Feature.ROTATED, Feature.PSD, Feature.INTEGER}
+    assert form.constraint("rows").names() == ["rows[0]", "rows[1]"]
+    assert form.constraint("cone").names() == ["cone[0]", "cone[1]", "cone[2]"]
+    assert Constraint("c", sp.csr_array((4, 1)), np.zeros(4), RotatedSecondOrder(2, 2)).names() == [
+        "c[0,0]",
+        "c[0,1]",
+        "c[1,0]",
+        "c[1,1]",
+    ]
+    assert Constraint("c", sp.csr_array((1, 1)), np.zeros(1), Zero(1)).names() == ["c"]
+    assert Block("B", (2, 2)).names() == ["B[0,0]", "B[0,1]", "B[1,0]", "B[1,1]"]
+    text = str(form)
+    for piece in (
+        "small: 6 variables, 8 rows",
+        "integer variables",
+        "in [0, 1]",
+        "RotatedSecondOrder(3)",
+        "PSD(order 2)",
+        "free",
+    ):
+        assert piece in text
+    assert form.bytes >= 6 * 8 * 3
+    with pytest.raises(InputError, match=r"no constraint 'row'; there are rows, cone, semi"):
+        form.constraint("row")
+
+
+def test_values_by_label_both_ways() -> None:
+    form = small()
+    x = np.array([1.0, 2, 1, 4, np.sqrt(2.0) * 5, 6])
+    values = form.split(x)
+    np.testing.assert_allclose(values["S"], [[4, 5], [5, 6]])
+    assert values["t"].shape == ()
+    np.testing.assert_allclose(form.join(values), x)
+    assert form.objective(x) == pytest.approx(0.5 * 5 + 1 + 0.5)
+    np.testing.assert_allclose(form.gradient(x), [1, 2, 1, 0, 0, 0])
+    with pytest.raises(InputError, match="values for t, S are missing; the form has x, t, S"):
+        form.join({"x": np.zeros(2)})
+    with pytest.raises(InputError, match=r"values\['x'\] must have shape \(2,\); it has \(3,\)"):
+        form.join({**values, "x": np.zeros(3)})
+
+
+def test_new_forms_share_arrays_and_leave_the_old_one_alone() -> None:
+    form = small()
+    other = form.replace(r=2.0)
+    assert other.q is form.q
+    assert other.constraints is form.constraints
+    assert form.r == 0.5
+    relaxed = form.relax_integrality()
+    assert Feature.INTEGER not in relaxed.features
+    assert form.integer.any()
+    bounded = form.with_bounds(np.zeros(6), np.ones(6))
+    assert np.isinf(form.lower).any()
+    assert (bounded.upper == 1).all()
+    for array in (form.q, form.lower, form.upper, form.integer, form.constraints[0].g):
+        assert not array.flags.writeable
+
+
+def test_rows_matrix() -> None:
+    form = small()
+    F, g = form.rows_matrix()
+    assert F.shape == (8, 6)
+    F, g = form.rows_matrix(["semi", "rows"])
+    np.testing.assert_array_equal(g, [0, 0, 0, 1, 1])
+    F, g = form.replace(constraints=()).rows_matrix()
+    assert (F.shape, g.shape) == ((0, 6), (0,))
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_quadratic_in_all_its_shapes(sparse: bool) -> None:
+    R = np.array([[1.0, 0, 2], [0, 3, 0]])
+    P = R.T @ R
+    x = np.array([1.0, -1, 2])
+    shapes = [
+        Quadratic(matrix=sp.csc_array(P) if sparse else P),
+        Quadratic(factor=sp.csr_array(R) if sparse else R),
+        Quadratic(operator=MatrixGram(P)),
+    ]
+    for quadratic in shapes:
+        assert quadratic.n == 3
+        np.testing.assert_allclose(quadratic.product(x), P @ x)
+        np.testing.assert_allclose(quadratic.csc.toarray(), P)
+        assert quadratic.csc.has_sorted_indices
+
+
+def test_reading_p_as_csc_leaves_the_given_matrix_alone() -> None:
+    P = sp.csc_array((np.array([0.0, 2, 0, 2]), np.array([1, 0, 0, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    for array in (P.data, P.indices, P.indptr):
+        array.flags.writeable = False
+    assert Quadratic(matrix=P).csc.nnz == 2
+    assert P.nnz == 4
+
+
+def test_too_large_says_how_many_bytes(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1000")
+    with pytest.raises(TooLargeError, match=r"matrix P .* would need 3,200 bytes .* the limit is 1,000"):
+        _ = Quadratic(operator=MatrixGram(np.eye(20))).materialised
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "much")
+    with pytest.raises(InputError, match="MARGINOPT_MAX_BYTES must be a number of bytes; it is 'much'"):
+        _ = Quadratic(operator=MatrixGram(np.eye(20))).materialised
+
+
+@pytest.mark.parametrize(
+    ("changes", "words"),
+    [
+        ({"q": np.zeros(5)}, r"q must have shape \(6,\), not \(5,\)"),
+        ({"q": np.full(6, np.nan)}, "q and r must be finite"),
+        ({"r": np.inf}, "q and r must be finite"),
+        ({"lower": np.full(6, np.nan)}, "must not be NaN"),
+        ({"integer": np.zeros(2, dtype=bool)}, "integer must have shape"),
+        ({"quadratic": Quadratic(matrix=np.eye(2))}, "P must be 6 × 6"),
+        ({"blocks": (Block("x", (3,)), Block("x", (3,)))}, "labels of a form must differ"),
+        (
+            {"constraints": (Constraint("narrow", sp.csr_array((1, 2)), np.zeros(1), Zero(1)),)},
+            "narrow: F must have one column for each",
+        ),
+    ],
+)
+def test_bad_forms(changes: dict[str, object], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        small(**changes)
+
+
+def test_bad_pieces() -> None:
+    with pytest.raises(InputError, match=r"c: F .* do not fit"):
+        Constraint("c", sp.csr_array((2, 3)), np.zeros(2), Zero(3))
+    with pytest.raises(InputError, match="c: F and g must be finite"):
+        Constraint("c", sp.csr_array(np.array([[np.nan]])), np.zeros(1), Zero(1))
+    with pytest.raises(InputError, match="one of the matrix P, its factor R and an operator"):
+        Quadratic()
+    with pytest.raises(InputError, match="one of the matrix P"):
+        Quadratic(matrix=np.eye(2), factor=np.eye(2))
+    with pytest.raises(InputError, match="P must be symmetric; it differs from its transpose by 1"):
+        Quadratic(matrix=np.array([[1.0, 1], [0, 1]]))
+    with pytest.raises(InputError, match="finite square matrix"):
+        Quadratic(matrix=np.ones((2, 3)))
+
+
+def test_integers_given_as_numbers_become_a_mask() -> None:
+    assert small(integer=np.array([0, 0, 1, 0, 0, 0])).integer.dtype == bool
+
+
+def test_forms_travel_between_processes() -> None:
+    form = small()
+    again = pickle.loads(pickle.dumps(form))
+    assert again.equals(form)
+    assert again.slices == form.slices

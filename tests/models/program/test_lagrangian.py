@@ -1,0 +1,113 @@
+"""Weak duality: whatever the multipliers and the point, the Lagrangian bound does not exceed the optimum."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+
+from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
+from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+
+def random_qp(seed: int, *, linear: bool = False) -> StandardForm:
+    """Strictly feasible at x0; every unbounded variable has curvature."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 6))
+    x0 = rng.normal(size=n)
+    lower, upper = x0 - rng.uniform(0.1, 2, n), x0 + rng.uniform(0.1, 2, n)
+    free = np.zeros(n, dtype=bool) if linear else rng.random(n) < 0.5
+    lower[free], upper[free] = -np.inf, np.inf
+    half = ~free & (rng.random(n) < 0.3)
+    upper[half] = np.inf if not linear else upper[half]
+    R = rng.normal(size=(n, n))
+    F, E, S = rng.normal(size=(3, n)), rng.normal(size=(1, n)), rng.normal(size=(3, n))
+    return StandardForm(
+        "random",
+        (Block("x", (n,)),),
+        rng.normal(size=n),
+        (
+            Constraint("rows", sp.csr_array(F), rng.uniform(0.1, 1, 3) - F @ x0, Nonnegative(3)),
+            Constraint("equal", sp.csr_array(E), -E @ x0, Zero(1)),
+            Constraint("cone", sp.csr_array(S), np.array([2.0, 0.5, 0.5]) - S @ x0, SecondOrder(3)),
+        ),
+        lower,
+        upper,
+        np.zeros(n, dtype=bool),
+        quadratic=None if linear else Quadratic(matrix=R.T @ R + 0.1 * np.eye(n)),
+        r=float(rng.normal()),
+    )
+
+
+@given(st.integers(0, 400), st.booleans(), st.sampled_from([0.1, 1.0, 30.0]))
+def test_any_multipliers_bound_from_below(seed: int, linear: bool, size: float) -> None:
+    form = random_qp(seed % 40, linear=linear)
+    optimum = solve_problem(form, "clarabel", Options(tol=1e-8))
+    rng = np.random.default_rng(seed)
+    for _ in range(5):
+        multipliers = {c.label: size * rng.normal(size=c.rows) for c in form.constraints if rng.random() < 0.8}
+        for x in (None, size * rng.normal(size=form.n)):
+            bound = lagrangian_bound(form, x, multipliers)
+            assert bound <= optimum.objective + 1e-6 * (1 + abs(optimum.objective))
+
+
+@given(st.integers(0, 40), st.booleans())
+def test_the_optimum_s_own_multipliers_are_tight(seed: int, linear: bool) -> None:
+    form = random_qp(seed, linear=linear)
+    form = form.with_bounds(form.lower, np.where(np.isfinite(form.lower), np.minimum(form.upper, 50.0), np.inf))
+    result = solve_problem(form, "clarabel", Options(tol=1e-8))
+    assert result.multipliers is not None
+    bound = lagrangian_bound(form, form.join(result.values), result.multipliers)
+    assert bound == pytest.approx(result.objective, rel=1e-6, abs=1e-5)
+
+
+def test_by_hand() -> None:
+    # min ½x² - x subject to x ≤ ½: with z on ½ - x ≥ 0 the Lagrangian's minimum is -(1 - z)²/2 - z/2
+    form = StandardForm(
+        "hand",
+        (Block("x", (1,)),),
+        np.array([-1.0]),
+        (Constraint("c", sp.csr_array(np.array([[-1.0]])), np.array([0.5]), Nonnegative(1)),),
+        np.array([-np.inf]),
+        np.array([np.inf]),
+        np.array([False]),
+        quadratic=Quadratic(matrix=np.eye(1)),
+    )
+    for z in (0.0, 0.5, 1.0, 3.0):
+        assert lagrangian_bound(form, None, {"c": np.array([z])}) == pytest.approx(-((1 - z) ** 2) / 2 - z / 2)
+    # a multiplier outside the dual cone is moved into it
+    assert lagrangian_bound(form, None, {"c": np.array([-4.0])}) == lagrangian_bound(form, None, {})
+
+
+def test_no_bound_where_the_infimum_is_minus_infinity() -> None:
+    free = StandardForm(
+        "free", (Block("x", (2,)),), np.array([0.0, 1.0]), (), np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2, dtype=bool)
+    )
+    assert lagrangian_bound(free, None, {}) == -np.inf
+    flat = free.replace(quadratic=Quadratic(matrix=np.diag([1.0, 0.0])))
+    assert lagrangian_bound(flat, np.zeros(2), {}) == -np.inf
+    assert lagrangian_bound(flat.replace(q=np.array([1.0, 0.0])), None, {}) == pytest.approx(-0.5)
+    half = free.with_bounds(np.zeros(2), np.full(2, np.inf))
+    assert lagrangian_bound(half, None, {}) == 0.0
+    assert lagrangian_bound(half.replace(q=np.array([-1.0, 0])), None, {}) == -np.inf
+
+
+def test_a_singular_block_gives_no_wrong_bound() -> None:
+    """Rank one on two free variables, slopes outside the range: the infimum is -∞, and no warning escapes."""
+    form = StandardForm(
+        "singular",
+        (Block("x", (2,)),),
+        np.array([1.0, -1.0]),
+        (),
+        np.full(2, -np.inf),
+        np.full(2, np.inf),
+        np.zeros(2, dtype=bool),
+        quadratic=Quadratic(matrix=np.ones((2, 2))),
+    )
+    assert lagrangian_bound(form, None, {}) < -1e12
+    nearly = form.replace(quadratic=Quadratic(matrix=np.ones((2, 2)) + 1e-15 * np.eye(2)))
+    assert lagrangian_bound(nearly, None, {}) < -1e12

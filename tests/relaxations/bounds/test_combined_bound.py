@@ -1,0 +1,118 @@
+"""The closed-form dual of the SDP with big-M rows: the per-point functions, and bounds from multipliers of any quality."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+from marginopt.errors import InputError
+from marginopt.relaxations.bounds.combined_bound import PointLosses, combined_bound, combined_value
+
+positive = st.floats(0.05, 20.0)
+
+
+def one(lam: float, M: float, gamma: float) -> PointLosses:
+    return PointLosses.of(np.array([lam]), np.array([M]), np.array([gamma]))
+
+
+def least_over_z(r: float, lam: float, M: float, gamma: float) -> float:
+    """χ by brute force over z."""
+    low = max(r / M, 0.0)
+    z = np.concatenate([np.linspace(low, 1.0, 20001), low + np.geomspace(1e-12, 1.0, 4001) * (1.0 - low)])
+    with np.errstate(divide="ignore", invalid="ignore"):
+        first = np.where(r > 0, r * r / z, 0.0)
+        second = np.where(r < 0, r * r / (1 - z), 0.0)
+        return float(np.nanmin(lam * z + (gamma * (first + second) if gamma > 0 else 0.0)))
+
+
+@given(lam=positive, M=positive, gamma=st.one_of(st.just(0.0), st.floats(1e-3, 20.0)), share=st.floats(-1.0, 1.0))
+def test_value_is_the_minimum_over_z(lam: float, M: float, gamma: float, share: float) -> None:
+    r = share * M
+    expected = least_over_z(r, lam, M, gamma)
+    assert one(lam, M, gamma).value(np.array([r]))[0] == pytest.approx(expected, rel=1e-6, abs=1e-9)
+
+
+@given(lam=positive, M=positive, gamma=st.floats(1e-3, 20.0), beyond=st.floats(-2.0, 2.0))
+def test_conjugate_is_the_largest_affine_gap(lam: float, M: float, gamma: float, beyond: float) -> None:
+    losses = one(lam, M, gamma)
+    V = beyond * float(losses.last[0])
+    r = np.concatenate([np.linspace(-2 * abs(V) / gamma - 1.0, 0.0, 20001), np.linspace(0.0, M, 20001), losses.c])
+    values = PointLosses.of(np.full(r.size, lam), np.full(r.size, M), np.full(r.size, gamma)).value(r)
+    found = float(losses.conjugate(np.array([V]))[0])
+    assert found == pytest.approx(float((V * r - values).max()), rel=1e-4, abs=1e-4 * (1 + abs(V) * M))
+    assert found >= float((V * r - values).max()) - 1e-9 * (1 + abs(V) * M + lam + gamma * M * M)
+
+
+@given(lam=positive, M=positive, gamma=st.one_of(st.just(0.0), st.floats(1e-3, 20.0)), share=st.floats(0.0, 1.0))
+def test_the_best_multiplier_of_the_row_gives_the_same_function(lam: float, M: float, gamma: float, share: float) -> None:
+    """max over δ ≥ 0 of min over z of (λ - δM)z + γ(r_+²/z + r_-²/(1-z)) + δr, λ - δM of either sign, is χ."""
+    r = share * M
+    delta = np.linspace(0.0, 4.0 * (lam / M + gamma * M), 801)
+    reduced = lam - delta * M
+    # r > 0: the minimum over z of cz + γr²/z on (0, 1]
+    z = np.where(reduced > 0, np.minimum(1.0, r * np.sqrt(gamma / np.where(reduced > 0, reduced, 1.0))), 1.0)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        ratio = np.where(z > 0, gamma * r * r / z, 0.0)
+    dual = (reduced * z + ratio + delta * r).max()
+    primal = float(one(lam, M, gamma).value(np.array([r]))[0])
+    assert dual <= primal + 1e-9 * (1 + primal)
+    assert dual == pytest.approx(primal, rel=2e-2, abs=2e-2)
+
+
+@given(lam=positive, M=positive, gamma=st.one_of(st.just(0.0), st.floats(1e-3, 20.0)), delta=st.sampled_from([1e-1, 1e-3]))
+def test_smoothed_slopes_increase_and_maximise(lam: float, M: float, gamma: float, delta: float) -> None:
+    losses = one(lam, M, gamma)
+    r = np.linspace(-1.5 * M, 1.5 * M, 601)
+    slopes = np.array([float(losses.slopes(np.array([v]), delta)[0][0]) for v in r])
+    assert (np.diff(slopes) >= -1e-9 * (1 + np.abs(slopes[:-1]))).all()
+    kappa = delta * float(losses.c[0] / losses.s[0])
+    for v, slope in zip(r[::60], slopes[::60], strict=True):
+        trials = slope + np.linspace(-1.0, 1.0, 201) * max(abs(slope), 1e-3)
+        trials = trials[trials >= 0] if gamma == 0.0 else trials
+        inside = np.array([float(losses.conjugate(np.array([t]))[0]) for t in trials])
+        best = float((trials * v - inside - 0.5 * kappa * trials**2).max())
+        own = float(losses.smoothed(np.array([v]), delta)[0])
+        assert own >= best - 1e-7 * (1 + abs(best) + lam + gamma * M * M)
+
+
+def test_any_multipliers_bound_any_feasible_point() -> None:
+    rng = np.random.default_rng(0)
+    for trial in range(40):
+        n, p = 8, 2 + trial % 3
+        A = rng.normal(size=(n, p))
+        lam, M = rng.uniform(0.2, 4.0, n), rng.uniform(1.0, 6.0, n)
+        gamma, slope = rng.normal(size=n) * 10.0 ** rng.integers(-2, 3), rng.normal(size=n) * 5.0
+        found = combined_bound(A, lam, M, gamma, slope=slope, w=rng.normal(size=p))
+        assert found.value >= 0.0
+        assert combined_value(A, PointLosses.of(lam, M, found.gamma), found.slope) == pytest.approx(found.value, abs=1e-12)
+        for _ in range(30):
+            w = rng.normal(size=p) * rng.uniform(0.0, 3.0)
+            r = 1.0 - A @ w
+            if (r <= M).all():  # 0-1 points that the rows allow
+                assert found.value <= w @ w + lam[r > 0].sum() + 1e-9
+
+
+def test_more_features_than_points() -> None:
+    rng = np.random.default_rng(1)
+    A = rng.normal(size=(4, 9))
+    found = combined_bound(A, np.ones(4), np.full(4, 3.0), np.full(4, 0.05))
+    assert found.gamma.sum() * (1 - 1e-6) <= found.value <= 4.0  # V = 2γ gives Σγ
+
+
+def test_wrong_multipliers_are_errors() -> None:
+    A = np.eye(3)
+    for weights, M, gamma in (
+        (np.ones(2), np.ones(3), np.ones(3)),
+        (np.ones(3), np.zeros(3), np.ones(3)),
+        (np.ones(3), np.ones(3), np.array([0.0, np.nan, 1.0])),
+    ):
+        with pytest.raises(InputError, match="M > 0"):
+            combined_bound(A, weights, M, gamma)
+
+
+def test_a_singular_dual_matrix_proves_nothing() -> None:
+    losses = PointLosses.of(np.ones(1), np.full(1, 2.0), np.array([1.0]))
+    assert combined_value(np.array([[1.0, 0.0]]), losses, np.zeros(1)) == -np.inf
+    flat = PointLosses.of(np.ones(1), np.full(1, 2.0), np.zeros(1))
+    assert combined_value(np.array([[1.0, 0.0]]), flat, np.array([-1.0])) == -np.inf

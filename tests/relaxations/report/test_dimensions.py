@@ -1,0 +1,274 @@
+"""Dimensions of a gap report: encodings, M, κ, seeds, n; traces, root bounds; cells in parallel on one store."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+import joblib
+import numpy as np
+import pytest
+from joblib.parallel import ThreadingBackend
+
+from marginopt.errors import InputError
+from marginopt.relaxations import BigM, CellStore, Conic, GapReport, gap_report
+from marginopt.relaxations.report.cells.exact import _thinned, _time_to_bound
+from marginopt.relaxations.report.m_words import constants
+from marginopt.relaxations.report.progress import Progress
+from marginopt.solvers.records.trace import Trace, TraceRow
+
+
+@dataclass(frozen=True)
+class Points:
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    source: str = "drawn in the test"
+
+
+def points(n: int) -> Points:
+    rng = np.random.default_rng(n)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    return Points(np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.8 * y[:, None]]), y, f"points[n={n}]")
+
+
+DIMENSIONS = {
+    "relaxations": [BigM("zero"), Conic()],
+    "exact": ["scip", "zero-one-bb"],
+    "lam": 2.0,
+    "time_limit": 120.0,
+    "encodings": ["bigm", "indicator", "strengthened"],
+    "M": ["10x zero", 1.2],
+    "kappa": [0.1, 0.2],
+    "seeds": [3, 4],
+}
+
+
+@pytest.fixture(scope="module")
+def report() -> GapReport:
+    return gap_report([points(12), points(16)], progress=False, **DIMENSIONS)
+
+
+def test_every_combination_is_a_cell(report: GapReport) -> None:
+    for instance in report.instances:
+        found = [(c.solver, c.encoding, c.m_source, c.seed) for c in report.exacts_of(instance.key)]
+        sources = ("10x M from w=0", "M=1.2")
+        expected = {("scip", e, m, s) for e in ("big-M", "strengthened") for m in sources for s in (3, 4)}
+        expected |= {("scip", "indicator", "", s) for s in (3, 4)}
+        expected |= {("zero-one-bb", "none: reads the data", "", s) for s in (3, 4)}  # it has no encoding
+        assert len(found) == len(set(found)) and set(found) == expected
+        names = [c.relaxation for c in report.relaxations_of(instance.key)]
+        assert names == ["big-M, M from w=0", "conic SDP", "big-M, 10x M from w=0", "big-M, M=1.2"]
+    assert [(c.instance, c.kappa) for c in report.kappas] == [(f"points[n={n}]", k) for n in (12, 16) for k in (0.1, 0.2)]
+
+
+def test_all_encodings_have_the_optimum_and_every_bound_is_below_it(report: GapReport) -> None:
+    assert report.contradictions == ()
+    for instance in report.instances:
+        exacts = [c for c in report.exacts_of(instance.key) if not c.caveat]
+        assert all(c.proven for c in exacts)
+        optima = [c.incumbent for c in exacts]
+        assert optima == pytest.approx([optima[0]] * len(optima), rel=1e-9)
+        cut = [c for c in report.exacts_of(instance.key) if c.caveat]
+        assert len(cut) == 4 and all("M is below" in c.caveat and not c.proven and not c.bounds_optimum for c in cut)
+        bound = {c.relaxation: c.bound for c in report.relaxations_of(instance.key)}
+        assert bound["big-M, 10x M from w=0"] < bound["big-M, M from w=0"] < bound["conic SDP"] < optima[0]
+
+
+def test_root_bounds_traces_and_times(report: GapReport) -> None:
+    for cell in report.exacts:
+        assert cell.solve_seconds is not None and cell.bound_seconds is not None and len(cell.trace) >= 1
+        assert 0.0 <= cell.bound_seconds <= cell.trace[-1][0]
+        assert [t for t, _, _ in cell.trace] == sorted(t for t, _, _ in cell.trace)
+        last = cell.trace[-1]
+        assert last[1] == pytest.approx(cell.incumbent, rel=1e-6) and last[2] == pytest.approx(cell.bound, rel=1e-6)
+        assert cell.root is None or cell.solver == "scip"
+        assert cell.root is None or cell.bound is None or cell.root <= cell.bound
+        assert (cell.prepare_seconds is None) == (cell.encoding != "strengthened")
+    assert sum(cell.root is not None for cell in report.exacts) > 8  # none where presolving or a cut-off ended it
+
+
+def test_kappa_cells_bound_the_problem_with_a_budget(report: GapReport) -> None:
+    for cell in report.kappas:
+        n = int(cell.instance[9:-1])
+        assert cell.status == "optimal" and cell.kind == "proved" and cell.budget == int(cell.kappa * n)
+        assert cell.bound is not None and cell.share is not None and cell.rank_ratio is not None
+        assert cell.share <= cell.kappa + 1e-6
+        assert cell.recovered is not None and cell.bound <= cell.recovered * (1 + 1e-6)
+    of = [c for c in report.kappas if c.instance == "points[n=16]"]
+    assert of[0].bound is not None and of[1].bound is not None and of[0].bound > of[1].bound  # a larger budget costs less
+
+
+def test_a_large_budget_needs_no_more_than_a_constant() -> None:
+    (cell,) = gap_report([points(13)], [], None, kappa=[0.47], progress=False).kappas
+    assert cell.budget == 6 == int((points(13).y > 0).sum())  # the smaller class may be given up
+    assert cell.recovered is not None and cell.recovered <= 1.0 + 1e-9 and cell.bound is not None and cell.bound < cell.recovered
+
+
+def test_kappa_zero_needs_separable_data() -> None:
+    apart = replace(points(12), X=np.column_stack([np.ones(12), 3.0 * points(12).y, np.arange(12.0)]))
+    cells = gap_report([apart], [], None, kappa=[0.0], progress=False).kappas
+    assert cells[0].status == "optimal" and cells[0].recovered == pytest.approx(cells[0].bound, rel=1e-5)
+    mixed = gap_report([points(40)], [], None, kappa=[0.0], progress=False).kappas
+    assert mixed[0].status == "infeasible" and mixed[0].bound is None and mixed[0].recovered is None
+
+
+def test_each_dimension_is_part_of_the_key(tmp_path: Path) -> None:
+    path = tmp_path / "cells.db"
+    common = {"relaxations": [], "exact": "scip", "time_limit": 60.0, "store": path, "progress": False}
+
+    def exact_cells(**more: object) -> int:
+        gap_report([points(10)], **{**common, **more})
+        return CellStore(path).counts().get("exact", 0)
+
+    assert exact_cells() == 1
+    assert exact_cells(encodings="indicator") == 2
+    assert exact_cells(encodings=["bigm", "indicator"]) == 2
+    assert exact_cells(M="zero") == 3
+    assert exact_cells(seeds=[0, 1]) == 4
+    assert exact_cells(node_limit=1000) == 5
+    assert exact_cells(lam=2.0) == 6
+    assert exact_cells(encodings="strengthened", kappa=0.3) == 7
+    assert CellStore(path).counts()["kappa"] == 1
+
+
+def test_parallel_cells_are_those_of_one_after_the_other(report: GapReport) -> None:
+    few = {**DIMENSIONS, "encodings": "bigm", "M": None, "seeds": [3], "exact": "scip"}
+    with joblib.parallel_config(backend="threading", n_jobs=2):  # an enclosing configuration is used
+        found = gap_report([points(12), points(16)], progress=False, threads=1, **few)
+    assert [c.key for c in found.instances] == [c.key for c in report.instances]
+    assert [c.relaxation for c in found.relaxations] == ["big-M, M from w=0", "conic SDP"] * 2
+    same = {(c.key, c.relaxation): c.bound for c in report.relaxations}
+    assert all(c.bound == pytest.approx(same[c.key, c.relaxation], rel=1e-9) for c in found.relaxations)
+    optima = {c.key: c.incumbent for c in report.exacts if c.proven}
+    assert all(c.incumbent == pytest.approx(optima[c.key], rel=1e-9) for c in found.exacts)
+    assert [c.bound for c in found.kappas] == pytest.approx([c.bound for c in report.kappas], rel=1e-9)
+
+
+class AllAtOnce(ThreadingBackend):
+    """A backend that hands over its results at the end, such as Ray's."""
+
+    supports_return_generator = False
+
+
+def test_a_backend_without_results_one_by_one(report: GapReport, capsys: pytest.CaptureFixture[str]) -> None:
+    joblib.register_parallel_backend("all at once", AllAtOnce)
+    with joblib.parallel_config(backend="all at once"):
+        found = gap_report([points(12), points(16)], [Conic()], None, lam=2.0, time_limit=120.0, threads=1, jobs=2)
+    same = {(c.key, c.relaxation): c.bound for c in report.relaxations}
+    assert [c.bound for c in found.relaxations] == pytest.approx([same[c.key, c.relaxation] for c in found.relaxations], rel=1e-9)
+    assert capsys.readouterr().err.count("left]") == 1 + 2 + 1 + 2
+
+
+SCRIPT = """
+import json, sys
+import marginopt as mo
+from marginopt.relaxations import BigM, Conic, gap_report
+
+if __name__ == "__main__":
+    data = [mo.instances.gaussian_clusters(n, 2, 0.5, rng=0) for n in (12, 16)]
+    found = gap_report(data, [BigM("zero"), Conic()], exact="scip", encodings=["bigm", "indicator"], lam=[0.5, 2.0],
+                       kappa=[0.2], time_limit=600.0, threads=1, store=sys.argv[1], jobs=2)
+    cells = [c.record() for c in (*found.instances, *found.relaxations, *found.exacts, *found.kappas)]
+    with open(sys.argv[2], "w") as file:
+        json.dump(cells, file)
+"""
+
+
+def test_a_parallel_report_is_killed_and_two_go_on_at_once(tmp_path: Path) -> None:
+    script = tmp_path / "script.py"
+    script.write_text(SCRIPT)
+    store = CellStore(tmp_path / "cells.db").path
+
+    def start(name: str) -> subprocess.Popen[str]:
+        words = [sys.executable, script, store, tmp_path / name]
+        return subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, start_new_session=True)
+
+    killed = start("never.json")
+    while killed.poll() is None and sum(CellStore(store).counts().values()) < 5:
+        time.sleep(0.02)
+    os.killpg(killed.pid, signal.SIGKILL)  # its workers too: left alone they would end after five idle minutes
+    killed.communicate(timeout=60)
+    assert not (tmp_path / "never.json").exists()
+    assert 5 <= sum(CellStore(store).counts().values()) < 22
+    runs = [start(f"{k}.json") for k in range(2)]
+    told = [run.communicate(timeout=300)[1] for run in runs]
+    assert [run.returncode for run in runs] == [0, 0], told
+    assert all("2 at a time" in text and "s left]" in text for text in told)
+    assert (tmp_path / "0.json").read_text() == (tmp_path / "1.json").read_text()
+    assert CellStore(store).counts() == {"instance": 4, "relaxation": 8, "exact": 8, "kappa": 2}
+    cells = json.loads((tmp_path / "0.json").read_text())
+    assert all(cell["proven"] for cell in cells if "proven" in cell)
+
+
+def test_a_node_limit_is_for_exact_solvers_alone() -> None:
+    found = gap_report([points(40)], [Conic()], exact="scip", node_limit=1, progress=False)
+    assert found.relaxations[0].status == "optimal"
+    assert found.exacts[0].status == "node limit" and found.exacts[0].nodes == 1
+    root = found.exacts[0].root
+    assert root is not None and root == pytest.approx(found.exacts[0].bound, rel=1e-6)
+
+
+def test_words_for_constants() -> None:
+    assert constants("incumbent") == BigM("incumbent")
+    assert constants("100x zero") == constants(" 1e2 x zero") == BigM("zero", factor=100.0)
+    assert constants("5") == constants(5.0) == BigM(5.0)
+    for wrong in ("five", "x zero", "-1", "1..5x zero", ""):
+        with pytest.raises(InputError, match="M must be"):
+            constants(wrong)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"encodings": ["bigm", "bgim"]}, "encodings must be"),
+        ({"encodings": []}, "encodings must be"),
+        ({"encodings": ["bigm", "bigm"]}, "encodings must be"),
+        ({"M": ["twice"]}, "M must be"),
+        ({"M": -1.0}, "M must be"),
+        ({"kappa": 1.5}, "kappa must be"),
+        ({"seeds": []}, "seeds must be"),
+        ({"seeds": [1, 1]}, "seeds must be"),
+        ({"seeds": [-1]}, "seed must be"),
+        ({"node_limit": 0}, "node_limit"),
+        ({"jobs": 0}, "jobs must be"),
+    ],
+)
+def test_wrong_dimensions_fail_before_any_work(
+    arguments: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with pytest.raises(InputError, match=words):
+        gap_report([points(12)], **arguments)
+    assert capsys.readouterr().err == ""
+
+
+def test_progress_estimates_from_what_is_done() -> None:
+    progress = Progress(False, 30.0)
+    progress.plan([("exact", "scip"), ("exact", "scip"), ("exact", "gurobi"), ("relaxation", "conic SDP")], 1)
+    assert progress.remaining == 120.0  # nothing is known: the limit
+    progress.finish("exact", "scip", 4.0, False)
+    assert progress.remaining == 4.0 + 4.0 + 30.0  # the same solver; another one like it; another kind
+    progress.finish("exact", "gurobi", 1.0, False)
+    progress.finish("relaxation", "conic SDP", 0.0, True)  # from the store: no time
+    assert progress.remaining == 4.0
+    progress.jobs = 2
+    assert progress.remaining == 2.0
+    progress.finish("exact", "scip", 4.0, False)
+    assert progress.remaining == 0.0 and progress.done == progress.total == 4
+
+
+def test_traces_keep_changes_and_ends() -> None:
+    nan = float("nan")
+    rows = [TraceRow(0, 0.0, nan), TraceRow(1, 0.1, 9.0, 1.0), TraceRow(2, 0.2, 9.0, 1.0), TraceRow(3, 0.3, 9.0, 2.0)]
+    trace = _thinned(Trace((*rows, TraceRow(4, 0.5, 9.0, 2.0))))
+    assert trace == ((0.0, None, None), (0.1, 9.0, 1.0), (0.3, 9.0, 2.0), (0.5, 9.0, 2.0))
+    assert _time_to_bound(trace) == 0.3
+    assert _time_to_bound(trace[:1]) is None
+    long = _thinned(Trace(tuple(TraceRow(k, float(k), 1e6 - k, float(k)) for k in range(5000))))
+    assert len(long) == 120 and long[0][0] == 0.0 and long[-1][0] == 4999.0

@@ -1,0 +1,215 @@
+"""Performance profiles, means over instances, and the LaTeX form."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError
+from marginopt.relaxations import (
+    ExactCell,
+    GapReport,
+    InstanceCell,
+    KappaCell,
+    RelaxationCell,
+    fraction_within,
+    performance_ratios,
+    shifted_geometric_mean,
+)
+from marginopt.relaxations.report.formats.latex import escaped
+from marginopt.relaxations.report.means import exact_means, exact_ratios, relaxation_means
+from marginopt.relaxations.report.pictures import sweeps as pictures_sweeps
+from marginopt.relaxations.report.pictures.sweeps import (
+    against_kappa,
+    against_lam,
+    against_m,
+    against_n,
+    convergence,
+    family,
+    profiles,
+)
+
+INF = float("inf")
+
+
+def made_up(count: int = 3) -> GapReport:
+    """Instances at several n, three M, two solvers and an encoding, two seeds, a sweep over κ."""
+    instances, relaxations, exacts, kappas = [], [], [], []
+    for k in range(count):
+        name = f"made_up & co[n={20 + 10 * k}, σ=0.5]"
+        instances.append(InstanceCell(name, 1.0, "§5, λ² ≤ 1 | Ñanculef 中", 20 + 10 * k, 3, True, 10, 10.0, 5, 2, 0.1))
+        for m, bound in ((5.0, 4.0), (50.0, 1.0), (5000.0, 0.01)):
+            relaxations.append(
+                RelaxationCell(name, 1.0, f"big-M, M={m:g}", "piqp", "1", "optimal", bound=bound, kind="proved",
+                               m_source="M", m_low=m / 2, m_high=m, recovered=11.0, solve_seconds=0.01)
+            )  # fmt: skip
+        relaxations.append(
+            RelaxationCell(name, 1.0, "conic SDP", "conic-ipm", "1", "optimal", bound=6.0, kind="proved", solve_seconds=3.0)
+        )
+        for seed in (0, 1):
+            trace = ((0.0, None, None), (0.1, 12.0, 1.0), (2.0 + k, 10.0, 10.0))
+            done = ExactCell(name, 1.0, "scip", "9", "big-M", "M from incumbent", "optimal", "optimal", True, 10.0, 10.0, 10.0,
+                             "claimed by solver", 990, 5, 2, 0.1, 2.0 + k, 30.0, seed=seed, root=3.0, bound_seconds=2.0,
+                             trace=trace)  # fmt: skip
+            fast = replace(done, solver="zero-one-bb", encoding="none: reads the data", m_source="", solve_seconds=0.5, root=None)
+            strong = replace(done, encoding="strengthened", prepare_seconds=1.0, solve_seconds=1.0, nodes=90)
+            if k == 0:
+                strong = replace(strong, proven=False, status="time limit", bound=8.0, solve_seconds=30.0)
+            refused = replace(done, solver="gurobi", proven=False, incumbent=None, bound=None, solve_seconds=None, trace=(),
+                              reason="no licence")  # fmt: skip
+            exacts += [done, fast, strong, refused]
+        kappas += [KappaCell(name, x, 2, "conic-ipm", "1", "optimal", "", 5.0 / x, "proved", 6.0 / x, x, 0.2) for x in (0.1, 0.3)]
+    meta = {"base": "big-M, M=50", "seed": 0}
+    return GapReport(tuple(instances), tuple(relaxations), tuple(exacts), meta, tuple(kappas))
+
+
+@pytest.fixture(scope="module")
+def drawn() -> GapReport:
+    """A report whose pictures are drawn once."""
+    return made_up()
+
+
+def test_shifted_geometric_mean() -> None:
+    assert shifted_geometric_mean([3.0, 3.0], 10.0) == pytest.approx(3.0)
+    assert shifted_geometric_mean([0.0, 8.0], 1.0) == pytest.approx(2.0)
+    for wrong in ([], [-1.0], [-2.0, 5.0]):
+        with pytest.raises(InputError, match="shifted geometric mean"):
+            shifted_geometric_mean(wrong, 1.0)
+
+
+def test_performance_ratios_by_hand() -> None:
+    ratios = performance_ratios({"a": [1.0, 4.0, INF, INF], "b": [2.0, 2.0, 5.0, INF]})
+    np.testing.assert_array_equal(ratios["a"], [1.0, 2.0, INF, INF])
+    np.testing.assert_array_equal(ratios["b"], [2.0, 1.0, 1.0, INF])
+    assert [fraction_within(ratios["a"], t) for t in (1.0, 2.0, 100.0)] == [0.25, 0.5, 0.5]
+    assert [fraction_within(ratios["b"], t) for t in (1.0, 2.0)] == [0.5, 0.75]
+    for wrong in ({}, {"a": []}, {"a": [1.0], "b": [1.0, 2.0]}, {"a": [0.0]}):
+        with pytest.raises(InputError):
+            performance_ratios(wrong)
+
+
+def test_means_of_a_report() -> None:
+    report = made_up()
+    rows = {row.variant: row for row in exact_means(report)}
+    assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened"]  # what never ran is left out
+    scip, own, strong = rows.values()
+    assert (scip.problems, scip.solved, scip.fastest) == (6, 6, 0)
+    assert (own.solved, own.fastest, own.within[0]) == (6, 6, 1.0)
+    assert (strong.problems, strong.solved) == (6, 4)
+    assert scip.seconds == pytest.approx((3.0 * 4.0 * 5.0) ** (1 / 3) - 1.0)
+    assert strong.seconds == pytest.approx((32.0 * 3.0 * 3.0) ** (1 / 3) - 1.0)  # preparation and stopped runs count
+    assert scip.nodes == pytest.approx(990.0) and strong.nodes == pytest.approx(90.0)
+    assert scip.within == (0.0, 0.0, 1 / 3, 1.0, 1.0)  # 4, 6 and 8 times the fastest
+    assert np.isinf(exact_ratios(report)["scip, strengthened"]).sum() == 2
+    relaxed = {row.relaxation: row for row in relaxation_means(report)}
+    assert relaxed["conic SDP"].gap == pytest.approx(0.4) and relaxed["conic SDP"].closed == pytest.approx(5 / 9)
+    assert relaxed["big-M, M=50"].closed == pytest.approx(0.0) and relaxed["conic SDP"].seconds == pytest.approx(3.0)
+    only_cut = replace(report.exacts[0], solver="cut", caveat="M too small", proven=False)
+    cut = GapReport(report.instances, report.relaxations, (*report.exacts, only_cut), report.meta)
+    assert "cut" not in exact_ratios(cut)
+
+
+def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(pictures_sweeps, "PANELS", 2)  # of three
+    report = made_up()
+    drawn = [against_m(report), against_n(report), convergence(report), profiles(report), against_kappa(report)]
+    assert all(svg is not None and svg.rstrip().endswith("</svg>") for svg in drawn)
+    assert against_lam(report) is None  # one λ
+    assert profiles(report) == profiles(report)
+    assert family(report.instances[0]) == family(report.instances[2]) == "made_up & co[σ=0.5]"
+    lams = tuple(replace(c, lam=lam, instance="x") for c in report.instances[:1] for lam in (1.0, 2.0))
+    cells = tuple(replace(c, lam=lam, instance="x") for c in report.relaxations[:4] for lam in (1.0, 2.0))
+    two = GapReport(lams, cells, ())
+    assert against_lam(two) is not None and against_n(two) is None
+    assert convergence(two) is None and profiles(two) is None and against_kappa(two) is None
+    bare = GapReport(report.instances[:1], report.relaxations[3:4], report.exacts[:1])
+    assert against_m(bare) is None and against_n(bare) is None and profiles(bare) is None
+
+
+def test_html_and_markdown_hold_every_table(drawn: GapReport) -> None:
+    report = drawn
+    page, text = report.html(), report.markdown()
+    for name in ("instances", "relaxations", "relaxation-means", "exacts", "exact-means", "kappas"):
+        assert f'<table class="sortable" id="{name}">' in page
+    for title in ("Exact solves over all instances", "Relaxations over all instances", "Sweep over κ", "Exact solves"):
+        assert f"<h2>{title}</h2>" in page and f"## {title}" in text
+    for caption in ("Bound against M", "Gap against n", "Convergence", "Performance profiles", "Sweep over κ", "Loss functions"):
+        assert f'<img alt="{caption}" src="data:image/svg+xml;base64,' in page
+    assert "![" not in text
+    assert "http" not in page.replace("http://www.w3.org", "")
+    exacts = report.csv("exacts").splitlines()
+    assert len(exacts) == 1 + 24 and "prepare_seconds" in exacts[0]
+    assert len(report.csv("kappas").splitlines()) == 1 + 6
+    with pytest.raises(InputError, match="table must be"):
+        report.csv("all")  # type: ignore[arg-type]
+
+
+def test_markdown_links_to_its_pictures(tmp_path: Path, drawn: GapReport) -> None:
+    report = drawn
+    text = report.to_markdown(tmp_path / "gaps.md", pictures=True).read_text(encoding="utf-8")
+    links = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
+    names = ("gaps", "profiles", "against-m", "against-n", "convergence", "against-kappa", "losses")
+    assert links == [f"gaps-pictures/{name}.svg" for name in names]
+    assert all((tmp_path / link).read_text(encoding="utf-8").rstrip().endswith("</svg>") for link in links)
+    assert [p.name for p in report.to_pictures(tmp_path / "a" / "b")] == [f"{name}.svg" for name in names]
+
+
+def test_stored_reports_keep_traces_and_sweeps(tmp_path: Path) -> None:
+    report = made_up()
+    again = GapReport.from_json(report.to_json(tmp_path / "report.json"))
+    assert again.exacts == report.exacts and again.kappas == report.kappas
+    assert again.latex() == report.latex() and again.markdown() == report.markdown()
+
+
+def test_a_report_of_the_first_layout_is_read(tmp_path: Path) -> None:
+    import json
+
+    report = made_up()
+    stored = json.loads(report.json())
+    stored["format_version"] = 1
+    del stored["kappas"]
+    for record in stored["exacts"]:
+        for name in ("seed", "root", "bound_seconds", "prepare_seconds", "caveat", "trace"):
+            del record[name]
+    path = tmp_path / "old.json"
+    path.write_text(json.dumps(stored))
+    again = GapReport.from_json(path)
+    assert again.relaxations == report.relaxations and again.kappas == ()
+    assert again.exacts[0] == replace(report.exacts[0], root=None, bound_seconds=None, trace=())
+
+
+def test_latex_is_escaped_and_has_every_table() -> None:
+    text = made_up().latex()
+    assert text.isascii()
+    assert text.count(r"\begin{tabular}") == text.count(r"\end{tabular}") == 6
+    assert r"made\_up \& co[n=20, $\sigma$=0.5]" in text
+    assert r"\begin{picture}" in text and text.rstrip().endswith(r"\end{document}")
+    assert r"\usepackage" not in text
+    assert escaped("50% of {λ} ^~\\ 中 ﬁ") == (
+        r"50\% of \{$\lambda$\} \textasciicircum{}\textasciitilde{}\textbackslash{} [cjk unified ideograph-4e2d] fi"
+    )
+    assert text.count(r"\begin{tabular}") < made_up(9).latex().count(r"\begin{tabular}")  # long tables are cut
+    empty = GapReport(made_up().instances, (), ()).latex()
+    assert empty.count(r"\begin{tabular}") == 2 and r"\begin{picture}" not in empty
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def test_latex_compiles(tmp_path: Path) -> None:
+    wrong = GapReport(
+        made_up().instances, (replace(made_up().relaxations[3], bound=11.5),), made_up().exacts, {"σ": "ü_#", "seed": 0}
+    )
+    for name, report in (("whole", made_up(9)), ("contradictions", wrong)):
+        path = report.to_latex(tmp_path / f"{name}.tex")
+        run = subprocess.run(
+            ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", path.name],
+            cwd=tmp_path, capture_output=True, text=True, timeout=120, check=False,
+        )  # fmt: skip
+        assert run.returncode == 0, run.stdout[-2000:]
+        assert (tmp_path / f"{name}.pdf").stat().st_size > 10_000
+        assert "Missing character" not in (tmp_path / f"{name}.log").read_text(errors="replace")

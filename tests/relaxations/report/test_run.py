@@ -1,0 +1,149 @@
+"""Running a gap report: real cells, reasons in place of failures, intervals where a solver was stopped."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError
+from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
+from marginopt.relaxations.report.formats.json import render_json
+
+
+@dataclass(frozen=True)
+class Points:
+    """An instance as the report reads it."""
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    source: str = "drawn in the test"
+
+
+def clustered(n: int, p: int, seed: int = 0) -> Points:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    X = 0.6 * rng.normal(size=(n, p)) + 0.4 * y[:, None]
+    X[: n // 10] = -3.0 + 0.02 * rng.normal(size=(n // 10, p))
+    return Points(np.column_stack([np.ones(n), X]), y, f"clustered {n}")
+
+
+@pytest.fixture(scope="module")
+def report() -> GapReport:
+    return gap_report(
+        [clustered(14, 2), clustered(20, 2)], exact=["scip", "clarabel"], lam=[0.5, 2.0], time_limit=20.0, progress=False
+    )
+
+
+def test_every_cell_is_there(report: GapReport) -> None:
+    assert [c.key for c in report.instances] == [
+        ("clustered 14", 0.5),
+        ("clustered 14", 2.0),
+        ("clustered 20", 0.5),
+        ("clustered 20", 2.0),
+    ]
+    names = [r.name for r in default_relaxations()]
+    for c in report.instances:
+        assert [r.relaxation for r in report.relaxations_of(c.key)] == names
+        assert [e.solver for e in report.exacts_of(c.key)] == ["scip", "clarabel"]
+    assert len(report.rows) == 4 * len(names) * 2
+    assert report.contradictions == ()
+
+
+def test_bounds_optimum_and_incumbents_agree(report: GapReport) -> None:
+    for c in report.instances:
+        exact = report.exacts_of(c.key)[0]
+        assert exact.proven and exact.incumbent is not None
+        assert exact.incumbent <= c.objective * (1 + 1e-9)
+        assert exact.m_slack is None or exact.m_slack > 0.0  # M is valid, so no row in use is tight
+        bounds = {r.relaxation: r.bound for r in report.relaxations_of(c.key)}
+        for r in report.relaxations_of(c.key):
+            assert r.status == "optimal" and r.kind == "proved"
+            assert r.recovered is not None and r.recovered >= exact.incumbent * (1 - 1e-9)
+            if r.bounds_optimum:
+                assert r.bound is not None and r.bound <= exact.incumbent * (1 + 1e-9)
+            assert r.variables and r.rows and r.bytes and r.solve_seconds is not None
+        assert bounds["big-M, M from w=0"] <= bounds["conic SDP"] * (1 + 1e-6)
+        assert bounds["conic SDP + big-M, M from incumbent"] >= bounds["conic SDP"] * (1 - 1e-6)
+        assert bounds["conic SDP + big-M, M from incumbent"] >= bounds["big-M, M from incumbent"] * (1 - 1e-6)
+
+
+def test_the_hinge_as_it_is_used_is_no_bound(report: GapReport) -> None:
+    rows = [r for r in report.rows if r.relaxation.relaxation == "hinge, M=1"]
+    assert rows and all(r.relaxation.caveat and r.gap is None for r in rows)
+
+
+def test_a_solver_that_cannot_is_a_row_with_its_reason(report: GapReport) -> None:
+    refused = [e for e in report.exacts if e.solver == "clarabel"]
+    assert all(e.status == "not run" and "integer variables" in e.reason and e.incumbent is None for e in refused)
+    assert all(r.gap is None for r in report.rows if r.exact is not None and r.exact.solver == "clarabel")
+
+
+def test_meta_says_what_was_run(report: GapReport) -> None:
+    assert report.meta["seed"] == 0
+    assert report.meta["base"] == "big-M, M from w=0"
+    assert {"marginopt", "numpy", "pyscipopt"} <= set(report.meta["versions"])
+    assert report.meta["options"]["exact"] == ["scip", "clarabel"]
+    assert report.meta["options"]["solver seeds"] == [0] and report.meta["options"]["encodings"] == ["bigm"]
+    assert "seed: 0" in report.markdown()
+
+
+def test_same_seed_same_cells(report: GapReport) -> None:
+    again = gap_report([clustered(14, 2)], exact=None, lam=0.5, progress=False)
+    first = again.instances[0]
+    stored = report.instances[0]
+    assert (first.objective, first.violations) == (stored.objective, stored.violations)
+    for a, b in zip(again.relaxations, report.relaxations, strict=False):
+        assert (a.relaxation, a.bound, a.m_high) == (b.relaxation, b.bound, b.m_high)
+    assert again.exacts == () and again.rows[0].exact is None
+    assert render_json(again)
+
+
+def test_a_stopped_solver_leaves_an_interval(capsys: pytest.CaptureFixture[str]) -> None:
+    found = gap_report([clustered(120, 6)], [BigM(), Conic()], exact="scip", time_limit=0.5, seed=1)
+    (exact,) = found.exacts
+    assert exact.status == "time limit" and not exact.proven
+    conic = next(r for r in found.rows if r.relaxation.relaxation == "conic SDP")
+    assert conic.gap is not None and not conic.gap.exact
+    assert 0.0 <= conic.gap.low < conic.gap.high < 1.0
+    assert "[" in found.markdown()
+    progress = capsys.readouterr()
+    assert progress.out == ""
+    assert "clustered 120" in progress.err and "scip, seed 1: time limit" in progress.err and len(progress.err.splitlines()) == 6
+
+
+def test_auto_puts_scip_beside_what_auto_picks() -> None:
+    found = gap_report([clustered(14, 2)], [BigM()], progress=False)
+    solvers = [e.solver for e in found.exacts]
+    assert solvers[-1] == "scip" and len(solvers) == len(set(solvers))
+    assert all(e.proven for e in found.exacts)
+    optima = [e.incumbent for e in found.exacts if e.incumbent is not None]
+    assert optima == pytest.approx([optima[0]] * len(optima), rel=1e-8)
+
+
+def test_a_relaxation_that_a_solver_cannot_read_is_a_reason() -> None:
+    refused = gap_report([clustered(14, 2)], [Conic()], exact=None, progress=False, solver="scip").relaxations[0]
+    assert refused.status == "not run" and refused.bound is None
+    assert "positive semidefinite" in refused.reason
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        ({"instances": []}, "non-empty"),
+        ({"instances": [clustered(14, 2), clustered(14, 2, seed=1)]}, "different names"),
+        ({"exact": "skip"}, "scip"),
+        ({"exact": ["auto", "gorubi"]}, "gurobi"),
+        ({"solver": "clarabell"}, "clarabel"),
+        ({"lam": 0.0}, "lam"),
+        ({"time_limit": -1.0}, "time_limit"),
+        ({"relaxations": [Conic(), Conic()]}, "different names"),
+        ({"instances": [Points(np.ones((4, 2)), np.array([0, 1, 2, 1]), "three")]}, "-1 and \\+1"),
+    ],
+)
+def test_wrong_calls_fail_before_any_work(arguments: dict[str, object], words: str, capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(InputError, match=words):
+        gap_report(**{"instances": [clustered(14, 2)], **arguments})
+    assert capsys.readouterr().err == ""

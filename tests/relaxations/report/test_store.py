@@ -1,0 +1,188 @@
+"""The store of report cells: continued after kills at random moments, shared by reports, never mistaken."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import sqlite3
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import DataError
+from marginopt.models.kernels.kernels import RBF
+from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
+from marginopt.relaxations.report.store import CellStore, digest, identity
+
+#: A clean interpreter that forks its reports: nothing has started threads before the fork.
+SCRIPT = """
+import json, os, random, signal, sys, time
+from dataclasses import dataclass
+import numpy as np
+from marginopt.relaxations import BigM, Conic, gap_report
+from marginopt.relaxations.store import CellStore
+
+@dataclass(frozen=True)
+class Points:
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    source: str = "drawn in the test"
+
+def points(n, seed):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    X = rng.normal(size=(n, 2)) + 0.6 * y[:, None]
+    return Points(np.column_stack([np.ones(n), X]), y, f"points {n}")
+
+def report(store, out):
+    found = gap_report([points(14, 0), points(20, 1)], relaxations=[BigM("zero"), BigM("incumbent"), Conic()],
+                       exact=["scip"], lam=[0.3, 1.0, 3.0], time_limit=600.0, progress=False, threads=1, store=store)
+    cells = [c.record() for c in (*found.instances, *found.relaxations, *found.exacts)]
+    with open(out, "w") as file:
+        json.dump(cells, file)
+
+def start(store, out):
+    child = os.fork()
+    if child == 0:
+        code = 1
+        try:
+            report(store, out)
+            code = 0
+        finally:
+            os._exit(code)
+    return child
+
+def count(store):
+    return sum(CellStore(store).counts().values())
+
+folder = sys.argv[1]
+random.seed(1)
+store, kills, partial = os.path.join(folder, "killed.db"), 0, 0
+for round in range(10):
+    before = count(store)
+    child = start(store, os.path.join(folder, "never"))
+    while os.waitpid(child, os.WNOHANG)[0] == 0:
+        if count(store) > before:
+            time.sleep(random.random() * 0.05)
+            os.kill(child, signal.SIGKILL)
+            if os.WIFSIGNALED(os.waitpid(child, 0)[1]):
+                kills += 1
+            break
+        time.sleep(random.random() * 0.01)
+    partial += 0 < count(store) < 30
+codes = [os.waitpid(start(store, os.path.join(folder, "killed.json")), 0)[1]]
+codes.append(os.waitpid(start(os.path.join(folder, "whole.db"), os.path.join(folder, "whole.json")), 0)[1])
+pair = [start(os.path.join(folder, "shared.db"), os.path.join(folder, f"shared{k}.json")) for k in range(2)]
+codes += [os.waitpid(child, 0)[1] for child in pair]
+print(json.dumps({"kills": kills, "partial": partial, "codes": codes, "killed": count(store),
+                  "shared": count(os.path.join(folder, "shared.db"))}))
+"""
+
+
+def timeless(path: Path) -> list[dict[str, object]]:
+    cells = json.loads(path.read_text())
+    return [{k: v for k, v in cell.items() if not k.endswith("seconds") and k != "trace"} for cell in cells]
+
+
+def test_a_report_killed_ten_times_and_two_at_once_have_the_cells_of_one_run_through(tmp_path: Path) -> None:
+    run = subprocess.run([sys.executable, "-c", SCRIPT, str(tmp_path)], capture_output=True, text=True, timeout=600, check=False)
+    assert run.returncode == 0, run.stderr
+    told = json.loads(run.stdout.splitlines()[-1])
+    assert told["codes"] == [0, 0, 0, 0]
+    assert told["kills"] >= 5
+    assert told["partial"] >= 3  # kills left work undone
+    assert told["killed"] == told["shared"] == 30  # 6 instances at a λ, 18 relaxations, 6 exact solves
+    whole = timeless(tmp_path / "whole.json")
+    assert len(whole) == 30
+    assert all(cell["proven"] for cell in whole if "proven" in cell)
+    assert timeless(tmp_path / "killed.json") == whole
+    assert timeless(tmp_path / "shared0.json") == whole
+    # the two reports tell the same cells, those that were stored first: times and all
+    assert (tmp_path / "shared0.json").read_text() == (tmp_path / "shared1.json").read_text()
+
+
+@dataclasses.dataclass(frozen=True)
+class Points:
+    X: np.ndarray
+    y: np.ndarray
+    name: str
+    source: str = "drawn in the test"
+
+
+def points(n: int) -> Points:
+    rng = np.random.default_rng(n)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    return Points(np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.6 * y[:, None]]), y, "points")
+
+
+def test_a_stored_report_is_the_same_and_computes_nothing_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    path = tmp_path / "cells.db"
+    arguments = {"relaxations": [BigM("zero"), Conic()], "exact": ["scip", "clarabel"], "time_limit": 60.0, "store": path}
+    first = gap_report([points(12)], **arguments)
+    capsys.readouterr()
+    second = gap_report([points(12)], **arguments)
+    assert second.relaxations == first.relaxations
+    assert second.instances == first.instances
+    assert second.exacts == first.exacts
+    lines = capsys.readouterr().err.splitlines()
+    assert sum("(stored)" in line for line in lines) == 4
+    # clarabel cannot solve it: a cell that could not run is not kept
+    assert CellStore(path).counts() == {"instance": 1, "relaxation": 2, "exact": 1}
+    gap_report([points(12)], **{**arguments, "lam": 2.0}, progress=False)
+    assert CellStore(path).counts() == {"instance": 2, "relaxation": 4, "exact": 2}
+    gap_report([points(13)], **arguments, progress=False)  # the same name, other data
+    assert CellStore(path).counts()["instance"] == 3
+
+
+def test_the_first_record_stays(tmp_path: Path) -> None:
+    store = CellStore(tmp_path / "cells.db")
+    assert store.get("a") is None
+    assert store.put("a", "kind", {"value": 0.1}) == {"value": 0.1}
+    assert store.put("a", "kind", {"value": 2.0}) == {"value": 0.1}
+    assert CellStore(store.path).get("a") == {"value": 0.1}
+    assert store.remember("kind", {"x": 1}, lambda: ({"v": 1}, False)) == ({"v": 1}, False)
+    assert store.remember("kind", {"x": 1}, lambda: ({"v": 2}, True)) == ({"v": 2}, False)
+    assert store.remember("kind", {"x": 1}, lambda: ({"v": 3}, True)) == ({"v": 2}, True)
+
+
+def test_a_transaction_that_is_cut_off_leaves_nothing(tmp_path: Path) -> None:
+    store = CellStore(tmp_path / "cells.db")
+    store.put("a", "kind", {"value": 1})
+    raw = sqlite3.connect(store.path, isolation_level=None)
+    raw.execute("BEGIN IMMEDIATE")
+    raw.execute("INSERT INTO cells VALUES ('b', 'kind', '{}')")
+    raw.close()
+    assert store.counts() == {"kind": 1}
+
+
+def test_identities_tell_values_apart() -> None:
+    a = np.arange(6.0)
+    values = [
+        1, 1.0, "1", None, True, a, a.reshape(2, 3), a.astype(np.float32), sp.csr_array(a.reshape(2, 3)), [1, 2], {"a": 1},
+        BigM("zero"), BigM("zero", factor=2.0), Combined("zero"), Perspective(a), Perspective(a + 1e-15), RBF(0.5), RBF(0.6),
+    ]  # fmt: skip
+    assert len({digest(value) for value in values}) == len(values)
+    assert digest(BigM("zero")) == digest(BigM("zero"))
+    assert digest(Perspective(a)) == digest(Perspective(a.copy()))
+    assert digest(np.float64(0.1)) == digest(0.1)
+    assert identity(sp.csc_array(np.eye(2))) == identity(sp.csr_array(np.eye(2)))
+    with pytest.raises(DataError, match="no identity"):
+        identity(object())
+
+
+def test_bad_files(tmp_path: Path) -> None:
+    (tmp_path / "text").write_text("not a database, but long enough to be read as one" * 20)
+    with pytest.raises(DataError, match="cannot be used"):
+        CellStore(tmp_path / "text")
+    other = sqlite3.connect(tmp_path / "other.db")
+    other.execute("CREATE TABLE t (x)")
+    other.close()
+    with pytest.raises(DataError, match="not a store"):
+        gap_report([points(12)], store=tmp_path / "other.db")
+    with pytest.raises(DataError, match="no directory"):
+        CellStore(tmp_path / "missing" / "cells.db")

@@ -1,0 +1,120 @@
+"""Incumbents: the least-norm problem, and the heuristic against enumerated optima."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError
+from marginopt.models import ZeroOneSVM
+from marginopt.relaxations import heuristic, tighten
+from marginopt.relaxations.strengthening.least_norm import least_norm
+
+
+def enumerated(model: ZeroOneSVM) -> float:
+    """The 0-1 optimum: the optimal w is the least-norm one of its active margins, of which at most p are needed."""
+    A, d = model.y[:, None] * model.X, model.penalised.astype(float)
+    n, p = A.shape
+    starts = [np.zeros(p)] + [b * np.eye(p)[0] for b in (-1.0, 1.0) if model.intercept == "free"]
+    best = min(model.objective(w) for w in starts)
+    for size in range(1, p + 1):
+        for chosen in itertools.combinations(range(n), size):
+            B = A[list(chosen)]
+            system = np.block([[np.diag(2.0 * d), B.T], [B, np.zeros((size, size))]])
+            w = np.linalg.lstsq(system, np.append(np.zeros(p), np.ones(size)), rcond=None)[0][:p]
+            if np.abs(B @ w - 1.0).max() < 1e-8:
+                best = min(best, model.objective(w))
+    return best
+
+
+def clustered(seed: int, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    X = rng.normal(size=(n, p)) + 0.8 * y[:, None]
+    X[: n // 8] = rng.normal(size=(n // 8, p)) * 0.03 - 5.0  # outliers labelled +1 far on the other side
+    return np.column_stack([np.ones(n), X]), y
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.parametrize("seed", range(4))
+def test_heuristic_reaches_the_enumerated_optimum(seed: int, intercept: str) -> None:
+    X, y = clustered(seed, 14, 2)
+    model = ZeroOneSVM(X, y, lam=(0.3, 1.0, 2.0, 8.0)[seed], intercept=intercept)
+    w, objective = heuristic(model)
+    assert objective == model.objective(w)
+    optimum = enumerated(model)
+    assert optimum <= objective * (1 + 1e-9)
+    assert objective == pytest.approx(optimum, rel=1e-6)
+
+
+def test_heuristic_is_deterministic_and_uses_its_starts() -> None:
+    X, y = clustered(7, 60, 3)
+    model = ZeroOneSVM(X, y, lam=1.0)
+    first, second = heuristic(model, rng=3, rounds=10), heuristic(model, rng=3, rounds=10)
+    np.testing.assert_array_equal(first[0], second[0])
+    assert first[1] <= model.incumbent_value
+    longer = heuristic(model, rng=3, rounds=60)
+    assert longer[1] <= first[1]
+    again = heuristic(model, rng=3, rounds=0, starts=[longer[0]])
+    assert again[1] <= longer[1] * (1 + 1e-9)
+    with pytest.raises(InputError, match="rounds"):
+        heuristic(model, rounds=-1)
+    with pytest.raises(InputError, match="4 finite numbers"):
+        heuristic(model, starts=[np.zeros(2)])
+
+
+def test_heuristic_ignores_given_constants() -> None:
+    X, y = clustered(1, 20, 2)
+    assert heuristic(ZeroOneSVM(X, y, M=0.1))[1] == heuristic(ZeroOneSVM(X, y))[1]
+
+
+def test_separable_points_are_kept_where_that_pays() -> None:
+    rng = np.random.default_rng(0)
+    y = np.repeat([1.0, -1.0], 10)
+    X = np.column_stack([np.ones(20), rng.normal(size=20) * 0.1 + 3.0 * y])
+    w, objective = heuristic(ZeroOneSVM(X, y, lam=10.0))
+    assert (y * (X @ w) >= 1 - 1e-9).all()
+    assert objective == pytest.approx(w @ w)
+
+
+def test_tighten_sets_the_bound_and_keeps_a_better_one() -> None:
+    X, y = clustered(0, 30, 2)
+    model = ZeroOneSVM(X, y)
+    w, objective = heuristic(model, rounds=5)
+    tight = tighten(model, w)
+    assert tight.upper_bound == objective
+    assert (tight.big_m < model.big_m).all()
+    assert tighten(tight, np.zeros(3)).upper_bound == objective
+    for bad in (np.zeros(2), np.array([0.0, np.nan, 0.0])):
+        with pytest.raises(InputError, match="3 finite numbers"):
+            tighten(model, bad)
+
+
+def test_least_norm_satisfies_its_optimality_conditions() -> None:
+    rng = np.random.default_rng(2)
+    every = np.ones(4, dtype=bool)
+    for n in (1, 3, 12, 80):
+        A = rng.normal(size=(n, 4)) + np.array([0.0, 2.5, 0.0, 2.5])
+        found = least_norm(A, every)
+        assert found is not None
+        w, u = found
+        assert (A @ w).min() >= 1 - 1e-12
+        assert (u >= 0).all()
+        np.testing.assert_allclose(A.T @ u, w, atol=1e-8)  # stationarity of ½||w||²
+        np.testing.assert_allclose(u * (A @ w - 1), 0.0, atol=1e-8)
+
+
+def test_least_norm_of_inconsistent_and_of_no_rows() -> None:
+    both = np.ones(2, dtype=bool)
+    assert least_norm(np.array([[1.0, 0.0], [-1.0, 0.0]]), both) is None
+    w, u = least_norm(np.zeros((0, 2)), both) or (None, None)
+    np.testing.assert_array_equal(w, np.zeros(2))
+    assert u is not None and u.size == 0
+
+
+def test_least_norm_hardly_prices_a_free_intercept() -> None:
+    A = np.array([[1.0, 3.0], [-1.0, -2.0]])  # x = 3 labelled +1, x = 2 labelled -1
+    w, _ = least_norm(A, np.array([False, True])) or (np.zeros(2), None)
+    np.testing.assert_allclose(w, [-5.0, 2.0], rtol=1e-4)

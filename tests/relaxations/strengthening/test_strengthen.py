@@ -1,0 +1,84 @@
+"""strengthen(): incumbent, tightened M and γ* as data; its continuous bound; exactness; what it refuses."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import ZeroOneSVM
+from marginopt.relaxations import BigM, Combined, Conic, Perspective, relax
+from marginopt.relaxations.strengthening import strengthen
+from marginopt.solvers import Options, solve
+
+TIGHT = Options(tol=1e-9)
+
+
+def points(seed: int, n: int = 20) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
+    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.6 * y[:, None]]), y
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_it_returns(seed: int) -> None:
+    X, y = points(seed)
+    model = ZeroOneSVM(X, y, (0.3, 1.0, 4.0)[seed])
+    strong = strengthen(model)
+    optimum = solve(model, "zero-one-bb", tol=1e-9).objective
+    assert strong.encoding == "strengthened"
+    assert strong.M is None
+    assert strong.m_source == "incumbent"
+    assert (strong.big_m <= model.big_m).all()
+    assert strong.incumbent_value == pytest.approx(optimum, rel=1e-6)  # the heuristic finds it on points as few as these
+    S = np.eye(3) - (X * strong.gamma[:, None]).T @ X
+    assert np.linalg.eigvalsh(S)[0] > 0.0
+    sdp = relax(model, Conic(), options=TIGHT)
+    assert relax(strong, Perspective("stated"), "clarabel", TIGHT).result.objective == pytest.approx(sdp.bound, rel=1e-6)
+    with_rows = solve(strong.form.relax_integrality(), "clarabel", tol=1e-9).objective
+    assert sdp.bound * (1 - 1e-6) <= with_rows <= optimum * (1 + 1e-8)
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_the_optimum_is_that_of_the_model_from_the_heuristics_start(solver: str) -> None:
+    X, y = points(1)
+    weights = np.linspace(0.2, 1.0, 20)
+    for lam in (0.5, weights):
+        model = ZeroOneSVM(X, y, lam)
+        strong = strengthen(model)
+        result = solve(strong, solver, start=strong.start, threads=1, tol=1e-7)
+        assert result.solved
+        assert result.objective == pytest.approx(solve(model, "zero-one-bb", tol=1e-9).objective, rel=1e-7)
+
+
+def test_the_root_bound_is_above_big_ms_in_scip() -> None:
+    X, y = points(2)
+    model = ZeroOneSVM(X, y, 0.5)
+    strong = strengthen(model)
+    plain = relax(model, BigM("zero"), "clarabel", TIGHT).bound
+    assert solve(strong, "scip", node_limit=1).details["root_bound"] > 1.5 * plain
+
+
+def test_gamma_of_the_combined_relaxation_is_stronger_with_its_rows() -> None:
+    X, y = points(0)
+    model = ZeroOneSVM(X, y, 0.5)
+    conic, combined = strengthen(model), strengthen(model, relaxation=Combined())
+    values = [solve(m.form.relax_integrality(), "clarabel", tol=1e-9).objective for m in (conic, combined)]
+    assert values[0] <= values[1] * (1 + 1e-6)
+    assert values[1] == pytest.approx(relax(combined, Combined(), "clarabel", TIGHT).bound, rel=1e-5)
+
+
+def test_an_incumbent_that_is_there_is_used_and_a_given_m_replaced() -> None:
+    X, y = points(1)
+    w = solve(ZeroOneSVM(X, y, 0.5), "zero-one-bb").values["w"]
+    strong = strengthen(ZeroOneSVM(X, y, 0.5, M=1000.0, incumbent=w), rounds=0)
+    assert strong.incumbent_value <= ZeroOneSVM(X, y, 0.5).objective(w) * (1 + 1e-12)
+    assert strong.big_m.max() < 100.0
+
+
+def test_refusals() -> None:
+    X, y = points(0)
+    with pytest.raises(UnsupportedModelError, match="penalised"):
+        strengthen(ZeroOneSVM(X, y, intercept="free"))
+    with pytest.raises(InputError, match="gave no gamma"):
+        strengthen(ZeroOneSVM(X, y), relaxation=BigM("zero"))

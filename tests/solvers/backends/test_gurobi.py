@@ -1,0 +1,345 @@
+"""Gurobi: known optima, multipliers in our signs, limits, statuses, licences. Everything fits the licence of the pip package."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import ExportError, InputError, LicenceError, MissingPackageError
+from marginopt.models import (
+    RBF,
+    Block,
+    ConicSVM,
+    Constraint,
+    HingeSVM,
+    L2SVMDual,
+    Linear,
+    MEBDual,
+    Nonnegative,
+    Quadratic,
+    RotatedSecondOrder,
+    SecondOrder,
+    StandardForm,
+    Zero,
+    ZeroOneSVM,
+)
+from marginopt.models.export.native.gurobi import to_gurobi
+from marginopt.models.export.shared.quadratic_cones import native_size
+from marginopt.solvers.records.licence import LicenceState
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import get_solver, require
+from marginopt.solvers.solve import solve_problem
+
+pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+
+X11 = np.array(
+    [
+        [1.0, -0.7548729826433764, 0.4187327449214847],
+        [1.0, 1.485328987033515, 1.211366109317348],
+        [1.0, 1.3605539300182625, 1.3557227598134194],
+        [1.0, 2.2110789797799075, 0.24575097507458665],
+        [1.0, 1.0077571595549706, 0.7123769871927398],
+        [1.0, -2.557699067363162, 0.21812323391695956],
+        [1.0, 0.11696981671685491, 0.44661701252515384],
+        [1.0, -0.46544251419058774, -0.6940112870771816],
+        [1.0, -0.4670440479633976, 0.7975539909635253],
+        [1.0, 0.522247519574118, 1.5592923848522453],
+        [1.0, -1.2379814150856043, 1.1969734834611243],
+    ]
+)
+Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
+
+
+def program(q, constraints, lower, upper, integer=None, quadratic=None, r=0.0):
+    n = len(q)
+    rows = tuple(Constraint(k, sp.csr_array(np.array(F, float)), np.array(g, float), K) for k, F, g, K in constraints)
+    whole = np.zeros(n, bool) if integer is None else np.asarray(integer, bool)
+    bounds = np.asarray(lower, float), np.asarray(upper, float)
+    return StandardForm("program", (Block("x", (n,)),), np.asarray(q, float), rows, *bounds, whole, quadratic, r)
+
+
+def hard_model(n=90, p=8):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
+    return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "optimum"),
+    [
+        (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
+        (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
+        (ZeroOneSVM(X11, Y11, lam=5.0, intercept="free"), 17.565840780905777),
+    ],
+    ids=["hinge", "zero-one penalised", "zero-one free"],
+)
+def test_known_optima(model, optimum):
+    result = solve_problem(model, "gurobi", Options())
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=1e-8)
+    assert result.gap <= 1e-6
+    assert result.bound_kind == ("proved" if isinstance(model, HingeSVM) else "claimed by solver")
+
+
+@pytest.mark.parametrize("model", [L2SVMDual(X11, Y11, 4.0, RBF(0.5)), MEBDual(X11[:, 1:], Linear()), HingeSVM(X11, Y11, 0.7)])
+def test_multipliers_have_our_signs(model, assert_kkt):
+    result = solve_problem(model, "gurobi", Options())
+    assert result.status is Status.OPTIMAL
+    assert_kkt(model.form, result, 1e-6)
+
+
+def test_apex(assert_kkt):
+    """max x_2 + x_3 - 4 x_0 - 4 x_1 over 2 x_0 x_1 ≥ x_2² + x_3², at the apex, where the quadratic constraint has no gradient."""
+    cone = [("cone", np.eye(4), np.zeros(4), RotatedSecondOrder(4))]
+    form = program([4, 4, -1, -1], cone, [0, 0, -9, -9], [9, 9, 9, 9])
+    result = solve_problem(form, "gurobi", Options())
+    assert result.status is Status.OPTIMAL
+    assert abs(result.objective) <= 1e-8
+    assert_kkt(form, result, 1e-7)
+
+
+def random_cones(seed, quadratic):
+    """Second-order and rotated cones, stacked and single, rows that are variables, and linear rows of both kinds."""
+    rng = np.random.default_rng(seed)
+    n, k = 6, 3
+    plain = np.zeros((3, n))
+    plain[0, 0], plain[1, 1], plain[2, 2] = 0.5, 1.0, 1.0
+    constraints = [
+        ("ball", np.vstack([np.zeros((1, n)), rng.normal(size=(n, n))]), np.r_[3.0, np.zeros(n)], SecondOrder(n + 1)),
+        ("soc", rng.normal(size=(4 * k, n)), np.tile([4.0, 0.1, -0.2, 0.3], k), SecondOrder(4, k)),
+        ("rotated", rng.normal(size=(3 * k, n)), np.tile([2.0, 3.0, 0.3], k), RotatedSecondOrder(3, k)),
+        ("plain", plain, np.zeros(3), RotatedSecondOrder(3)),
+        ("rows", rng.normal(size=(3, n)), np.ones(3), Nonnegative(3)),
+        ("equal", rng.normal(size=(1, n)), np.zeros(1), Zero(1)),
+    ]
+    P = Quadratic(factor=rng.normal(size=(3, n))) if quadratic else None
+    return program(rng.normal(size=n), constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), quadratic=P, r=0.7)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("quadratic", [False, True])
+def test_cones_as_quadratic_constraints(seed, quadratic, assert_kkt):
+    form = random_cones(seed, quadratic)
+    ours, peer = solve_problem(form, "gurobi", Options()), solve_problem(form, "clarabel", Options())
+    assert ours.status is Status.OPTIMAL and peer.status is Status.OPTIMAL
+    assert ours.objective == pytest.approx(peer.objective, rel=1e-7, abs=1e-8)
+    assert ours.gap <= 1e-9
+    assert_kkt(form, ours, 1e-7)
+
+
+def test_mixed_integer_cones_keep_plain_rows_as_variables():
+    """min t, ||(x - 0.4, y + 1.3)|| ≤ t, x and y integer: (0, -1), √(0.16 + 0.09) = 0.5."""
+    rows = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    form = program([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], [1, 1, 0])
+    assert native_size(form) == (5, 2)
+    result = solve_problem(form, "gurobi", Options())
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(0.5, abs=1e-7)
+    np.testing.assert_allclose(result.values["x"][:2], [0, -1])
+
+
+def test_labels_become_names():
+    with to_gurobi(ZeroOneSVM(X11, Y11).form) as model:
+        assert [v.VarName for v in model.getVars()][:4] == ["w[0]", "w[1]", "w[2]", "z[0]"]
+        assert [c.ConstrName for c in model.getConstrs()][-1] == "margin[10]"
+        assert [v.VType for v in model.getVars()] == ["C"] * 3 + ["B"] * 11
+    with to_gurobi(random_cones(0, True)) as model:
+        assert [c.QCName for c in model.getQConstrs()] == [
+            "ball", "soc[0]", "soc[1]", "soc[2]", "rotated[0]", "rotated[1]", "rotated[2]", "plain",
+        ]  # fmt: skip
+        assert [v.VarName for v in model.getVars()][6:8] == ["ball[1]", "ball[2]"]
+
+
+def test_semidefinite_cones_are_refused():
+    model = ConicSVM(X11, Y11, lam=1.0)
+    with pytest.raises(ExportError, match=r"lifted.*Clarabel"):
+        to_gurobi(model.form)
+    with pytest.raises(InputError, match="positive semidefinite cones"):
+        solve_problem(model, "gurobi", Options())
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        (program([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
+        (program([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], [1, 1]), Status.INFEASIBLE),
+        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
+        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], [1, 1]), Status.UNBOUNDED),
+    ],
+)
+def test_infeasible_and_unbounded(form, status):
+    result = solve_problem(form, "gurobi", Options())
+    assert result.status is status
+    assert not result.values
+
+
+def test_farkas_ray_proves_infeasibility():
+    form = program([1, 1], [("c", [[1, 1], [-1, -0.5]], [-3, 1], Nonnegative(2))], [0, 0], [9, 2])
+    z = solve_problem(form, "gurobi", Options()).details["farkas"]["c"]
+    c = form.constraints[0]
+    price = -(c.F.T @ z)  # of the bounds: the Lagrangian without objective is bounded by its largest value over them
+    largest = float(z @ c.g) - np.minimum(price * form.lower, price * form.upper).sum()
+    assert (z >= 0).all() and largest < -1e-6
+
+
+def test_time_limit_gives_incumbent_and_bound():
+    result = solve_problem(hard_model(), "gurobi", Options(time_limit=1.0, threads=1))
+    assert result.status is Status.TIME_LIMIT
+    assert result.certificate.feasible(1e-9)
+    assert 0 < result.bound < result.objective
+    assert result.nodes > 0 and len(result.trace) > 2
+    assert (np.diff(result.trace.column("seconds")) >= 0).all()
+    bounds = result.trace.column("bound")
+    assert (np.diff(bounds[np.isfinite(bounds)]) >= -1e-6).all()
+
+
+def test_node_limit_and_callback():
+    limited = solve_problem(hard_model(), "gurobi", Options(node_limit=5, threads=1))
+    assert limited.status is Status.NODE_LIMIT
+    seen = []
+    options = Options(time_limit=30, callback=lambda row: seen.append(row) or len(seen) >= 4)
+    stopped = solve_problem(hard_model(), "gurobi", options)
+    assert stopped.status is Status.INTERRUPTED
+    assert stopped.solve_seconds < 20 and stopped.certificate.feasible(1e-9)
+
+
+def test_an_error_of_the_callback_is_raised():
+    def callback(row):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        solve_problem(ZeroOneSVM(X11, Y11, lam=5.0), "gurobi", Options(callback=callback))
+
+
+def test_start_is_taken():
+    model = hard_model()
+    best = solve_problem(model, "gurobi", Options(time_limit=1.5, threads=1))
+    rows = []
+    options = Options(node_limit=1, threads=1, start=best.values, callback=rows.append, native={"Heuristics": 0})
+    again = solve_problem(model, "gurobi", options)
+    assert again.objective <= best.objective + 1e-6
+    partial = solve_problem(model, "gurobi", Options(node_limit=1, threads=1, start={"z": best.values["z"]}))
+    assert partial.objective <= best.objective + 1e-6
+    with pytest.raises(InputError, match=r"\bv\b"):
+        solve_problem(model, "gurobi", Options(start={"v": np.zeros(3)}))
+
+
+def test_wrong_options():
+    model = HingeSVM(X11, Y11)
+    with pytest.raises(InputError, match=r"no option 'MipGap'.*MIPGap"):
+        solve_problem(model, "gurobi", Options(native={"MipGap": 0.1}))
+    with pytest.raises(InputError, match=r"gurobi does not take MIPFocus = 7: .*maximum is 3"):
+        solve_problem(model, "gurobi", Options(native={"MIPFocus": 7}))
+
+
+def test_size_limits_are_known_beforehand():
+    licence = get_solver("gurobi").licence()
+    if licence.state is not LicenceState.RESTRICTED:
+        pytest.skip("a full licence is installed")
+    X = np.column_stack([np.ones(200), np.random.default_rng(0).normal(size=(200, 2))])
+    y = np.where(np.arange(200) % 2, 1.0, -1.0)
+    model = HingeSVM(X, y)
+    assert licence.refusal(model.form).startswith("the model has 203 variables and 200 linear rows")
+    with pytest.raises(LicenceError, match=r"allows 200 variables where anything is quadratic and 2000 rows.*clarabel"):
+        solve_problem(model, "gurobi", Options())
+    assert licence.refusal(HingeSVM(X[:190], y[:190]).form) is None
+    cones = [("c", np.eye(150)[:120], np.ones(120), SecondOrder(3, 40))]
+    assert "270 variables" in licence.refusal(program(np.ones(150), cones, np.zeros(150), np.ones(150)))
+    with pytest.raises(LicenceError, match=r"size-limited.*203 variables"):  # Gurobi's own refusal, where nobody asked
+        get_solver("gurobi").solve_form(model.form, Options())
+
+
+FALSE_LICENCES = {
+    "TYPE=ACADEMIC\nVERSION=13\nHOSTNAME=nowhere\nHOSTID=abcdef01\nUSERNAME=nobody\nEXPIRATION=2020-01-01\nKEY=AAAAAAAA\nCKEY=AAAAAAAA\n":
+        "EXPIRED Gurobi does not start: License expired 2020-01-01",
+    "nothing of use\n": "MISSING Gurobi does not start: No HostID specified in license file",
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("content", "words"), FALSE_LICENCES.items(), ids=["expired", "not a licence"])
+def test_false_licence_file(tmp_path, content, words):
+    path = tmp_path / "gurobi.lic"
+    path.write_text(content)
+    code = (
+        "from marginopt.solvers.registry import get_solver, require\n"
+        "from marginopt.errors import LicenceError\n"
+        "licence = get_solver('gurobi').licence()\n"
+        "print(licence.state.name, licence.detail)\n"
+        "try:\n    require(get_solver('gurobi'))\nexcept LicenceError as error:\n    print(error)\n"
+    )
+    lines = run_python(code, {"GRB_LICENSE_FILE": str(path)}).splitlines()
+    assert lines[0] == words
+    assert lines[1].startswith("gurobi is installed and cannot be used")
+
+
+def test_missing_package(monkeypatch):
+    monkeypatch.setitem(sys.modules, "gurobipy", None)
+    with pytest.raises(MissingPackageError, match=r'pip install "marginopt\[commercial\]"'):
+        require(get_solver("gurobi"))
+    with pytest.raises(MissingPackageError, match=r"marginopt\[commercial\]"):
+        to_gurobi(HingeSVM(X11, Y11).form)
+
+
+def test_nothing_is_printed(capfd):
+    solve_problem(ZeroOneSVM(X11, Y11), "gurobi", Options())
+    assert capfd.readouterr() == ("", "")
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_gives_the_incumbent(tmp_path):
+    assert interrupted("gurobi", tmp_path) == "INTERRUPTED True True"
+
+
+def run_python(code: str, environment: dict[str, str]) -> str:
+    command, whole = [sys.executable, "-W", "error", "-c", code], {**os.environ, **environment}
+    done = subprocess.run(command, env=whole, capture_output=True, text=True, timeout=120, check=False)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+INTERRUPTED = """
+import sys, numpy as np
+from pathlib import Path
+from marginopt.models import ZeroOneSVM
+from marginopt.solvers.options import Options
+from marginopt.solvers.solve import solve_problem
+rng = np.random.default_rng(0)
+X = np.column_stack([np.ones(90), rng.normal(size=(90, 8))])
+model = ZeroOneSVM(X, np.where(rng.random(90) < 0.5, -1.0, 1.0), lam=10.0)
+def callback(row):
+    if np.isfinite(row.objective) and np.isfinite(row.bound):
+        Path(sys.argv[2]).touch()
+r = solve_problem(model, sys.argv[1], Options(time_limit=60, threads=1, callback=callback))
+print("result:", r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50)
+"""
+
+
+def interrupted(solver: str, folder: Path) -> str:
+    """Send Ctrl-C once an incumbent and a bound are there; what the process says of the result.
+
+    Solvers may write lines of their own, before or (from C's buffers) after it.
+    """
+    flag = folder / "ready"
+    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, solver, str(flag)], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if flag.exists():
+                break
+            try:
+                child.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    (line,) = [line for line in out.splitlines() if line.startswith("result: ")]
+    return line.removeprefix("result: ")

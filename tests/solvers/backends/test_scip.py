@@ -1,0 +1,259 @@
+"""SCIP: known optima, cones as quadratic constraints, limits, statuses, starts, interruption."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import ExportError, InputError
+from marginopt.models import (
+    RBF,
+    Block,
+    ConicSVM,
+    Constraint,
+    HingeSVM,
+    L2SVMDual,
+    Nonnegative,
+    RotatedSecondOrder,
+    SecondOrder,
+    StandardForm,
+    Zero,
+    ZeroOneSVM,
+)
+from marginopt.models.export.native.scip import extend_point, to_scip
+from marginopt.models.program.bridges import EpigraphBridge
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.solve import solve_problem
+
+X11 = np.array(
+    [
+        [1.0, -0.7548729826433764, 0.4187327449214847],
+        [1.0, 1.485328987033515, 1.211366109317348],
+        [1.0, 1.3605539300182625, 1.3557227598134194],
+        [1.0, 2.2110789797799075, 0.24575097507458665],
+        [1.0, 1.0077571595549706, 0.7123769871927398],
+        [1.0, -2.557699067363162, 0.21812323391695956],
+        [1.0, 0.11696981671685491, 0.44661701252515384],
+        [1.0, -0.46544251419058774, -0.6940112870771816],
+        [1.0, -0.4670440479633976, 0.7975539909635253],
+        [1.0, 0.522247519574118, 1.5592923848522453],
+        [1.0, -1.2379814150856043, 1.1969734834611243],
+    ]
+)
+Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
+
+
+def program(q, constraints, lower, upper, integer=None, r=0.0):
+    n = len(q)
+    rows = tuple(Constraint(k, sp.csr_array(np.array(F, float)), np.array(g, float), K) for k, F, g, K in constraints)
+    whole = np.zeros(n, bool) if integer is None else np.asarray(integer, bool)
+    bounds = np.asarray(lower, float), np.asarray(upper, float)
+    return StandardForm("program", (Block("x", (n,)),), np.asarray(q, float), rows, *bounds, whole, r=r)
+
+
+def hard_model(n=60, p=6):
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
+    return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
+
+
+@pytest.mark.parametrize(
+    ("model", "optimum"),
+    [
+        (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
+        (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
+        (ZeroOneSVM(X11, Y11, lam=5.0, intercept="free"), 17.565840780905777),
+    ],
+    ids=["hinge", "zero-one penalised", "zero-one free"],
+)
+def test_known_optima(model, optimum):
+    result = solve_problem(model, "scip", Options())
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(optimum, rel=1e-8)
+    assert result.bound == pytest.approx(optimum, rel=2e-6) and result.bound_kind == "claimed by solver"
+    assert result.multipliers is None
+    assert result.details["bridges"] == ["EpigraphBridge"]
+
+
+def test_dense_quadratic_objective():
+    model = L2SVMDual(X11, Y11, 4.0, RBF(0.5))
+    ours, peer = solve_problem(model, "scip", Options()), solve_problem(model, "clarabel", Options())
+    assert ours.status is Status.OPTIMAL
+    assert ours.objective == pytest.approx(peer.objective, rel=1e-6)
+    assert ours.gap <= 1e-6 and ours.bound_kind == "proved"  # from the point alone
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_cones_as_quadratic_constraints(seed):
+    rng = np.random.default_rng(seed)
+    n = 5
+    constraints = [
+        ("ball", np.vstack([np.zeros(n), np.eye(n) + 0.3 * rng.normal(size=(n, n))]), np.r_[2.0, [0] * n], SecondOrder(n + 1)),
+        ("stack", rng.normal(size=(6, n)), np.tile([2.0, 3.0, 0.3], 2), RotatedSecondOrder(3, 2)),
+        ("rows", rng.normal(size=(2, n)), np.ones(2), Nonnegative(2)),
+        ("equal", rng.normal(size=(1, n)), np.zeros(1), Zero(1)),
+    ]
+    form = program(rng.normal(size=n), constraints, np.full(n, -5.0), np.full(n, 5.0), r=0.7)
+    ours, peer = solve_problem(form, "scip", Options()), solve_problem(form, "clarabel", Options())
+    assert ours.status is Status.OPTIMAL and peer.status is Status.OPTIMAL
+    assert ours.objective == pytest.approx(peer.objective, rel=1e-6, abs=1e-7)
+    assert ours.certificate.primal_residual <= 1e-8
+
+
+def test_mixed_integer_cone():
+    """min t, ||(x - 0.4, y + 1.3)|| ≤ t, x and y integer: (0, -1), √(0.16 + 0.09) = 0.5."""
+    rows = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
+    form = program([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], [1, 1, 0])
+    result = solve_problem(form, "scip", Options())
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(0.5, abs=1e-7)
+    np.testing.assert_allclose(result.values["x"][:2], [0, -1])
+
+
+def test_labels_become_names():
+    native = to_scip(ZeroOneSVM(X11, Y11).form)
+    assert [v.name for v in native.data][:4] == ["w[0]", "w[1]", "w[2]", "z[0]"]
+    assert [v.name for v in native.data][14] == "epigraph"
+    assert [c.name for c in native.getConss()][:2] == ["margin[0]", "margin[1]"]
+    assert native.getConss()[-1].name == "quadratic"
+    assert [v.vtype() for v in native.data][:4] == ["CONTINUOUS"] * 3 + ["BINARY"]
+
+
+def test_extended_point_is_feasible_for_scip():
+    model = ZeroOneSVM(X11, Y11)
+    form = EpigraphBridge(model.form).target
+    native = to_scip(form)
+    point = model.form.join(model.point(np.array([0.1, 0.2, -0.3])))
+    extended = extend_point(form, np.append(point, point[:3] @ point[:3]))
+    solution = native.createSol()
+    for variable, value in zip(native.data, extended, strict=True):
+        native.setSolVal(solution, variable, float(value))
+    assert native.checkSol(solution)
+
+
+def test_semidefinite_cones_are_refused():
+    model = ConicSVM(X11, Y11, lam=1.0)
+    with pytest.raises(ExportError, match=r"lifted.*Clarabel"):
+        to_scip(model.form)
+    with pytest.raises(InputError, match="positive semidefinite cones"):
+        solve_problem(model, "scip", Options())
+
+
+@pytest.mark.parametrize(
+    ("form", "status"),
+    [
+        (program([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
+        (program([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], [1, 1]), Status.INFEASIBLE),
+        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
+        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], [1, 1]), Status.UNBOUNDED),
+    ],
+)
+def test_infeasible_and_unbounded(form, status, capfd):
+    result = solve_problem(form, "scip", Options())
+    assert result.status is status
+    assert not result.values
+    assert capfd.readouterr() == ("", "")
+
+
+def test_time_limit_gives_incumbent_and_bound():
+    result = solve_problem(hard_model(), "scip", Options(time_limit=2.0))
+    assert result.status is Status.TIME_LIMIT
+    assert result.certificate.feasible(1e-9)
+    assert 0 < result.details["root_bound"] <= result.bound < result.objective
+    assert result.nodes > 0 and len(result.trace) > 2
+    assert (np.diff(result.trace.column("seconds")) >= 0).all()
+    bounds = result.trace.column("bound")
+    assert (np.diff(bounds[np.isfinite(bounds)]) >= -1e-6).all()
+
+
+def test_node_and_gap_limits():
+    limited = solve_problem(hard_model(), "scip", Options(node_limit=3))
+    assert limited.status is Status.NODE_LIMIT
+    loose = solve_problem(ZeroOneSVM(X11, Y11, lam=5.0), "scip", Options(tol=0.5))
+    assert loose.status is Status.OPTIMAL and loose.gap <= 0.5
+
+
+def test_callback_stops_and_its_error_is_raised():
+    seen = []
+    stopped = solve_problem(hard_model(), "scip", Options(time_limit=30, callback=lambda row: seen.append(row) or len(seen) >= 4))
+    assert stopped.status is Status.INTERRUPTED
+    assert stopped.solve_seconds < 20
+
+    def callback(row):
+        raise KeyError("mine")
+
+    with pytest.raises(KeyError, match="mine"):
+        solve_problem(ZeroOneSVM(X11, Y11, lam=5.0), "scip", Options(callback=callback))
+
+
+def test_start_is_taken():
+    model = hard_model()
+    best = solve_problem(model, "scip", Options(time_limit=2.0))
+    rows = []
+    native = {"limits/solutions": 1, "heuristics/trivial/freq": -1}
+    again = solve_problem(model, "scip", Options(start=best.values, native=native, callback=rows.append))
+    assert again.status is Status.INTERRUPTED and again.details["start_stored"]
+    assert again.objective <= best.objective + 1e-6
+    form = program([1, 1], [("c", [[2, 3]], [-7], Nonnegative(1))], [0, 0], [9, 9], [1, 1])
+    form = form.replace(blocks=(Block("a", ()), Block("b", ())))
+    partial = solve_problem(form, "scip", Options(start={"a": np.array(2.0)}))
+    assert partial.status is Status.OPTIMAL and partial.objective == pytest.approx(3.0)
+    with pytest.raises(InputError, match=r"\bv\b"):
+        solve_problem(form, "scip", Options(start={"v": np.zeros(3)}))
+
+
+def test_wrong_options():
+    model = HingeSVM(X11, Y11)
+    with pytest.raises(InputError, match=r"no option 'limits/gab'.*limits/gap"):
+        solve_problem(model, "scip", Options(native={"limits/gab": 0.1}))
+    with pytest.raises(InputError, match=r"scip does not take limits/time = 'soon'"):
+        solve_problem(model, "scip", Options(native={"limits/time": "soon"}))
+
+
+def test_nothing_is_printed(capfd):
+    solve_problem(ZeroOneSVM(X11, Y11), "scip", Options())
+    assert capfd.readouterr() == ("", "")
+
+
+INTERRUPTED = """
+import sys, numpy as np
+from pathlib import Path
+from marginopt.models import ZeroOneSVM
+from marginopt.solvers.options import Options
+from marginopt.solvers.solve import solve_problem
+rng = np.random.default_rng(0)
+X = np.column_stack([np.ones(60), rng.normal(size=(60, 6))])
+model = ZeroOneSVM(X, np.where(rng.random(60) < 0.5, -1.0, 1.0), lam=10.0)
+def callback(row):
+    if np.isfinite(row.objective) and np.isfinite(row.bound):
+        Path(sys.argv[1]).touch()
+r = solve_problem(model, "scip", Options(time_limit=60, callback=callback))
+print()
+print(r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50, 0 < r.bound < r.objective)
+"""
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
+def test_ctrl_c_gives_the_incumbent(tmp_path):
+    flag = tmp_path / "ready"
+    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(flag)], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if flag.exists():
+                break
+            try:
+                child.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    assert out.splitlines()[-1] == "INTERRUPTED True True True"

@@ -1,0 +1,124 @@
+"""Box QPs: coordinate descent, Newton and interior finishers against Clarabel and by their own certificate."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, strategies as st
+
+import marginopt.solvers as solvers
+from marginopt.errors import InputError
+from marginopt.models import BoxProgram, BoxQP
+from marginopt.solvers import Status
+from marginopt.solvers.box import BoxDescent, box_minimum
+from marginopt.solvers.box.descent import make_state
+from marginopt.solvers.box.interior import interior_point
+from marginopt.solvers.box.newton import newton_steps
+
+
+def _program(seed: int, m: int, r: int, ridge: float = 0.0, decay: float = 0.0) -> BoxProgram:
+    rng = np.random.default_rng(seed)
+    Z = rng.normal(size=(m, r)) * np.exp(-decay * np.arange(r))
+    return BoxProgram(Z, rng.normal(size=m) - 0.5, -rng.random(m), rng.random(m) + 0.1, np.full(m, ridge))
+
+
+def _view(program: BoxProgram) -> BoxQP:
+    view = program.view(BoxQP)
+    assert view is not None
+    return view
+
+
+@pytest.mark.parametrize(("m", "r"), [(1, 1), (40, 3), (40, 60), (300, 10)])
+@pytest.mark.parametrize("ridge", [0.0, 0.3])
+@pytest.mark.parametrize("finish", [True, False])
+def test_agrees_with_clarabel(m: int, r: int, ridge: float, finish: bool) -> None:
+    program = _program(m + r, m, r, ridge)
+    ours = solvers.solve(program, BoxDescent(finish=finish), tol=1e-8)
+    theirs = solvers.solve(program, "clarabel", tol=1e-9)
+    assert ours.status is Status.OPTIMAL
+    assert ours.bound_kind == "proved"
+    assert ours.gap <= 1e-8
+    assert ours.objective == pytest.approx(theirs.objective, rel=1e-7, abs=1e-9)
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(1, 25), r=st.integers(1, 30), decay=st.sampled_from([0.0, 0.5]))
+def test_any_small_program_reaches_its_gap(seed: int, m: int, r: int, decay: float) -> None:
+    program = _program(seed, m, r, 0.0, decay)
+    view = _view(program)
+    a, gap = box_minimum(view, None, 1e-9)
+    assert (a >= view.lower).all()
+    assert (a <= view.upper).all()
+    assert gap <= 1e-9 * (1e-6 + abs(view.objective(a)))
+    # gap from its definition: the linearisation at a minimised over the corners
+    g = program.Z @ (program.Z.T @ a) + program.q
+    assert gap == pytest.approx(g @ a - np.minimum(g * view.lower, g * view.upper).sum(), abs=1e-12)
+
+
+@given(seed=st.integers(0, 10**6), m=st.integers(2, 30), r=st.integers(1, 40))
+def test_finishers_alone_reach_the_optimum(seed: int, m: int, r: int) -> None:
+    view = _view(_program(seed, m, r, 0.05))
+    best, _ = box_minimum(view, None, 1e-11)
+    f = view.objective(best)
+    inner = interior_point(view, lambda: 1e-9 * abs(f))
+    assert view.objective(inner.a) == pytest.approx(f, rel=1e-7, abs=1e-9)
+    state = make_state(view, None, 1e-9, np.inf, 1)
+    newton = newton_steps(view, state.diagonal, state.a, state.gradient, lambda: 1e-9 * abs(f), patient=True)
+    assert view.objective(newton.a) == pytest.approx(f, rel=1e-7, abs=1e-9)
+
+
+def test_ill_conditioned_program_is_finished_by_other_means_than_descent() -> None:
+    rng = np.random.default_rng(0)
+    Z = rng.normal(size=(400, 12)) @ np.diag(10.0 ** -np.linspace(0, 3, 12)) * 30
+    program = BoxProgram(Z, rng.normal(size=400), np.zeros(400), np.ones(400), np.zeros(400))
+    result = solvers.solve(program, "boxqp", tol=1e-9)
+    assert result.status is Status.OPTIMAL
+    assert result.details["finish_steps"] > 0
+    assert result.objective == pytest.approx(solvers.solve(program, "clarabel").objective, rel=1e-6)
+
+
+def test_fixed_variables_and_zero_rows() -> None:
+    program = BoxProgram(np.array([[1.0], [0.0], [2.0]]), np.array([-1.0, 2.0, -1.0]), [0.5, -1, 0], [0.5, 1, 1], 0.0)
+    result = solvers.solve(program, "boxqp")
+    # a_1 is fixed, a_2 has no curvature and goes to its lower bound, a_3: 4a + 2·0.5 - 1 = 0
+    assert result.values["a"] == pytest.approx([0.5, -1.0, 0.0], abs=1e-12)
+    assert result.status is Status.OPTIMAL
+    view = _view(program)
+    assert interior_point(view, lambda: 1e-10).a == pytest.approx([0.5, -1.0, 0.0], abs=1e-4)
+
+
+def test_warm_start_at_the_optimum_needs_no_epoch() -> None:
+    program = _program(7, 80, 5, 0.1)
+    first = solvers.solve(program, "boxqp", tol=1e-10)
+    again = solvers.solve(program, "boxqp", tol=1e-8, start={"a": first.values["a"]})
+    assert again.details["epochs"] == 0
+    assert again.status is Status.OPTIMAL
+
+
+def test_same_seed_same_run() -> None:
+    program = _program(3, 120, 6)
+    runs = [solvers.solve(program, "boxqp", seed=5) for _ in range(2)]
+    assert (runs[0].values["a"] == runs[1].values["a"]).all()
+    assert runs[0].details["updates"] == runs[1].details["updates"]
+
+
+def test_iteration_limit_leaves_a_certified_point() -> None:
+    program = _program(3, 200, 40)
+    result = solvers.solve(program, "boxqp", iteration_limit=1, tol=1e-12)
+    assert result.status is Status.ITERATION_LIMIT
+    optimum = solvers.solve(program, "boxqp").objective
+    assert result.bound <= optimum <= result.objective
+
+
+@pytest.mark.parametrize(
+    ("change", "message"),
+    [
+        ({"Z": np.ones(3)}, "m × r"),
+        ({"Z": np.full((3, 2), np.inf)}, "finite"),
+        ({"q": np.ones(2)}, "q must have shape"),
+        ({"lower": 2.0}, "lower ≤ upper"),
+        ({"ridge": -1.0}, "ridge"),
+    ],
+)
+def test_bad_input_is_named(change: dict[str, object], message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        BoxProgram(**{"Z": np.ones((3, 2)), "q": 1.0, "lower": 0.0, "upper": 1.0, "ridge": 0.0, **change})  # type: ignore[arg-type]

@@ -1,0 +1,306 @@
+"""The shared driver, with a fake algorithm: limits, callback, Ctrl-C, trace, parameters, what reaches the algorithm."""
+
+from __future__ import annotations
+
+import dataclasses
+import signal
+import threading
+import time
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
+from marginopt.solvers.interface.algorithm import Algorithm, Answer, Measure, Outcome
+from marginopt.solvers.interface.driver import drive
+from marginopt.solvers.interface.solver import Problem, SolverInfo
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.records.trace import Trace, TraceRow, relative_gap
+from marginopt.solvers.solve import solve_problem
+
+
+@dataclass
+class State:
+    """What the fake keeps."""
+
+    view: SimplexQP
+    options: Options
+    draw: float
+    calls: int = 0
+    budgets: list[float] = field(default_factory=list)
+
+
+@dataclass(frozen=True)
+class Counter(Algorithm[SimplexQP, State]):
+    """Halves its gap at every call of ``advance`` and ends with ``end`` after ``steps``."""
+
+    steps: int = 10
+    end: Outcome = Outcome.CONVERGED
+    sleep: float = 0.0
+    interrupt_at: int = -1
+    fail_at: int = -1
+
+    info: ClassVar[SolverInfo] = SolverInfo(name="counter", summary="counts", views=(SimplexQP,))
+    seen: ClassVar[list[State]] = []
+
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> State:
+        """Start from the uniform weights."""
+        state = State(view, options, float(rng.random()))
+        self.seen.append(state)
+        return state
+
+    def advance(self, state: State, seconds: float) -> Outcome:
+        """One step."""
+        state.calls += 1
+        state.budgets.append(seconds)
+        if state.calls == self.interrupt_at:
+            signal.raise_signal(signal.SIGINT)
+        if state.calls == self.fail_at:
+            raise RuntimeError("broken step")
+        time.sleep(self.sleep)
+        return self.end if state.calls >= self.steps else Outcome.RUNNING
+
+    def measure(self, state: State) -> Measure:
+        """A gap of 2^-calls."""
+        return Measure(state.calls, 1.0, 1.0 - 0.5**state.calls, active=state.calls, columns=2 * state.calls, step="toward")
+
+    def answer(self, state: State) -> Answer:
+        """The uniform weights."""
+        n = state.view.n
+        return Answer({"a": np.full(n, 1.0 / n)}, nodes=7, details={"note": "fake"})
+
+
+@pytest.fixture
+def problem(overlapping: Any) -> Problem:
+    """A model with a simplex view."""
+    return Problem(L2SVMDual(overlapping.X, overlapping.y))
+
+
+ENDS = [
+    (Outcome.CONVERGED, Status.OPTIMAL),
+    (Outcome.STALLED, Status.STALLED),
+    (Outcome.STATIONARY, Status.STATIONARY),
+    (Outcome.INFEASIBLE, Status.INFEASIBLE),
+    (Outcome.ITERATION_LIMIT, Status.ITERATION_LIMIT),
+    (Outcome.NODE_LIMIT, Status.NODE_LIMIT),
+    (Outcome.MEMORY_LIMIT, Status.MEMORY_LIMIT),
+]
+
+
+def test_every_outcome_but_running_has_a_status() -> None:
+    assert {outcome for outcome, _ in ENDS} | {Outcome.RUNNING} == set(Outcome)
+
+
+@pytest.mark.parametrize(("outcome", "status"), ENDS)
+def test_outcomes(problem: Problem, outcome: Outcome, status: Status) -> None:
+    raw = drive(Counter(steps=3, end=outcome), problem, Options())
+    assert raw.status is status
+    assert raw.native_status == outcome.name.lower()
+    assert (raw.iterations, raw.nodes, raw.objective) == (3, 7, 1.0)
+    assert raw.details == {"note": "fake"}
+    assert [row.iteration for row in raw.trace] == [0, 1, 2, 3]
+    assert raw.values is not None
+    assert raw.solve_seconds >= 0
+
+
+def test_trace_rows(problem: Problem) -> None:
+    trace = drive(Counter(steps=4), problem, Options()).trace
+    np.testing.assert_allclose(trace.column("gap"), [1, 0.5, 0.25, 0.125, 0.0625])
+    np.testing.assert_array_equal(trace.column("active"), range(5))
+    np.testing.assert_array_equal(trace.column("columns"), [0, 2, 4, 6, 8])
+    assert (np.diff(trace.column("seconds")) >= 0).all()
+    assert {row.step for row in trace} == {"toward"}
+
+
+@pytest.mark.parametrize("steps", [100, 5000, 20_000])
+def test_a_long_trace_is_thinned_evenly(problem: Problem, steps: int) -> None:
+    trace = drive(Counter(steps=steps), problem, Options()).trace
+    iterations = trace.column("iteration")
+    assert len(trace) <= 4097
+    assert iterations[0] == 0
+    assert iterations[-1] == steps  # the last row is always there
+    spacing = set(np.diff(iterations[:-1]).tolist())
+    assert len(spacing) == 1  # every 1st, 2nd, 4th, ... row
+    assert len(trace) >= min(steps, 2048)
+
+
+def test_time_limit(problem: Problem) -> None:
+    raw = drive(Counter(steps=10**9, sleep=0.01), problem, Options(time_limit=0.1))
+    assert raw.status is Status.TIME_LIMIT
+    assert raw.native_status == "time_limit"
+    assert raw.values is not None
+    assert raw.iterations is not None
+    assert raw.iterations >= 1
+    # the budget shrinks to what is left, and is never more than the usual one
+    budgets = Counter.seen[-1].budgets
+    assert max(budgets) <= 0.05
+    assert min(budgets) <= budgets[0]
+    assert min(budgets) > 0
+
+
+def test_convergence_wins_over_the_limit(problem: Problem) -> None:
+    raw = drive(Counter(steps=1, sleep=0.02), problem, Options(time_limit=0.01))
+    assert raw.status is Status.OPTIMAL
+
+
+def test_callback_stops(problem: Problem) -> None:
+    rows: list[TraceRow] = []
+
+    def stop(row: TraceRow) -> bool:
+        rows.append(row)
+        return row.iteration >= 3
+
+    raw = drive(Counter(steps=100), problem, Options(callback=stop))
+    assert raw.status is Status.INTERRUPTED
+    assert [row.iteration for row in rows] == [0, 1, 2, 3]
+    assert raw.iterations == 3
+    assert drive(Counter(), problem, Options(callback=lambda row: None)).status is Status.OPTIMAL
+    at_once = drive(Counter(), problem, Options(callback=lambda row: True))
+    assert (at_once.status, at_once.iterations) == (Status.INTERRUPTED, 0)
+
+
+def test_an_error_in_the_callback_is_the_caller_s(problem: Problem) -> None:
+    def fail(row: TraceRow) -> None:
+        raise KeyError("mine")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyError, match="mine"):
+        drive(Counter(), problem, Options(callback=fail))
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_ctrl_c_returns_the_point_so_far(problem: Problem) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    raw = drive(Counter(steps=100, interrupt_at=4), problem, Options())
+    assert raw.status is Status.INTERRUPTED
+    assert raw.iterations == 4
+    assert raw.values is not None
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_second_ctrl_c_raises(problem: Problem) -> None:
+    @dataclass(frozen=True)
+    class Deaf(Counter):
+        def advance(self, state: State, seconds: float) -> Outcome:
+            signal.raise_signal(signal.SIGINT)
+            signal.raise_signal(signal.SIGINT)
+            raise AssertionError("not reached")
+
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(KeyboardInterrupt):
+        drive(Deaf(), problem, Options())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_the_handler_is_restored_after_a_failure(problem: Problem) -> None:
+    before = signal.getsignal(signal.SIGINT)
+    with pytest.raises(RuntimeError, match="broken step"):
+        drive(Counter(fail_at=2), problem, Options())
+    assert signal.getsignal(signal.SIGINT) is before
+
+
+def test_other_threads_can_solve(problem: Problem) -> None:
+    found: list[Status] = []
+    thread = threading.Thread(target=lambda: found.append(drive(Counter(), problem, Options()).status))
+    thread.start()
+    thread.join(timeout=30)
+    assert found == [Status.OPTIMAL]
+
+
+def test_what_reaches_the_algorithm(problem: Problem) -> None:
+    start = {"a": np.full(16, 1 / 16)}
+    drive(Counter(), problem, Options(tol=1e-3, seed=5, start=start, iteration_limit=9))
+    state = Counter.seen[-1]
+    assert state.options.tol == 1e-3
+    assert state.options.tolerance(1e-6) == 1e-3
+    assert state.options.iteration_limit == 9
+    assert state.options.start is start
+    assert state.draw == np.random.default_rng(5).random()
+    drive(Counter(), problem, Options(seed=5))
+    assert Counter.seen[-1].draw == state.draw
+
+
+def test_parameters_are_native_options(problem: Problem) -> None:
+    assert drive(Counter(), problem, Options(native={"steps": 2})).iterations == 2
+    with pytest.raises(InputError, match=r"counter has no option 'step'; did you mean steps"):
+        drive(Counter(), problem, Options(native={"step": 2}))
+    original = Counter()
+    assert original.accept({"steps": 2}) == dataclasses.replace(original, steps=2)
+    assert original.steps == 10
+    assert original.accept({}) is original
+
+
+def test_progress_is_one_line_on_stderr(problem: Problem, capsys: pytest.CaptureFixture[str]) -> None:
+    drive(Counter(steps=3, sleep=0.25), problem, Options(progress=True))
+    captured = capsys.readouterr()
+    assert captured.out == ""
+    assert captured.err.count("\n") == 1
+    assert captured.err.count("\r") >= 2
+    assert "counter:" in captured.err
+    assert "iteration 3" in captured.err
+    drive(Counter(), problem, Options())
+    assert capsys.readouterr().err == ""
+
+
+def test_wrong_claims_of_an_algorithm_are_found(problem: Problem) -> None:
+    """The fake ends CONVERGED at the uniform weights, which are not optimal."""
+    assert problem.model is not None
+    result = solve_problem(problem.model, Counter(), Options())
+    assert result.status is Status.INACCURATE
+    assert result.claim.status is Status.OPTIMAL
+    assert result.gap > 0.1
+    assert result.bound_kind == "proved"
+    assert result.version
+    assert result.values["a"].sum() == pytest.approx(1.0)
+
+
+def test_models_without_the_view(overlapping: Any) -> None:
+    hinge = HingeSVM(overlapping.X, overlapping.y)
+    with pytest.raises(
+        UnsupportedModelError,
+        match=r"counter cannot solve HingeSVM: it reads the structural view SimplexQP.*Solvers that can: .*clarabel",
+    ):
+        solve_problem(hinge, Counter(), Options())
+    with pytest.raises(UnsupportedModelError, match="which a bare form does not have"):
+        solve_problem(hinge.form, Counter(), Options())
+    with pytest.raises(UnsupportedModelError, match="counter cannot read HingeSVM"):
+        drive(Counter(), Problem(hinge), Options())
+
+
+# -- traces -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("primal", "bound", "gap"),
+    [
+        (10.0, 9.0, 0.1),
+        (-9.0, -10.0, 0.1),
+        (1.0, -1.0, 2.0),
+        (0.0, 0.0, 0.0),
+        (0.0, -1.0, 1.0),
+        (9.0, 10.0, -0.1),
+        (1.0, -np.inf, np.inf),
+    ],
+)
+def test_relative_gap(primal: float, bound: float, gap: float) -> None:
+    assert relative_gap(primal, bound) == pytest.approx(gap)
+
+
+@pytest.mark.parametrize(("primal", "bound"), [(np.nan, 1.0), (1.0, np.nan), (np.inf, 1.0), (np.inf, -np.inf), (1.0, np.inf)])
+def test_no_gap(primal: float, bound: float) -> None:
+    assert np.isnan(relative_gap(primal, bound))
+
+
+def test_trace_access() -> None:
+    trace = Trace((TraceRow(0, 0.0, 2.0), TraceRow(1, 0.1, 1.0, 0.9)))
+    assert len(trace) == 2
+    assert trace[1].gap == pytest.approx(0.1)
+    assert np.isnan(trace.column("gap")[0])
+    with pytest.raises(KeyError, match="columns iteration, seconds, objective, bound, active, columns, gap, not 'step'"):
+        trace.column("step")
+    assert repr(Trace()) == "Trace(empty)"
+    assert "2 rows; last: iteration 1" in repr(trace)

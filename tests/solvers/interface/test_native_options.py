@@ -1,0 +1,210 @@
+"""Options: what is wrong is named with what was given and needed; unknown native options name near misses."""
+
+from __future__ import annotations
+
+import json
+import re
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import marginopt.models as models_
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
+from marginopt.solvers.interface.backend import Backend
+from marginopt.solvers.interface.native_options import check_native, near_misses
+from marginopt.solvers.interface.solver import Problem, Solver
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import all_solvers, installed
+from marginopt.solvers.solve import solve_problem
+
+
+@pytest.mark.parametrize(
+    ("kwargs", "words"),
+    [
+        ({"time_limit": 0}, "time_limit must be a number > 0; it is 0"),
+        ({"time_limit": -1.5}, "it is -1.5"),
+        ({"time_limit": float("nan")}, "it is nan"),
+        ({"time_limit": "60"}, "it is '60'"),
+        ({"time_limit": True}, "it is True"),
+        ({"tol": 0.0}, "tol must be a number > 0; it is 0.0"),
+        ({"memory_limit": -1}, "memory_limit must be a number > 0"),
+        ({"threads": 0}, "threads must be an integer ≥ 1; it is 0"),
+        ({"threads": 1.5}, "it is 1.5"),
+        ({"threads": True}, "it is True"),
+        ({"iteration_limit": 0}, "iteration_limit must be an integer ≥ 1"),
+        ({"node_limit": "many"}, "node_limit must be an integer ≥ 1; it is 'many'"),
+        ({"seed": -1}, "seed must be an integer ≥ 0; it is -1"),
+        ({"seed": None}, "seed must be an integer ≥ 0; it is None"),
+        ({"start": np.zeros(3)}, "start must map labels of variables to arrays; it is a ndarray"),
+        ({"callback": "stop"}, "callback must be a function of one trace row; it is a str"),
+    ],
+)
+def test_bad_options(kwargs: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        Options(**kwargs)
+
+
+def test_numpy_numbers_become_plain_ones() -> None:
+    options = Options(
+        time_limit=np.float32(2.0), threads=np.int64(2), seed=np.int8(3), tol=np.float64(1e-3), node_limit=np.int32(4)
+    )  # type: ignore[arg-type]
+    assert type(options.time_limit) is float
+    assert type(options.threads) is int
+    assert (options.seed, options.node_limit) == (3, 4)
+    json.dumps(options.record())
+
+
+def test_record() -> None:
+    assert Options().record() == {"seed": 0}
+    options = Options(time_limit=5, start={"w": np.zeros(2)}, native={"a": 1, "b": np.zeros(2)}, callback=print)
+    assert options.record() == {"time_limit": 5.0, "seed": 0, "start": ["w"], "native": {"a": 1, "b": "array([0., 0.])"}}
+    assert Options().tolerance(1e-6) == 1e-6
+    assert Options(tol=1e-3).tolerance(1e-6) == 1e-3
+
+
+@pytest.mark.parametrize(
+    ("option", "words"),
+    [
+        ("max_itr", "solver has no option 'max_itr'; did you mean max_iter"),
+        ("MAX_ITER", "solver has no option 'MAX_ITER'"),
+        ("tolgap", "did you mean tol_gap_rel"),
+        ("zzz", "it has max_iter, tol_gap_rel, verbose"),
+        ("MaxIter", "solver has no option 'MaxIter'; did you mean max_iter?"),
+    ],
+)
+def test_near_misses(option: str, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        check_native("solver", {option: 1}, ["verbose", "max_iter", "tol_gap_rel"])
+
+
+def test_nothing_known() -> None:
+    with pytest.raises(InputError, match="solver has no option 'a'; it has none"):
+        check_native("solver", {"a": 1}, [])
+    check_native("solver", {}, [])
+
+
+def test_clarabel_s_own_options(overlapping: Any) -> None:
+    model = HingeSVM(overlapping.X, overlapping.y)
+    result = solve_problem(model, "clarabel", Options(native={"max_iter": 2}))
+    assert result.status is Status.ITERATION_LIMIT
+    assert result.iterations == 2
+    assert result.options["native"] == {"max_iter": 2}
+    assert solve_problem(model, "clarabel", Options(iteration_limit=2)).iterations == 2
+    for native, words in (
+        ({"max_itr": 3}, "clarabel has no option 'max_itr'; did you mean max_iter"),
+        ({"default": 3}, "clarabel has no option 'default'"),
+        ({"max_iter": "a"}, "clarabel does not take max_iter = 'a'"),
+    ):
+        with pytest.raises(InputError, match=re.escape(words)):
+            solve_problem(model, "clarabel", Options(native=native))
+
+
+def test_the_tolerance_is_passed_on(overlapping: Any) -> None:
+    model = HingeSVM(overlapping.X, overlapping.y)
+    rough = solve_problem(model, "clarabel", Options(tol=1e-1))
+    fine = solve_problem(model, "clarabel", Options(tol=1e-8))
+    assert fine.gap <= 1e-8
+    assert rough.gap > fine.gap
+    assert rough.iterations < fine.iterations  # type: ignore[operator]
+    assert rough.status is fine.status is Status.OPTIMAL
+
+
+def test_the_last_part_of_a_path_and_other_spellings_are_near() -> None:
+    known = ["limits/time", "limits/gap", "heuristics/mpec/maxiter", "TimeLimit"]
+    assert near_misses("TIME_LIMIT", known).startswith("; did you mean TimeLimit")
+    assert "limits/gap" in near_misses("gap", known)
+    assert near_misses("zzz", known) == ""
+    with pytest.raises(InputError, match=re.escape("it has o00, o01")) as caught:
+        check_native("solver", {"zzz": 1}, [f"o{k:02}" for k in range(20)])
+    assert str(caught.value).endswith("o11, ...")
+
+
+#: A misspelt option of every off-the-shelf solver, and what the message must name.
+_MISSPELT = {
+    "clarabel": ("max_itr", "max_iter"),
+    "gurobi": ("timelimit", "TimeLimit"),
+    "highs": ("mip_relgap", "mip_rel_gap"),
+    "mosek": ("MSK_IPAR_NUM_THREAD", "MSK_IPAR_NUM_THREADS"),
+    "osqp": ("max_itr", "max_iter"),
+    "piqp": ("maxiter", "max_iter"),
+    "scip": ("limits/tim", "limits/time"),
+    "scs": ("max_iter", "max_iters"),
+    "cvxpy:scipy": ("scipy_option", "scipy_options"),
+    "daqp": ("iterlimit", "iter_limit"),
+    "proxqp": ("max_itr", "max_iter"),
+    "quadprog": ("initval", "initvals"),
+}
+
+
+def _problems(points: Any) -> list[Problem]:
+    X, y = points.X, points.y
+    row = Constraint("row", sp.csr_array(np.ones((1, 2))), -np.ones(1), Nonnegative(1))
+    linear = StandardForm(
+        "linear", (Block("x", (2,)),), np.ones(2), (row,), np.zeros(2), np.full(2, 5.0), np.zeros(2, dtype=bool)
+    )
+    models = [
+        HingeSVM(X, y), models_.L2SVMDual(X, y), models_.ConvexHullsDual(X, y), models_.MEBDual(X), models_.L1SVMDual(X, y),
+        models_.ConicSVM(X, y, lam=1.0), models_.ZeroOneSVM(X, y), models_.MaxMinSVM(X, y),
+        models_.NonparallelSVM(X, y, 1.0, loss="capped"), models_.NonparallelSVM(X, y, 1.0), models_.ChebyshevNPSVC(X, y),
+        models_.StiefelQP(np.eye(3), np.eye(3)[:, :2]),
+    ]  # fmt: skip
+    return [*(Problem(model) for model in models), Problem(None, linear)]
+
+
+def _reads(solver: Solver, problem: Problem) -> bool:
+    try:
+        return solver.obstacle(problem) is None
+    except UnsupportedModelError:
+        return False
+
+
+_INSTALLED = [name for name, solver in all_solvers().items() if installed(solver)]
+
+
+@pytest.mark.parametrize("name", _INSTALLED)
+def test_an_unknown_option_of_any_solver_is_an_error_that_names_the_near_misses(overlapping: Any, name: str) -> None:
+    """Every solver that is registered and installed, those found at run time and those that swallow options included."""
+    solver = all_solvers()[name]
+    if isinstance(solver, Backend):
+        wrong, near = _MISSPELT[name]  # a new backend has to be listed above
+        words = f"did you mean .*{re.escape(near)}"
+    else:
+        assert is_dataclass(solver)
+        names = [f.name for f in fields(solver)]
+        wrong, words = (f"{names[0]}x", f"did you mean {names[0]}") if names else ("zzz", "it has none")
+    problem = next(p for p in _problems(overlapping) if _reads(solver, p))
+    native = Options(native={wrong: 3}, time_limit=5)
+    with pytest.raises(InputError, match=words) as caught:
+        if solver.licence().usable:
+            solve_problem(problem.model or problem.form, name, native)
+        else:  # what the unlicensed solver would do before it starts
+            solver.run(problem, native)
+    assert repr(wrong) in str(caught.value)
+    assert str(caught.value).startswith(name)
+
+
+def test_a_solver_that_swallows_options_is_asked_for_its_list(monkeypatch: pytest.MonkeyPatch, overlapping: Any) -> None:
+    """quadprog made to take anything: the interface's documented names decide then."""
+    pytest.importorskip("quadprog", reason="quadprog is not installed")
+    from qpsolvers.solvers import solve_function
+
+    from marginopt.solvers.backends import qpsolvers as backend
+
+    honest = solve_function["quadprog"]
+    swallowing = lambda problem, initvals=None, verbose=False, **kwargs: honest(problem, initvals, verbose)  # noqa: E731
+    monkeypatch.setitem(solve_function, "quadprog", swallowing)
+    for cached in (backend.swallows_unknown, backend.documented):
+        cached.cache_clear()
+    try:
+        model = models_.L2SVMDual(overlapping.X, overlapping.y)
+        assert solve_problem(model, "quadprog", Options()).status is Status.OPTIMAL
+        with pytest.raises(InputError, match="quadprog has no option 'initval'; did you mean initvals"):
+            solve_problem(model, "quadprog", Options(native={"initval": 3}))
+    finally:
+        for cached in (backend.swallows_unknown, backend.documented):
+            cached.cache_clear()

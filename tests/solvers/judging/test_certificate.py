@@ -1,0 +1,353 @@
+"""Certificates detect what is wrong: points, integers, multipliers, claims. A backend that lies never ends OPTIMAL."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from hypothesis import given, strategies as st
+
+from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm, ZeroOneSVM
+from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from marginopt.models.program.form import Block, Constraint, Quadratic
+from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.interface.backend import Backend, NativeSolution
+from marginopt.solvers.interface.solver import SolverInfo
+from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.judging.result import Claim, Result
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.solve import solve_problem
+
+TIGHT = Options(tol=1e-8)
+
+
+def box_qp() -> StandardForm:
+    """min ½||x - (1, -2, 3)||² over -1 ≤ x ≤ 1, Σx ≥ 0: x* = (1, -1, 1)."""
+    target = np.array([1.0, -2.0, 3.0])
+    return StandardForm(
+        "box",
+        (Block("x", (3,)),),
+        -target,
+        (Constraint("sum", sp.csr_array(np.ones((1, 3))), np.zeros(1), Nonnegative(1)),),
+        -np.ones(3),
+        np.ones(3),
+        np.zeros(3, dtype=bool),
+        quadratic=Quadratic(matrix=np.eye(3)),
+        r=0.5 * float(target @ target),
+    )
+
+
+OPTIMUM = {"x": np.array([1.0, -1.0, 1.0])}
+#: Px + q = x - target = (0, 1, -2) = ζ: the lower bound of x_1 and the upper bound of x_2 are priced.
+DUAL: dict[str, Any] = {"multipliers": {"sum": np.zeros(1)}, "reduced": np.array([0.0, 1.0, -2.0])}
+
+
+def test_a_right_answer_is_certified_in_full() -> None:
+    c = certify(box_qp(), OPTIMUM, **DUAL)
+    assert c.objective == pytest.approx(2.5)
+    assert c.primal_residual == 0.0
+    assert c.violations == {"sum": 0.0, "bounds": 0.0}
+    assert c.integrality is None
+    assert c.dual_residual == pytest.approx(0.0, abs=1e-15)
+    assert c.complementarity == pytest.approx(0.0, abs=1e-15)
+    assert c.bound == pytest.approx(2.5)
+    assert c.gap == pytest.approx(0.0, abs=1e-15)
+    assert c.feasible(0.0)
+    assert "primal residual 0.00e+00" in str(c)
+
+
+def test_wrong_points() -> None:
+    form = box_qp()
+    outside = certify(form, {"x": np.array([1.0, -1.5, 1.0])}, **DUAL)
+    assert outside.violations["bounds"] == pytest.approx(0.5)
+    assert outside.primal_residual == pytest.approx(0.5 / 2.5)
+    below = certify(form, {"x": np.array([0.0, -1.0, 0.5])})
+    assert below.violations["sum"] == pytest.approx(0.5)
+    assert not below.feasible(1e-3)
+    assert below.dual_residual is None
+    assert below.bound == -np.inf
+    suboptimal = certify(form, {"x": np.zeros(3)}, **DUAL)
+    assert suboptimal.feasible(0.0)
+    assert suboptimal.gap > 0.5
+    assert suboptimal.dual_residual > 0.1  # type: ignore[operator]
+
+
+@pytest.mark.parametrize(
+    ("multiplier", "reduced"),
+    [
+        (-1.0, [1.0, 2.0, -1.0]),  # stationary, outside the dual cone
+        (0.0, [0.0, -1.0, 2.0]),  # signs of ζ swapped
+        (0.0, [0.0, 0.0, 0.0]),  # ζ left out
+        (1.0, [-1.0, 0.0, -3.0]),  # stationary, in the cones, prices a row that is slack
+    ],
+)
+def test_wrong_multipliers(multiplier: float, reduced: list[float]) -> None:
+    c = certify(box_qp(), OPTIMUM, {"sum": np.array([multiplier])}, np.array(reduced))
+    assert c.dual_residual is not None
+    assert c.complementarity is not None
+    assert max(c.dual_residual, c.complementarity) > 0.1
+    assert c.bound <= 2.5 + 1e-12  # wrong multipliers never prove too much
+
+
+def test_a_price_on_a_bound_that_is_not_there() -> None:
+    form = box_qp().with_bounds(np.full(3, -np.inf), np.array([1.0, np.inf, 1.0]))
+    # x_1 = -2 is optimal now; a price on its missing lower bound makes -1 look stationary
+    c = certify(form, {"x": np.array([1.0, -1.0, 1.0])}, {"sum": np.zeros(1)}, np.array([0.0, 1.0, -2.0]))
+    assert c.dual_residual == pytest.approx(1.0 / 4.0)
+
+
+@given(st.integers(0, 10_000), st.floats(0.01, 100.0))
+def test_no_multipliers_prove_more_than_the_optimum(seed: int, size: float) -> None:
+    rng = np.random.default_rng(seed)
+    c = certify(box_qp(), {"x": rng.uniform(-1, 1, 3)}, {"sum": size * rng.normal(size=1)}, size * rng.normal(size=3))
+    assert c.bound <= 2.5 + 1e-9
+
+
+def test_one_huge_row_does_not_excuse_a_violation_elsewhere() -> None:
+    F = sp.csr_array(np.array([[1e7], [1.0]]))
+    form = StandardForm(
+        "rows",
+        (Block("x", (1,)),),
+        np.ones(1),
+        (Constraint("rows", F, np.array([0.0, -1.5]), Nonnegative(2)),),
+        np.full(1, -np.inf),
+        np.full(1, np.inf),
+        np.zeros(1, dtype=bool),
+    )
+    assert certify(form, {"x": np.ones(1)}).primal_residual == pytest.approx(0.5 / 2.5)
+
+
+@pytest.mark.parametrize(
+    ("cone", "inside", "outside", "dual_outside"),
+    [
+        (Zero(2), [0.0, 0.0], [0.0, 0.3], None),
+        (Nonnegative(2), [1.0, 0.0], [1.0, -0.3], [1.0, -0.3]),
+        (SecondOrder(3), [5.0, 3.0, 4.0], [4.0, 3.0, 4.0], [0.0, 1.0, 0.0]),
+        (RotatedSecondOrder(3), [1.0, 2.0, 2.0], [1.0, 1.0, 2.0], [-1.0, 0.0, 0.0]),
+        (PSD(3), [1.0, 2**0.5, 1.0], [1.0, 3.0, 1.0], [-1.0, 0.0, 1.0]),
+    ],
+)
+def test_every_cone(cone: Any, inside: list[float], outside: list[float], dual_outside: list[float] | None) -> None:
+    n = cone.rows
+    form = StandardForm(
+        "cone",
+        (Block("x", (n,)),),
+        np.zeros(n),
+        (Constraint("k", sp.csr_array(np.eye(n)), np.zeros(n), cone),),
+        np.full(n, -np.inf),
+        np.full(n, np.inf),
+        np.zeros(n, dtype=bool),
+    )
+    assert certify(form, {"x": np.array(inside)}).primal_residual <= 1e-15
+    wrong = certify(form, {"x": np.array(outside)})
+    assert wrong.primal_residual > 0.02
+    assert wrong.violations["k"] > 0.1
+    if dual_outside is not None:
+        c = certify(form, {"x": np.array(inside)}, {"k": np.array(dual_outside)})
+        assert c.dual_residual > 0.1  # type: ignore[operator]
+
+
+def test_overflow_is_not_feasible() -> None:
+    form = box_qp().with_bounds(np.full(3, -np.inf), np.full(3, np.inf))
+    with np.errstate(all="ignore"):
+        c = certify(form, {"x": np.array([1e308, 1e308, 1e308])})
+    assert c.primal_residual == np.inf
+    assert not c.feasible(1.0)
+
+
+def test_integrality_and_no_bound_for_integers() -> None:
+    form = box_qp().replace(integer=np.array([True, False, False]))
+    c = certify(form, {"x": np.array([0.75, -0.75, 1.0])}, **DUAL)
+    assert c.integrality == pytest.approx(0.25)
+    assert not c.feasible(0.1)
+    assert c.bound == -np.inf
+    assert "mixed-integer" in c.argument
+
+
+# -- lying solvers ----------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Liar(Backend):
+    """Answers whatever it was told to answer, and calls it optimal."""
+
+    x: Any = None
+    multipliers: Mapping[str, Any] | None = None
+    reduced: Any = None
+    objective: float | None = None
+    bound: float | None = None
+    status: Status = Status.OPTIMAL
+    after: Callable[[NativeSolution], NativeSolution] | None = field(default=None)
+
+    info: ClassVar[SolverInfo] = SolverInfo(name="liar", summary="lies", package="marginopt", reads=frozenset(Feature))
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Tell the lie; ``after`` may change Clarabel's honest answer into one."""
+        if self.after is not None:
+            honest = Clarabel()
+            raw = honest.run(_problem(form), Options(tol=1e-9))
+            return self.after(
+                NativeSolution(
+                    Status.OPTIMAL,
+                    "Optimal",
+                    None if raw.values is None else form.join(raw.values),
+                    raw.multipliers,
+                    raw.reduced,
+                    raw.objective,
+                    raw.bound,
+                )
+            )
+        x = None if self.x is None else np.asarray(self.x, dtype=np.float64)
+        return NativeSolution(self.status, "Trust me", x, self.multipliers, self.reduced, self.objective, self.bound)
+
+
+def _problem(form: StandardForm) -> Any:
+    from marginopt.solvers.interface.solver import Problem
+
+    return Problem(None, form)
+
+
+def test_the_fake_told_the_truth_is_believed() -> None:
+    honest = Liar(x=OPTIMUM["x"], objective=2.5, bound=2.5, **DUAL)
+    result = solve_problem(box_qp(), honest, Options())
+    assert result.status is Status.OPTIMAL
+    assert result.bound_kind == "proved"
+    assert solve_problem(box_qp(), Liar(after=lambda s: s), TIGHT).status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(
+    "lie",
+    [
+        Liar(x=[1.0, -1.5, 1.0], objective=2.125, bound=2.125, **DUAL),  # outside a bound, and so "better"
+        Liar(x=[1.0, -1.0, 0.5], objective=2.5, bound=2.5, **DUAL),  # feasible, not optimal, claims the optimum
+        Liar(x=[1.0, -1.0, 0.5], objective=2.5, bound=2.5),  # the same without multipliers
+        Liar(x=[0.0, 0.0, 0.0]),  # no evidence at all
+        Liar(x=OPTIMUM["x"]),  # right, and no evidence: nothing supports the claim
+        Liar(x=OPTIMUM["x"], objective=2.5, bound=7.0),  # a bound above the objective
+        Liar(x=OPTIMUM["x"], multipliers={"sum": np.ones(1)}, reduced=np.array([-1.0, 0.0, -3.0])),  # wrong multipliers
+        Liar(x=OPTIMUM["x"], multipliers={"sum": np.full(1, np.nan)}, reduced=np.zeros(3)),
+    ],
+)
+def test_lies_about_a_form(lie: Liar) -> None:
+    result = solve_problem(box_qp(), lie, Options())
+    assert result.status is Status.INACCURATE
+    assert result.claim.status is Status.OPTIMAL
+    assert not result.solved
+    assert "does not support" in str(result)
+    assert "solver says: Trust me" in str(result)
+
+
+@pytest.mark.parametrize("x", [None, [np.nan, 0.0, 0.0], [np.inf, 0.0, 0.0]])
+def test_an_optimum_without_a_point_is_a_failure(x: Any) -> None:
+    result = solve_problem(box_qp(), Liar(x=x, objective=1.0, bound=1.0), Options())
+    assert result.status is Status.FAILED
+    assert result.certificate is None
+    assert result.values == {}
+    assert np.isnan(result.gap)
+
+
+@pytest.mark.parametrize("status", [s for s in Status if s not in (Status.OPTIMAL, Status.INACCURATE)])
+def test_other_claims_are_passed_on(status: Status) -> None:
+    assert solve_problem(box_qp(), Liar(x=[0.0, 0, 0], status=status), Options()).status is status
+
+
+def _moved(where: str, size: float) -> Callable[[NativeSolution], NativeSolution]:
+    def change(s: NativeSolution) -> NativeSolution:
+        if where == "x":
+            assert s.x is not None
+            x = s.x.copy()
+            x[0] += size
+            return replace(s, x=x)
+        assert s.multipliers is not None
+        # alternating factors: a common one would be undone by the scaling into the dual's feasible set
+        return replace(s, multipliers={k: z * (1 + size * (-1.0) ** np.arange(z.size)) for k, z in s.multipliers.items()})
+
+    return change
+
+
+@pytest.mark.parametrize("where", ["x", "multipliers"])
+@pytest.mark.parametrize("name", ["hinge", "conic", "l2svm", "meb"])
+def test_small_changes_of_right_answers_are_found(overlapping: Any, where: str, name: str) -> None:
+    from marginopt.models import ConicSVM
+
+    X, y = overlapping.X, overlapping.y
+    model: Any = {
+        "hinge": lambda: HingeSVM(X, y, lam=0.7),
+        "conic": lambda: ConicSVM(X, y, lam=0.7),
+        "l2svm": lambda: L2SVMDual(X, y, 2.0, Linear()),
+        "meb": lambda: MEBDual(X, Linear()),
+    }[name]()
+    assert solve_problem(model, Liar(after=lambda s: s), Options()).status is Status.OPTIMAL
+    result = solve_problem(model, Liar(after=_moved(where, 1e-2)), Options())
+    if where == "multipliers" and name in ("l2svm", "meb"):
+        assert result.status is Status.OPTIMAL  # their bound needs the point only, and the point is right
+    else:
+        assert result.status is Status.INACCURATE
+
+
+def _integer_form() -> StandardForm:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(8) < 4, 1.0, -1.0)
+    X = np.column_stack([np.ones(8), rng.normal(size=(8, 2)) + 2 * y[:, None]])
+    return ZeroOneSVM(X, y, lam=1.0).form
+
+
+def _honest_point(form: StandardForm) -> np.ndarray:
+    """z = 0 everywhere (the data are separable) and the least norm."""
+    from marginopt.solvers.polish import polish
+
+    return form.join(polish(form, {"w": np.zeros(3), "z": np.zeros(8)}))
+
+
+def test_mixed_integer_claims() -> None:
+    form = _integer_form()
+    x = _honest_point(form)
+    value = form.objective(x)
+    right = solve_problem(form, Liar(x=x, objective=value, bound=value), Options())
+    assert right.status is Status.OPTIMAL
+    assert right.bound_kind == "claimed by solver"
+    assert right.bound == pytest.approx(value)
+    for lie in (
+        Liar(x=x, objective=value),  # no bound
+        Liar(x=x, objective=value, bound=0.5 * value),  # gap not closed
+        Liar(x=x, objective=value, bound=2.0 * value),  # a bound above a feasible point's objective
+        Liar(x=np.append(np.zeros(3), np.full(8, 0.01)), objective=0.08, bound=0.08),  # not integer
+        Liar(x=np.zeros(11), objective=0.0, bound=0.0),  # infeasible; polishing would find another value than claimed
+    ):
+        assert solve_problem(form, lie, Options()).status is Status.INACCURATE
+
+
+# -- results ----------------------------------------------------------------------------------------------------
+
+
+def result(objective: float, proved: float, claim: Claim, *, maximise: bool = False) -> Result:
+    certificate = replace(certify(box_qp(), OPTIMUM), objective=objective, bound=proved)
+    return Result("m", "s", "1", Status.OPTIMAL, claim, certificate, OPTIMUM, maximise=maximise)
+
+
+def test_the_better_kind_of_bound_wins() -> None:
+    claimed = Claim(Status.OPTIMAL, "ok", 10.0, 9.9)
+    assert result(10.0, 9.0, claimed).best_bound == (9.0, "proved")
+    assert result(10.0, -np.inf, claimed).best_bound == (9.9, "claimed by solver")
+    assert result(10.0, 9.0, replace(claimed, proved=True)).best_bound == (9.9, "proved")
+    none = result(10.0, -np.inf, Claim(Status.STALLED, "?"))
+    assert none.bound_kind == "none"
+    assert np.isnan(none.gap)
+    assert np.isnan(none.absolute_gap)
+
+
+def test_gap_and_signs() -> None:
+    low = result(10.0, 9.0, Claim(Status.OPTIMAL, "ok"))
+    assert low.gap == pytest.approx(0.1)
+    assert low.absolute_gap == pytest.approx(1.0)
+    assert (low.objective, low.bound) == (10.0, 9.0)
+    high = result(-9.0, -10.0, Claim(Status.OPTIMAL, "ok", -9.0, -10.0), maximise=True)
+    assert (high.objective, high.bound) == (9.0, 10.0)
+    assert high.gap == pytest.approx(0.1)
+    assert "objective 9, bound 10" in str(high)
+    assert high.support("x").tolist() == [0, 2]

@@ -1,0 +1,130 @@
+"""Claims of infeasibility and unboundedness: the ray that a solver gives is checked, and the result says what it is worth."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import marginopt as mo
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
+from marginopt.solvers import Options, Problem, RawSolution, Solver, SolverInfo
+from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.solve import judge
+
+
+def _form(rows: list[list[float]], g: list[float], **changes: object) -> StandardForm:
+    F = sp.csr_array(np.array(rows))
+    n = F.shape[1]
+    form = StandardForm(
+        name="two",
+        blocks=(Block("x", (n,)),),
+        q=np.ones(n),
+        constraints=(Constraint("apart", F, np.array(g), Nonnegative(len(g))),),
+        lower=np.full(n, -np.inf),
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=bool),
+    )
+    return form.replace(**changes)
+
+
+#: x1 ≥ 1 and x1 ≤ -1
+_INFEASIBLE = _form([[1.0, 0.0], [-1.0, 0.0]], [-1.0, -1.0])
+_UNBOUNDED = _form([[1.0, 0.0], [0.0, -1.0]], [0.0, 1.0])
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs", "osqp", "piqp", "highs"])
+def test_infeasibility_is_proved_in_the_labels_of_the_model(solver: str) -> None:
+    quadratic = Quadratic(matrix=sp.csc_array(np.eye(2)))
+    # HiGHS gives its ray for linear programs
+    result = mo.solve(_INFEASIBLE if solver == "highs" else _INFEASIBLE.replace(quadratic=quadratic), solver)
+    assert result.status is mo.Status.INFEASIBLE
+    z = result.details["farkas"]["apart"]
+    assert (z > 0).all()
+    assert z[0] == pytest.approx(z[1], rel=1e-4)
+    assert result.details["evidence"].startswith("Farkas multipliers checked")
+    assert "evidence: Farkas" in str(result)
+
+
+def test_a_proof_comes_back_through_the_bridges() -> None:
+    """Bounds that are rows for the solver, and rotated cones that it turns, in a problem infeasible by both."""
+    # 2·x1·x2 ≥ x3², x1 + x2 ≤ 1 by bounds x1, x2 ≤ ½, x3 ≥ 2
+    cone = Constraint("cone", sp.eye_array(3, format="csr"), np.zeros(3), RotatedSecondOrder(3))
+    lower, upper = np.array([-np.inf, -np.inf, 2.0]), np.array([0.5, 0.5, np.inf])
+    form = StandardForm("bridged", (Block("x", (3,)),), np.ones(3), (cone,), lower, upper, np.zeros(3, dtype=bool))
+    result = mo.solve(form, "clarabel")
+    assert result.status is mo.Status.INFEASIBLE
+    assert set(result.details["bridges"]) == {"RotatedBridge", "BoundsToRows"}
+    z = result.details["farkas"]["cone"]
+    assert 2 * z[0] * z[1] >= z[2] ** 2 * (1 - 1e-6)  # in the dual of the rotated cone, not of the turned one
+    assert result.details["evidence"].startswith("Farkas multipliers checked")
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs", "osqp", "piqp"])
+def test_unboundedness_shows_a_ray(solver: str) -> None:
+    result = mo.solve(_UNBOUNDED, solver)
+    assert result.status is mo.Status.UNBOUNDED
+    d = result.details["ray"]["x"]
+    assert d[1] < 0
+    assert "ray of descent checked" in result.details["evidence"]
+
+
+class _Liar(Solver):
+    info = SolverInfo(name="liar", summary="claims what it is told to")
+
+    def obstacle(self, problem: Problem) -> str | None:
+        return None
+
+    def run(self, problem: Problem, options: Options) -> RawSolution:
+        raise AssertionError("judged only")
+
+
+def _judged(form: StandardForm, status: mo.Status, details: Mapping[str, Any]) -> mo.Result:
+    raw = RawSolution(status=status, native_status="so it says", details=details)
+    return judge(Problem(None, form), _Liar(), raw, Options(), OPEN)
+
+
+def test_claims_that_their_rays_do_not_support_are_shown() -> None:
+    wrong = _judged(_UNBOUNDED, mo.Status.INFEASIBLE, {"farkas_residual": 0.3})
+    assert wrong.status is mo.Status.INACCURATE
+    assert wrong.claim.status is mo.Status.INFEASIBLE
+    assert "does not support the claim: residual 3.0e-01" in wrong.details["evidence"]
+    wrong = _judged(_INFEASIBLE, mo.Status.UNBOUNDED, {"ray_residual": float("inf")})
+    assert wrong.status is mo.Status.INACCURATE
+    assert _judged(_INFEASIBLE, mo.Status.INFEASIBLE, {"farkas_residual": float("nan")}).status is mo.Status.INACCURATE
+
+
+def test_claims_without_a_ray_are_called_claims() -> None:
+    result = _judged(_INFEASIBLE, mo.Status.INFEASIBLE, {})
+    assert result.status is mo.Status.INFEASIBLE
+    assert result.details["evidence"] == "claimed by the solver, without a ray that could be checked"
+
+
+def test_mixed_integer_infeasibility_is_a_claim() -> None:
+    pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    form = _INFEASIBLE.replace(integer=np.array([True, False]), lower=np.array([-5.0, 0.0]), upper=np.array([5.0, 1.0]))
+    result = mo.solve(form, "scip")
+    assert result.status is mo.Status.INFEASIBLE
+    assert "without a ray" in result.details["evidence"]
+
+
+def test_an_infeasible_solution_file_of_mosek_is_checked(tmp_path: Any) -> None:
+    head = [
+        "NAME : two",
+        "PROBLEM STATUS      : PRIMAL_INFEASIBLE",
+        "SOLUTION STATUS     : PRIMAL_INFEASIBLE_CER",
+        "",
+        "CONSTRAINTS",
+    ]
+    table = "INDEX NAME AT ACTIVITY LOWER_LIMIT UPPER_LIMIT DUAL_LOWER DUAL_UPPER"
+    for second, status in (("1", mo.Status.INFEASIBLE), ("0.5", mo.Status.INACCURATE)):
+        rows = ["0 apart[0] LL 0 1 NONE 1 0", f"1 apart[1] LL 0 1 NONE {second} 0"]
+        variables = ["VARIABLES", table, "0 x[0] SB 0 NONE NONE 0 0", "1 x[1] SB 0 NONE NONE 0 0"]
+        (tmp_path / "m.sol").write_text("\n".join([*head, table, *rows, "", *variables, ""]))
+        result = mo.read_solution(_INFEASIBLE, tmp_path / "m.sol")
+        assert result.status is status
+        assert result.claim.status is mo.Status.INFEASIBLE
+        assert not result.values

@@ -1,0 +1,103 @@
+"""Separability: both answers with a proof that is checked here."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+from marginopt.errors import SolverError
+from marginopt.models import ConicSVM, Linear
+from marginopt.solvers.judging.separability import Separability, separability
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.solve import solve_problem
+
+
+def verify(A: np.ndarray, answer: Separability) -> None:
+    """Check the proof, whichever it is."""
+    if answer.separable:
+        assert answer.w is not None
+        assert answer.farkas is None
+        assert (A @ answer.w).min() == pytest.approx(1.0, rel=1e-9)
+    else:
+        f = answer.farkas
+        assert answer.w is None
+        assert f is not None
+        assert (f >= 0).all()
+        assert f.sum() == pytest.approx(1.0)
+        assert np.abs(A.T @ f).max() <= 1e-9 * np.abs(A).max()
+        assert answer.residual <= 1e-9
+
+
+@settings(max_examples=100)
+@given(
+    st.integers(0, 100_000),
+    st.sampled_from(["normal", "shifted", "integers", "opposite", "scales", "separated"]),
+)
+def test_random_rows(seed: int, kind: str) -> None:
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(2, 30)), int(rng.integers(1, 7))
+    A = rng.normal(size=(n, p))
+    if kind == "shifted":
+        A += 0.7
+    elif kind == "integers":
+        A = np.round(2 * A)
+    elif kind == "opposite":
+        A[-1] = -A[0] * rng.uniform(0.5, 2)
+    elif kind == "scales":
+        A *= 10 ** rng.uniform(-4, 4, size=(n, 1))
+    elif kind == "separated":
+        direction = rng.normal(size=p)
+        A *= np.sign(A @ direction)[:, None]
+    answer = separability(A)
+    verify(A, answer)
+    if kind == "separated":
+        assert answer.separable
+    if kind == "opposite":
+        assert not answer.separable
+
+
+def test_a_row_of_zeros_is_the_proof() -> None:
+    A = np.array([[1.0, 0.0], [0.0, 0.0], [0.0, 1.0]])
+    answer = separability(A)
+    assert not answer.separable
+    np.testing.assert_array_equal(answer.farkas, [0, 1, 0])  # type: ignore[arg-type]
+
+
+def test_a_thin_but_positive_margin_separates() -> None:
+    A = np.array([[1.0, 1e-6], [-1.0, 1e-6]])
+    answer = separability(A)
+    verify(A, answer)
+    assert answer.separable
+
+
+def test_weak_separation_is_none() -> None:
+    """Points on the hyperplane: w'a ≥ 0 is possible, w'a ≥ 1 is not."""
+    A = np.array([[1.0, 0.0], [-1.0, 0.0], [0.0, 1.0]])
+    answer = separability(A)
+    verify(A, answer)
+    assert not answer.separable
+
+
+def test_undecided_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Broken:
+        status, message = 4, "numerical difficulties"
+
+    monkeypatch.setattr("scipy.optimize.linprog", lambda *args, **kwargs: Broken())
+    with pytest.raises(SolverError, match="linear program was not solved: numerical difficulties"):
+        separability(np.eye(2))
+
+
+@pytest.mark.parametrize("kernel", [None, Linear()])
+def test_kappa_zero_by_any_route(overlapping: object, separable: object, kernel: object) -> None:
+    for points, status in ((overlapping, Status.INFEASIBLE), (separable, Status.OPTIMAL)):
+        X = points.X if kernel is None else points.X[:, 1:]  # type: ignore[attr-defined]
+        model = ConicSVM(X, points.y, kappa=0.0, kernel=kernel)  # type: ignore[attr-defined, arg-type]
+        result = solve_problem(model, "clarabel", Options())
+        assert result.status is status
+        if status is Status.INFEASIBLE:
+            f = result.details["farkas"]["margin"]
+            rows = model.signed
+            assert np.abs(rows.T @ f).max() <= 1e-8 * np.abs(rows).max()
+            assert "decided by a linear program before clarabel was called" in result.claim.native_status

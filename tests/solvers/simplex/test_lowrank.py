@@ -1,0 +1,248 @@
+"""The low-rank start: its model, the triangle, and what it hands out, for kernels, simplices, weights, degenerate data."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from marginopt.models.kernels.gram import KernelGram, MatrixGram
+from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
+from marginopt.models.kernels.rbf import RBFExponents
+from marginopt.models.views import SimplexQP
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.simplex import SMO, AutoSimplex
+from marginopt.solvers.simplex.newton import lowrank_start as module
+from marginopt.solvers.simplex.newton.lowrank import LowRank
+from marginopt.solvers.simplex.newton.lowrank_start import lowrank_applies, lowrank_start
+from marginopt.solvers.simplex.newton.triangle import Triangle
+from marginopt.solvers.solve import solve_problem
+
+KERNELS = {
+    "rbf": RBF(0.1),
+    "linear": Linear(),
+    "polynomial": Polynomial(2, 0.1, 1.0),
+    "callable": lambda A, B: np.exp(-0.3 * np.abs(A[:, None, :] - B[None, :, :]).sum(axis=2)),
+}
+
+
+def data(n, seed=0):
+    rng = np.random.default_rng(seed)
+    X = rng.standard_normal((n, 5))
+    return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+
+
+def vertex(view):
+    """One point of each simplex, and the gradient."""
+    a = np.zeros(view.n)
+    a[np.unique(view.groups, return_index=True)[1]] = 1.0
+    return a, view.gram.product(a) + view.c
+
+
+@pytest.fixture
+def eager(monkeypatch):
+    """The start runs at any size, however little the landmarks explain."""
+    monkeypatch.setattr(module, "_FROM", 1)
+    monkeypatch.setattr(module, "_LEFT", np.inf)
+    monkeypatch.setattr(module, "_SHARE", 0.0)
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("limit", [0, 100_000, 2**30])
+def test_the_triangle_multiplies_like_the_matrix(kernel, limit, drain):
+    X, y = data(700)
+    gram = L2SVMDual(X, y, 2.0, kernel).simplex.gram
+    rng = np.random.default_rng(0)
+    own = rng.permutation(700)[:500]
+    triangle = Triangle(gram, limit)
+    for part in (own[:130], own[130:131], own[131:]):
+        drain(triangle.extend(part))
+    w = rng.standard_normal(500)
+    Q = gram.dense
+    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    rest = np.setdiff1d(np.arange(700), own)
+    assert drain(triangle.outside(rest, w)) == pytest.approx(Q[np.ix_(rest, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
+    keep = rng.random(500) < 0.7
+    keep[:128] = False  # a whole block
+    drain(triangle.compact(keep))
+    drain(triangle.extend(rest))
+    own, w = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
+    assert (triangle.own == own).all()
+    assert (triangle.place[own] == np.arange(own.size)).all()
+    assert (triangle.place >= 0).sum() == own.size
+    assert drain(triangle.product(w)) == pytest.approx(Q[np.ix_(own, own)] @ w, rel=1e-4, abs=1e-4 * np.abs(Q).max())
+    assert sum(b.nbytes for _, _, b in triangle._blocks if b is not None) <= limit
+
+
+def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile(drain):
+    X, y = data(1700)
+    gram = L2SVMDual(X, y, 2.0, RBF(0.1)).simplex.gram
+    own = np.random.default_rng(1).permutation(1700)
+    for limit in (0, 3_000_000):
+        triangle = Triangle(gram, limit)
+        drain(triangle.extend(own[:1500]))
+        drain(triangle.extend(own[1500:]))  # blocks that are not of whole tiles' width
+        missing = sum(block is None for *_, block in triangle._blocks)
+        assert missing == len(triangle._blocks) if limit == 0 else 0 < missing < len(triangle._blocks)
+        w = np.random.default_rng(0).standard_normal(1700)
+        assert drain(triangle.product(w)) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, abs=2e-3)
+
+
+@pytest.mark.parametrize("groups", [1, 3])
+@pytest.mark.parametrize("linear", [False, True])
+def test_the_model_is_solved_to_the_end(groups, linear, drain):
+    X, y = data(400)
+    gram = KernelGram(X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 400))
+    c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
+    view = SimplexQP(gram, c, np.arange(400) % groups)
+    model = LowRank(view, 60, np.random.default_rng(0))
+    assert 1.0 < model.left < 1.2
+    Q = (model.B.T @ model.B).astype(np.float64) + np.diag(model.D)
+    assert (
+        np.linalg.eigvalsh(gram.dense - Q + np.diag(model.D)).min() > 0.49
+    )  # what is left is positive semidefinite, ridge apart
+    x = model.point(drain(model.solve()))
+    assert x.min() >= 0.0
+    assert np.bincount(view.groups, weights=x) == pytest.approx(np.ones(groups), abs=1e-12)
+    same = SimplexQP(MatrixGram(0.5 * (Q + Q.T)), c, view.groups)
+    assert same.gap(x) <= 1e-3 * abs(same.objective(x))  # B is float32
+
+
+@pytest.mark.parametrize("kernel", KERNELS.values(), ids=KERNELS)
+@pytest.mark.parametrize("groups", [1, 3])
+def test_the_start_reaches_the_gap(kernel, groups, eager):
+    X, y = data(600)
+    scale = np.linspace(0.5, 2.0, 600)
+    gram = L2SVMDual(X, y, 1.0, kernel, scale).simplex.gram
+    view = SimplexQP(gram, 1e-3 * X[:, 0], np.arange(600) % groups)
+    a, g = vertex(view)
+    seen = []
+    steps = lowrank_start(view, a, g, 1e-7, 1e9)
+    while True:
+        try:
+            seen.append(next(steps))
+        except StopIteration as stop:
+            done = stop.value
+            break
+    assert done.exact
+    assert done.guesses > 0
+    assert done.gradient == pytest.approx(gram.dense @ done.a + view.c, rel=1e-9, abs=1e-12)
+    assert view.gap(done.a) <= 1e-7 * abs(view.objective(done.a))
+    better = [point for point in seen if point is not None]
+    assert better
+    for point in (*better, done):
+        assert point.a.min() >= 0.0
+        assert np.bincount(view.groups, weights=point.a) == pytest.approx(np.ones(groups), abs=1e-12)
+
+
+@pytest.mark.parametrize("case", ["rbf", "sparse", "weights", "ball", "no memory"])
+def test_smo_with_it_agrees_with_pairs(case):
+    X, y = data(2200)
+    model = {
+        "sparse": lambda: L2SVMDual(sp.csr_array(np.where(np.abs(X) > 0.8, X, 0.0)), y, 1.0, RBF(0.1)),
+        "weights": lambda: L2SVMDual(X, y, 1.0, RBF(0.1), np.linspace(0.5, 1.5, y.size)),
+        "ball": lambda: MEBDual.labelled(X, y, 1.0, RBF(0.1)),
+    }.get(case, lambda: L2SVMDual(X, y, 1.0, RBF(0.1)))()
+    limit = 8_000_000 if case == "no memory" else None  # room for the model, and 1 MB of the triangle
+    result = solve_problem(model, SMO(), Options(tol=1e-7, memory_limit=limit))
+    pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-7))
+    assert result.status is pairs.status is Status.OPTIMAL
+    assert (result.details["start"], pairs.details["start"]) == ("low rank", "pairs")
+    assert result.certificate.gap <= 1e-7
+    assert result.certificate.objective == pytest.approx(pairs.certificate.objective, rel=2e-7)
+    assert result.iterations == 0 < pairs.iterations
+
+
+def test_where_it_does_not_apply_pairs_run_as_before():
+    X, y = data(2200)
+    limit = 2.0**30
+    assert lowrank_applies(L2SVMDual(X, y, 1.0, RBF(0.1)).simplex, limit)
+    assert not lowrank_applies(L2SVMDual(X, y, 1.0, RBF(0.1)).simplex, 2.0**20)  # no memory for the model
+    assert not lowrank_applies(L2SVMDual(X[:500], y[:500], 1.0, RBF(0.1)).simplex, limit)
+    assert not lowrank_applies(MEBDual(X, RBF(0.1)).simplex, limit)  # no ridge
+    hard = solve_problem(L2SVMDual(X, y, 1e3, RBF(2.0)), SMO(), Options(tol=1e-4))
+    assert hard.details["start"] == "pairs"  # the landmarks explain little
+    assert hard.status is Status.OPTIMAL
+    given = np.full(y.size, 1.0 / y.size)
+    warm = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.1)), SMO(), Options(tol=1e-4, start={"a": given}))
+    assert warm.details["start"] == "pairs"
+    assert warm.status is Status.OPTIMAL
+
+
+def test_auto_says_that_it_began_so():
+    X, y = data(2200)
+    result = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.1)), AutoSimplex(), Options(tol=1e-6))
+    assert result.details["algorithm"].startswith("low-rank start")
+    assert result.details["start"] == "low rank"
+
+
+@pytest.mark.parametrize("kind", ["copies", "constant", "one class point", "far apart"])
+def test_degenerate_data(kind, eager):
+    X, y = data(900)
+    if kind == "copies":
+        X, y = np.repeat(X[:30], 30, axis=0), np.repeat(y[:30], 30)
+    elif kind == "constant":
+        X = np.ones_like(X)
+    elif kind == "one class point":
+        y = -np.ones(900)
+        y[7] = 1.0
+    elif kind == "far apart":
+        X = 1e3 * X  # the kernel matrix is the identity
+    for C in (1.0, 1e4):
+        result = solve_problem(L2SVMDual(X, y, C, RBF(0.5)), SMO(), Options(tol=1e-6))
+        assert result.status is Status.OPTIMAL
+        assert result.certificate.gap <= 1e-6
+
+
+def test_a_time_limit_leaves_a_feasible_point():
+    X, y = data(6000)
+    result = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.1)), SMO(), Options(tol=1e-9, time_limit=0.02))
+    assert result.status is Status.TIME_LIMIT
+    assert result.values["a"].min() >= 0.0
+    assert result.values["a"].sum() == pytest.approx(1.0)
+
+
+def test_the_float64_product_uses_symmetry_rightly():
+    X, _ = data(1500)
+    exponents = RBFExponents.of(RBF(0.1), X)
+    K = RBF(0.1).matrix(X, X)
+    rng = np.random.default_rng(0)
+    for size in (1, 127, 128, 129, 700, 1500):
+        w = np.zeros(1500)
+        w[rng.permutation(1500)[:size]] = rng.standard_normal(size)
+        assert exponents.product(w) == pytest.approx(K @ w, rel=1e-12, abs=1e-12)
+
+
+@pytest.mark.parametrize("groups", [1, 2])
+def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, monkeypatch, drain):
+    """After the first one only points that the model puts near the level are looked at, and no other violates."""
+    X, y = data(3000)
+    gram = L2SVMDual(X, y, 1.0, RBF(0.1)).simplex.gram
+    view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
+    model = LowRank(view, 64, np.random.default_rng(0))
+    looked = []
+    outside = Triangle.outside
+
+    def look(self, points, weights):
+        if (self.place[points] < 0).all():  # products with few points pass here too
+            looked.append(points)
+        return outside(self, points, weights)
+
+    monkeypatch.setattr(Triangle, "outside", look)
+    run = module._Run(view, model, drain(model.solve()), 1e9)
+    drain(run.begin())
+    drain(run.solve(0.2 * abs(run.value())))
+    drain(run.sift())
+    drain(run.stream())
+    drain(run.grow())
+    drain(run.solve(1e-3 * abs(run.value())))
+    drain(run.stream())
+    true = gram.dense @ run.x
+    level = np.bincount(view.groups, weights=run.x * true)[view.groups]
+    rest = np.flatnonzero(run.triangle.place < 0)
+    assert 0 < looked[1].size < 0.5 * rest.size
+    assert run.g[looked[1]] == pytest.approx(true[looked[1]], rel=1e-4, abs=1e-5 * np.abs(true).max())
+    others = np.setdiff1d(rest, looked[1])
+    assert (true[others] > level[others]).all()
+    assert np.abs(run.g[others] - true[others]).max() < np.abs(true[others] - level[others]).max()

@@ -1,0 +1,40 @@
+"""The Newton finisher on nearly singular matrices: no overflow, and never a worse point."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Generator
+
+import numpy as np
+import pytest
+
+from marginopt.models.kernels.gram import MatrixGram
+from marginopt.models.views import SimplexQP
+from marginopt.solvers.simplex.newton.exact import Finish, finish
+
+
+def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
+    """Gradients of a few objectives, some equal up to 1e-9 .. 1e-20, of sizes that differ by many decades."""
+    n, rank = int(rng.integers(3, 12)), int(rng.integers(1, 5))
+    rows = rng.standard_normal((rank, rank))[rng.integers(0, rank, n)]
+    rows = rows * 10.0 ** rng.uniform(-12, 0, (n, 1)) * (1.0 + 10.0 ** rng.uniform(-20, -9) * rng.standard_normal(rows.shape))
+    Q = rows @ rows.T
+    return Q * (scale / np.abs(Q).max())
+
+
+@pytest.mark.parametrize("scale", [1.0, 1e-30, 1e25])
+def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
+    scale: float, drain: Callable[[Generator[None, None, Finish]], Finish]
+) -> None:
+    rng = np.random.default_rng(3)
+    moved = 0
+    for _ in range(300):
+        Q = _gram(rng, scale)
+        n = Q.shape[0]
+        view = SimplexQP(MatrixGram(Q), np.zeros(n), np.zeros(n, dtype=np.int64))
+        a = rng.dirichlet(np.ones(n))
+        end = drain(finish(view, a, Q @ a, 1e-9))
+        assert np.isfinite(end.a).all() and end.a.min() >= 0.0
+        assert end.a.sum() == pytest.approx(1.0, abs=1e-9)
+        assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)
+        moved += not np.array_equal(end.a, a)
+    assert moved > 0

@@ -1,0 +1,166 @@
+"""Mixed-integer points re-solved with the integers fixed agree to 1e-9, wherever they came from."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.optimize
+import scipy.sparse as sp
+from hypothesis import given, settings, strategies as st
+
+from marginopt.models import ZeroOneSVM
+from marginopt.models.kernels.gram import MatrixGram
+from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
+from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.polish import fix_integers, polish
+
+
+def least_norm(A: np.ndarray) -> np.ndarray:
+    """argmin ||w||² subject to A w ≥ 1 by Lawson and Hanson's NNLS, independent of every solver of ours."""
+    E, f = np.vstack([A.T, np.ones(len(A))]), np.append(np.zeros(A.shape[1]), 1.0)
+    r = E @ scipy.optimize.nnls(E, f)[0] - f
+    return np.asarray(-r[:-1] / r[-1])
+
+
+def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:
+    """A model, a classifier, the points it violates, and the least objective with those points violated."""
+    rng = np.random.default_rng(seed)
+    n, p = int(rng.integers(6, 25)), int(rng.integers(1, 5))
+    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
+    scale = 10 ** rng.uniform(-1, 1)
+    X = np.column_stack([np.ones(n), scale * (rng.normal(size=(n, p)) + 0.5 * y[:, None])])
+    A = y[:, None] * X
+    w = rng.normal(size=p + 1) * rng.uniform(0.5, 5)
+    z = (A @ w < 1).astype(float)
+    best = least_norm(A[z == 0]) if (z == 0).any() else np.zeros(p + 1)
+    M = 1.0 + 3.0 * np.abs(A @ np.column_stack([best, w])).max()
+    return ZeroOneSVM(X, y, lam=0.5, M=M), w, z, float(best @ best + 0.5 * z.sum())
+
+
+@settings(max_examples=40)
+@given(st.integers(0, 100_000), st.sampled_from([0.0, 1e-6, 1e-2]))
+def test_objectives_agree_to_1e_9(seed: int, noise: float) -> None:
+    model, w, z, reference = case(seed)
+    rng = np.random.default_rng(seed)
+    rough = {"w": w + noise * rng.normal(size=w.size), "z": np.abs(z - 1e-5 * rng.random(z.size))}
+    before = {k: v.copy() for k, v in rough.items()}
+    polished = polish(model.form, rough)
+    np.testing.assert_array_equal(polished["z"], z)
+    c = certify(model.form, polished)
+    assert c.objective == pytest.approx(reference, rel=1e-9)
+    assert c.primal_residual <= 1e-9
+    assert all(np.array_equal(rough[k], before[k]) for k in rough)
+
+
+def test_a_point_that_is_better_already_is_kept() -> None:
+    model, _, z, _ = case(4)
+    A = model.y[:, None] * np.asarray(model.X)
+    best = {"w": least_norm(A[z == 0]), "z": z}
+    again = polish(model.form, best)
+    assert certify(model.form, again).objective <= certify(model.form, best).objective + 1e-12
+
+
+def test_integers_without_a_feasible_point_come_back_rounded() -> None:
+    X = np.column_stack([np.ones(4), [1.0, 2.0, 1.0, 2.0]])
+    model = ZeroOneSVM(X, [1, 1, -1, -1])  # opposite labels on the same points: z = 0 everywhere is impossible
+    rough = {"w": np.array([0.3, 0.4]), "z": np.full(4, 1e-5)}
+    polished = polish(model.form, rough)
+    np.testing.assert_array_equal(polished["z"], np.zeros(4))
+    assert certify(model.form, polished).primal_residual > 0.1
+
+
+def bounded(seed: int) -> StandardForm:
+    """min ½||x - c||² - 1't over 0 ≤ x ≤ 1, Σx = 2, x ≤ t, t binary: bounds are active at the optimum."""
+    n = 5
+    c = np.random.default_rng(seed).normal(size=n) * 2
+    eye = np.eye(n)
+    return StandardForm(
+        "bounded",
+        (Block("x", (n,)), Block("t", (n,))),
+        np.concatenate([-c, -np.ones(n)]),
+        (
+            Constraint("sum", sp.csr_array(np.concatenate([np.ones(n), np.zeros(n)])[None, :]), np.array([-2.0]), Zero(1)),
+            Constraint("link", sp.csr_array(np.hstack([-eye, eye])), np.zeros(n), Nonnegative(n)),
+        ),
+        np.zeros(2 * n),
+        np.ones(2 * n),
+        np.arange(2 * n) >= n,
+        quadratic=Quadratic(matrix=np.diag([1.0] * n + [0.0] * n)),
+    )
+
+
+def projection(c: np.ndarray, total: float) -> np.ndarray:
+    """Nearest point of {0 ≤ x ≤ 1, Σx = total} by bisection on the multiplier."""
+    low, high = c.min() - 2, c.max()
+    for _ in range(200):
+        middle = 0.5 * (low + high)
+        low, high = (middle, high) if np.clip(c - middle, 0, 1).sum() > total else (low, middle)
+    return np.asarray(np.clip(c - low, 0, 1))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_active_bounds(seed: int) -> None:
+    form = bounded(seed)
+    t = np.array([1.0, 1, 1, 1, 0])
+    polished = polish(form, {"x": np.full(5, 0.4), "t": t})
+    x = np.append(projection(-form.q[:4], 2.0), 0.0)
+    expected = form.objective(np.concatenate([x, t]))
+    c = certify(form, polished)
+    assert c.objective == pytest.approx(expected, rel=1e-9, abs=1e-9)
+    assert c.primal_residual <= 1e-9
+
+
+def test_everything_fixed_or_nothing_quadratic() -> None:
+    n = 3
+    pure = StandardForm("pure", (Block("t", (n,)),), np.ones(n), (), np.zeros(n), np.ones(n), np.ones(n, dtype=bool))
+    np.testing.assert_array_equal(polish(pure, {"t": np.array([0.0, 1.00001, 0.99999])})["t"], [0, 1, 1])
+    linear = StandardForm(
+        "linear",
+        (Block("x", (1,)), Block("t", (1,))),
+        np.array([1.0, 1.0]),
+        (Constraint("row", sp.csr_array(np.array([[1.0, 2.0]])), np.array([-3.0]), Nonnegative(1)),),
+        np.array([-np.inf, 0.0]),
+        np.array([np.inf, 5.0]),
+        np.array([False, True]),
+    )
+    polished = polish(linear, {"x": np.array([1.5]), "t": np.array([1.0])})
+    assert polished["x"][0] == pytest.approx(1.0, abs=1e-7)
+
+
+def test_conic_rows_and_a_gram_operator() -> None:
+    """min ½||x||² - t over ||x - (3, 0)|| ≤ 1 + t, t in {0, 1}: x = (2 - t, 0)."""
+    F = np.vstack([[0.0, 0, 1], [1.0, 0, 0], [0.0, 1, 0]])
+    form = StandardForm(
+        "cone",
+        (Block("x", (2,)), Block("t", ())),
+        np.array([0.0, 0.0, -1.0]),
+        (Constraint("x of another kind", sp.csr_array(F), np.array([1.0, -3.0, 0.0]), SecondOrder(3)),),
+        np.array([-np.inf, -np.inf, 0.0]),
+        np.array([np.inf, np.inf, 1.0]),
+        np.array([False, False, True]),
+        quadratic=Quadratic(operator=MatrixGram(np.diag([1.0, 1.0, 0.0]))),
+    )
+    for t in (0.0, 1.0):
+        polished = polish(form, {"x": np.array([3.0, 0.0]), "t": np.array(t)})
+        np.testing.assert_allclose(polished["x"], [2.0 - t, 0.0], atol=1e-6)
+        assert polished["t"] == t
+
+
+def test_fixing_integers() -> None:
+    form = bounded(0)
+    fixed = fix_integers(form, np.array([0.1, 0.2, 0.3, 0.4, 0.5, 0.999, 1e-7, 1, 0, 1]))
+    assert not fixed.integer.any()
+    np.testing.assert_array_equal(fixed.lower[5:], [1, 0, 1, 0, 1])
+    np.testing.assert_array_equal(fixed.upper[5:], fixed.lower[5:])
+    np.testing.assert_array_equal(fixed.lower[:5], form.lower[:5])
+    assert form.integer[5:].all()
+
+
+def test_mixed_labels_do_not_collide(overlapping: Any) -> None:
+    """A constraint called like the block that is left over is no obstacle."""
+    form = ZeroOneSVM(overlapping.X, overlapping.y).form
+    renamed = form.replace(constraints=(Constraint("x", form.constraints[0].F, form.constraints[0].g, Nonnegative(16)),))
+    polish(renamed, {"w": np.zeros(3), "z": np.ones(16)})

@@ -1,0 +1,229 @@
+"""Solutions that other machines found, read from the files that the solvers themselves write, and judged here."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.models.export.native.mosek import psd_order
+from marginopt.models.program.cones import PSD, Nonnegative, Zero
+
+_RNG = np.random.default_rng(3)
+_X = np.column_stack([np.ones(8), _RNG.normal(size=(8, 2))])
+_Y = np.array([1.0, -1, 1, -1, 1, 1, -1, -1])
+
+
+def _hinge() -> mo.HingeSVM:
+    return mo.HingeSVM(_X, _Y, lam=0.7)
+
+
+def _mixed() -> mo.ZeroOneSVM:
+    return mo.ZeroOneSVM(_X, _Y, lam=0.7)
+
+
+@pytest.mark.parametrize("model", [_hinge(), _mixed()], ids=lambda m: m.name)
+def test_gurobi(model: mo.Model, tmp_path: Path) -> None:
+    pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    with model.to_gurobi() as native:
+        native.Params.OutputFlag = 0
+        native.Params.MIPGap = 0.0
+        native.optimize()
+        native.write(str(tmp_path / "g.sol"))
+    result = mo.read_solution(model, tmp_path / "g.sol")
+    assert result.solver == "gurobi"
+    assert result.status is mo.Status.INTERRUPTED  # the file does not say how the solve ended
+    assert "says nothing" in result.claim.native_status
+    assert result.objective == pytest.approx(mo.solve(model, "scip").objective, rel=1e-5)
+    assert result.values["w"].shape == (3,)
+    assert result.summary == model.summary(result.values)
+
+
+def test_gurobi_from_the_names_of_an_lp_file(tmp_path: Path) -> None:
+    gurobi = pytest.importorskip("gurobipy", reason="gurobipy is not installed")
+    model = _hinge()
+    path = model.write(tmp_path / "m.lp")
+    with gurobi.Env(params={"OutputFlag": 0}) as env, gurobi.read(str(path), env) as native:
+        native.optimize()
+        native.write(str(tmp_path / "g.sol"))
+    result = mo.read_solution(model, tmp_path / "g.sol")
+    assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".nl"])
+def test_scip(suffix: str, tmp_path: Path) -> None:
+    scip = pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
+    model = _mixed()
+    native = scip.Model()
+    native.hideOutput()
+    native.readProblem(str(model.write(tmp_path / f"m{suffix}")))
+    native.optimize()
+    native.writeBestSol(str(tmp_path / "s.sol"))
+    text = (tmp_path / "s.sol").read_text()
+    (tmp_path / "s.sol").write_text("solution status: optimal solution found\n" + text)  # as SCIP's shell writes it
+    result = mo.read_solution(model, tmp_path / "s.sol")
+    assert result.solver == "scip"
+    assert result.claim.status is mo.Status.OPTIMAL
+    assert result.details["variables_not_ours"] == 1  # SCIP's variable for the quadratic objective
+    assert result.objective == pytest.approx(mo.solve(model, "scip").objective, rel=1e-6)
+    # nothing in the file, and nothing that we can prove, bounds a mixed-integer optimum
+    assert result.status is mo.Status.INACCURATE
+
+
+def test_highs_with_multipliers_is_proved(tmp_path: Path) -> None:
+    highspy = pytest.importorskip("highspy", reason="highspy is not installed")
+    model = _hinge()
+    native = highspy.Highs()
+    native.setOptionValue("output_flag", False)
+    native.readModel(str(model.write(tmp_path / "m.mps")))
+    native.run()
+    native.writeSolution(str(tmp_path / "h.sol"), 0)
+    result = mo.read_solution(model, tmp_path / "h.sol")
+    assert result.solver == "highs"
+    assert result.status is mo.Status.OPTIMAL
+    assert result.bound_kind == "proved"
+    assert result.certificate is not None
+    assert result.certificate.dual_residual < 1e-6
+    assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-6)
+
+
+@pytest.mark.parametrize("model", [mo.ConicSVM(_X, _Y, kappa=0.3), _hinge()], ids=lambda m: m.name)
+def test_mosek_with_multipliers_is_proved(model: mo.Model, tmp_path: Path) -> None:
+    """MOSEK's own writer, without a licence: our point and multipliers are put into its task."""
+    mosek = pytest.importorskip("mosek", reason="mosek is not installed")
+    solved = mo.solve(model, "clarabel", tol=1e-8)
+    _write_mosek(mosek, model, solved, tmp_path / "m.sol")
+    result = mo.read_solution(model, tmp_path / "m.sol", tol=1e-6)
+    assert result.solver == "mosek"
+    assert result.claim.native_status == "PRIMAL_AND_DUAL_FEASIBLE, OPTIMAL"
+    assert result.status is mo.Status.OPTIMAL
+    assert result.bound_kind == "proved"
+    assert result.multipliers is not None
+    assert solved.multipliers is not None
+    for label, z in solved.multipliers.items():
+        np.testing.assert_allclose(result.multipliers[label], z, atol=1e-9, err_msg=label)
+    assert result.certificate is not None
+    assert result.certificate.dual_residual < 1e-6
+
+
+def _write_mosek(mosek: object, model: mo.Model, solved: mo.Result, path: Path) -> None:
+    form = model.form
+    assert solved.multipliers is not None
+    linear, conic = [np.zeros(0)], [np.zeros(0)]
+    for c in form.constraints:
+        z = solved.multipliers[c.label]
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            linear.append(z)
+            continue
+        order = psd_order(c.cone.order) if isinstance(c.cone, PSD) else np.arange(c.cone.dim)
+        conic.append(z.reshape(c.cone.count, c.cone.dim)[:, order].ravel())
+    y = np.concatenate(linear)
+    zeta = np.zeros(form.n) if solved.reduced is None else np.concatenate([np.ravel(v) for v in _packed(form, solved.reduced)])
+    x = form.join(solved.values)
+    with model.to_mosek() as task:
+        which, unknown = mosek.soltype.itr, mosek.stakey.unk
+        task.putsolutionnew(
+            which,
+            [unknown] * y.size,
+            [unknown] * form.n,
+            [],
+            np.zeros(y.size),
+            x,
+            y,
+            np.maximum(y, 0.0),
+            np.maximum(-y, 0.0),
+            np.maximum(zeta, 0.0),
+            np.maximum(-zeta, 0.0),
+            np.zeros(form.n),
+            np.concatenate(conic),
+        )
+        task.writesolution(which, str(path))
+    text = path.read_text()
+    # a task into which a solution was put does not know its status
+    text = text.replace("PROBLEM STATUS      : UNKNOWN", "PROBLEM STATUS      : PRIMAL_AND_DUAL_FEASIBLE")
+    path.write_text(text.replace("SOLUTION STATUS     : UNKNOWN", "SOLUTION STATUS     : OPTIMAL"))
+
+
+def _packed(form: mo.StandardForm, values: dict[str, np.ndarray]) -> list[np.ndarray]:
+    return [b.pack(values[b.label]) for b in form.blocks]
+
+
+def test_ampl(tmp_path: Path) -> None:
+    model = _hinge()
+    form = model.form
+    model.write(tmp_path / "m.nl")
+    solved = mo.solve(model, "clarabel", tol=1e-8)
+    assert solved.multipliers is not None
+    by_name = dict(zip(form.names(), form.join(solved.values), strict=True))
+    x = [by_name[name] for name in (tmp_path / "m.col").read_text().split()]
+    y = solved.multipliers["margin"]
+    head = [
+        "",
+        "Ipopt 3.14.0: Optimal Solution Found",
+        "",
+        "Options",
+        "3",
+        "1",
+        "1",
+        "0",
+        *map(str, (y.size, y.size, form.n, form.n)),
+    ]
+    (tmp_path / "m.sol").write_text("\n".join([*head, *(f"{v:.17g}" for v in (*y, *x)), "objno 0 0", ""]))
+    result = mo.read_solution(model, tmp_path / "m.sol")
+    assert result.solver == "ipopt"
+    assert result.status is mo.Status.OPTIMAL
+    assert result.bound_kind == "proved"
+    np.testing.assert_array_equal(result.values["w"], solved.values["w"])
+    (tmp_path / "m.nl.names.json").unlink()
+    with pytest.raises(mo.DataError, match=r"m\.nl, whose \.names\.json is not beside it"):
+        mo.read_solution(model, tmp_path / "m.sol")
+
+
+def test_a_wrong_claim_is_shown(tmp_path: Path) -> None:
+    model = _hinge()
+    solved = mo.solve(model, "clarabel")
+    names, x = model.form.names(), model.form.join(solved.values) + 0.05
+    lines = [
+        "solution status: optimal solution found",
+        "objective value: 1.0",
+        *(f"{a} {b}" for a, b in zip(names, x, strict=True)),
+    ]
+    (tmp_path / "s.sol").write_text("\n".join(lines) + "\n")
+    result = mo.read_solution(model, tmp_path / "s.sol")
+    assert result.status is mo.Status.INACCURATE
+    assert result.claim.objective == 1.0
+    assert result.objective > solved.objective
+
+
+def test_infeasible_by_scip(tmp_path: Path) -> None:
+    (tmp_path / "s.sol").write_text("solution status: infeasible\nno solution available\n")
+    result = mo.read_solution(_hinge(), tmp_path / "s.sol")
+    assert result.status is mo.Status.INFEASIBLE
+    assert not result.values
+
+
+_BAD = {
+    "missing variables": ("# Objective value = 1\nw[0] 1\n", "variables are missing"),
+    "another model": ("solution status: optimal\nobjective value: 1\na 1\nb 2\n", "is one of the form's"),
+    "cut off": ("Model status\nOptimal\n\n# Primal solution values\nFeasible\nObjective 2\n# Columns 3\nw_0 1\n", "too early"),
+    "no numbers": ("# Objective value = 1\nw[0] one\n", "could not convert"),
+    "no solution": ("hello\n", "no solution file that is known"),
+    "other sizes": ("x\n\nOptions\n1\n0\n2\n0\n3\n3\n1\n1\n1\n", "3 variables and 2 rows"),
+}
+
+
+@pytest.mark.parametrize("what", _BAD)
+def test_files_that_do_not_fit_are_named(what: str, tmp_path: Path) -> None:
+    text, message = _BAD[what]
+    path = tmp_path / "bad.sol"
+    path.write_text(text)
+    with pytest.raises(mo.DataError, match=message) as caught:
+        mo.read_solution(_hinge(), path)
+    assert "bad.sol" in str(caught.value)
+
+
+def test_a_missing_file_is_named(tmp_path: Path) -> None:
+    with pytest.raises(mo.DataError, match="there is no file"):
+        mo.read_solution(_hinge(), tmp_path / "none.sol")

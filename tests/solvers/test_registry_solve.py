@@ -1,0 +1,329 @@
+"""Asking for solvers by name, refusals with reasons, `auto`, and what a result says of itself."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, replace
+from typing import Any, ClassVar
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
+from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
+from marginopt.models.program.cones import Feature, Nonnegative
+from marginopt.models.program.form import Block, Constraint, Quadratic
+from marginopt.solvers import auto, registry
+from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.interface.backend import Backend, NativeSolution, missing_features, plan_bridges
+from marginopt.solvers.interface.solver import Gives, Problem, Solver, SolverInfo
+from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
+from marginopt.solvers.solve import solve_problem
+
+ALL_CONES = frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD})
+
+
+@dataclass(frozen=True)
+class Fake(Backend):
+    """A backend that hands everything to Clarabel, with a record and licence of its own."""
+
+    terms: Licence = OPEN
+    info: ClassVar[SolverInfo] = replace(Clarabel.info, name="fake")
+
+    def licence(self) -> Licence:
+        """The given one."""
+        return self.terms
+
+    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        """Clarabel's answer."""
+        return Clarabel().solve_form(form, options)
+
+
+def fake(terms: Licence = OPEN, **record: Any) -> Solver:
+    kind = type("Fake", (Fake,), {"info": replace(Fake.info, **record)})
+    return kind(terms)  # type: ignore[no-any-return]
+
+
+# -- names ------------------------------------------------------------------------------------------------------
+
+
+def test_names() -> None:
+    assert get_solver("Clarabel") is get_solver("clarabel")
+    assert "clarabel" in all_solvers(discover=False)
+    for name, solver in all_solvers().items():
+        assert solver.info.name == name == name.lower()
+        assert solver.info.summary
+        assert solver.info.views or isinstance(solver, Backend)
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("clarable", "there is no solver 'clarable'; did you mean clarabel"),
+        ("", "there is no solver ''; known: auto, "),
+        (None, "a solver is named by a string (or is a Solver object); got None"),
+        (["clarabel"], "a solver is named by a string"),
+        (Clarabel, "a solver is named by a string"),
+    ],
+)
+def test_unknown_solvers(overlapping: Any, name: Any, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        solve_problem(HingeSVM(overlapping.X, overlapping.y), name, Options())
+
+
+@pytest.mark.parametrize("thing", [None, 3, np.eye(2), HingeSVM])
+def test_not_a_model(thing: Any) -> None:
+    with pytest.raises(InputError, match="expected a formulation such as ZeroOneSVM"):
+        solve_problem(thing, "clarabel", Options())
+
+
+def test_table() -> None:
+    table = solvers()
+    text = str(table)
+    row = next(r for r in table.rows if r["name"] == "clarabel")
+    assert row["installed"] == "yes"
+    assert row["licence"] == "none needed"
+    assert "psd" in row["reads"]
+    assert {r["name"] for r in table.rows} == set(all_solvers())
+    assert all(r["name"] in text for r in table.rows)
+    page = table._repr_html_()
+    assert page.count("<tr>") == len(table.rows) + 1
+
+
+# -- refusals ---------------------------------------------------------------------------------------------------
+
+
+def test_missing_feature_names_who_can(overlapping: Any) -> None:
+    model = ZeroOneSVM(overlapping.X, overlapping.y)
+    with pytest.raises(
+        UnsupportedModelError, match=r"clarabel cannot solve ZeroOneSVM: it does not read integer variables\. Solvers that can: "
+    ):
+        solve_problem(model, "clarabel", Options())
+    linear = fake(name="lp", reads=frozenset())
+    with pytest.raises(UnsupportedModelError, match="positive semidefinite cones and rotated second-order cones"):
+        solve_problem(ConicSVM(overlapping.X, overlapping.y, lam=1.0), linear, Options())
+
+
+def test_forbidden_mixtures(overlapping: Any) -> None:
+    features = frozenset({Feature.QUADRATIC, Feature.INTEGER})
+    highs = fake(name="no-miqp", reads=features, forbids=(features,))
+    problem = Problem(ZeroOneSVM(overlapping.X, overlapping.y))
+    assert highs.obstacle(problem) == "it does not read integer variables together with quadratic objective"
+    assert highs.obstacle(Problem(HingeSVM(overlapping.X, overlapping.y))) is None
+    # beside cones the quadratic objective becomes an epigraph instead
+    mosek = SolverInfo("mosek-like", "", reads=ALL_CONES, forbids=(frozenset({Feature.QUADRATIC, Feature.ROTATED}),))
+    eye = sp.csr_array(np.eye(3))
+    from marginopt.models.program.cones import RotatedSecondOrder
+
+    form = HingeSVM(overlapping.X, overlapping.y).form
+    cone = Constraint("cone", sp.csr_array(sp.hstack([eye, sp.csr_array((3, form.n - 3))])), np.ones(3), RotatedSecondOrder(3))
+    mixed = form.replace(constraints=(*form.constraints, cone))
+    assert missing_features(mixed, mosek) == ""
+    assert [type(b).__name__ for b in plan_bridges(mixed, mosek)] == ["EpigraphBridge"]
+    assert plan_bridges(form, mosek) == []
+
+
+def test_missing_package(overlapping: Any) -> None:
+    model = HingeSVM(overlapping.X, overlapping.y)
+    absent = fake(name="absent", module="a_module_that_is_not_there", package="absent-package")
+    assert not installed(absent)
+    with pytest.raises(
+        MissingPackageError, match=r"absent needs the package absent-package, which is not installed: pip install absent-package"
+    ):
+        solve_problem(model, absent, Options())
+    extra = fake(name="absent", module="not_there.at_all", package="x", extra="commercial")
+    with pytest.raises(ImportError, match=re.escape('pip install "marginopt[commercial]"')):
+        require(extra)
+
+
+@pytest.mark.parametrize("state", [LicenceState.MISSING, LicenceState.EXPIRED])
+def test_unusable_licences(overlapping: Any, state: LicenceState) -> None:
+    locked = fake(Licence(state, "renew it"), name="locked")
+    with pytest.raises(LicenceError, match=re.escape(f"locked is installed and cannot be used ({state.value}): renew it")):
+        solve_problem(HingeSVM(overlapping.X, overlapping.y), locked, Options())
+
+
+def test_licences_of_restricted_size(overlapping: Any) -> None:
+    small = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=10)
+    model = HingeSVM(overlapping.X, overlapping.y)
+    with pytest.raises(LicenceError, match=r"tiny: .*19 variables.*restricted size.*10.*Without such a limit: .*clarabel"):
+        solve_problem(model, fake(small, name="tiny"), Options())
+    enough = Licence(LicenceState.RESTRICTED, "free", limit=2000, quadratic_limit=19)
+    assert solve_problem(model, fake(enough), Options()).licence == "restricted size"
+
+
+def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "500")
+    model = HingeSVM(overlapping.X, overlapping.y)
+    with pytest.raises(TooLargeError, match="would need"):
+        solve_problem(model, "clarabel", Options())
+    assert readers(Problem(model)) == []  # and nobody else is asked to fail
+
+
+# -- auto -------------------------------------------------------------------------------------------------------
+
+
+def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    locked = fake(Licence(LicenceState.MISSING, "buy"), name="gurobi", reads=ALL_CONES)
+    table = {"piqp": fake(name="piqp", module="not_there"), "clarabel": get_solver("clarabel"), "gurobi": locked}
+    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: table)
+    result = solve_problem(HingeSVM(overlapping.X, overlapping.y), "auto", Options())
+    assert result.solver == "clarabel"
+    assert result.details["picked"] == (
+        "clarabel: first installed and licensed backend for this class (passed over: piqp is not installed)"
+    )
+    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"gurobi": locked})
+    with pytest.raises(UnsupportedModelError, match="no installed solver can read ZeroOneSVM"):
+        solve_problem(ZeroOneSVM(overlapping.X, overlapping.y), "AUTO", Options())
+
+
+def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    everything = {
+        name: fake(name=name, reads=frozenset(Feature))
+        for name in {*auto.MIXED_INTEGER, *auto.CONIC, *auto.QUADRATIC, *auto.LINEAR}
+    }
+    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: everything)
+    X, y = overlapping.X, overlapping.y
+    linear = HingeSVM(X, y).form.replace(quadratic=None)
+    for model, first in (
+        (Problem(HingeSVM(X, y)), auto.QUADRATIC[0]),
+        (Problem(ConicSVM(X, y, lam=1.0)), auto.CONIC[0]),
+        (Problem(ZeroOneSVM(X, y)), auto.MIXED_INTEGER[0]),
+        (Problem(None, linear), auto.LINEAR[0]),
+    ):
+        assert auto.choose(model, Options())[0] == first
+
+
+def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Structured(Fake):
+        info = SolverInfo("mfw", "reads a view", views=(SimplexQP,))
+
+        def obstacle(self, problem: Problem) -> str | None:
+            return None
+
+    monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "10")
+    name, why = auto.choose(Problem(L2SVMDual(overlapping.X, overlapping.y)), Options())
+    assert (name, why) == ("mfw", "mfw: reads the model's structure")
+
+
+# -- results ----------------------------------------------------------------------------------------------------
+
+
+def test_result_of_a_form_and_of_a_model_agree(overlapping: Any) -> None:
+    model = HingeSVM(overlapping.X, overlapping.y, lam=0.3)
+    one, two = solve_problem(model, "clarabel", Options()), solve_problem(model.form, Clarabel(), Options())
+    assert one.objective == two.objective
+    assert one.model == two.model == "HingeSVM"
+    assert one.summary
+    assert two.summary == {}
+    assert one.status is two.status is Status.OPTIMAL
+    assert one.options == {"seed": 0}
+    assert one.version == one.version.strip() != ""
+    assert one.licence == "none needed"
+    assert set(one.reduced) == {"w", "xi"}  # type: ignore[arg-type]
+    assert one.build_seconds >= 0
+    assert one.details["bridges"] == ["BoundsToRows"]
+
+
+def test_a_maximum_s_signs(overlapping: Any) -> None:
+    result = solve_problem(MEBDual(overlapping.X), "clarabel", Options())
+    assert result.maximise
+    assert result.objective > 0
+    assert result.bound >= result.objective - 1e-9 * abs(result.objective)  # from above
+    assert result.certificate is not None
+    assert result.claim.objective is not None
+    assert result.certificate.objective == pytest.approx(-result.objective)
+    assert result.claim.objective == pytest.approx(-result.objective, rel=1e-6)  # claims stay in the form's sense
+    assert 0 <= result.gap <= 1e-6
+
+
+def test_a_form_without_constraints() -> None:
+    target = np.array([1.0, -2.0])
+    form = StandardForm(
+        "free",
+        (Block("x", (2,)),),
+        -target,
+        (),
+        np.full(2, -np.inf),
+        np.full(2, np.inf),
+        np.zeros(2, bool),
+        Quadratic(matrix=np.eye(2)),
+    )
+    result = solve_problem(form, "clarabel", Options())
+    np.testing.assert_allclose(result.values["x"], target, atol=1e-6)
+    assert result.status is Status.OPTIMAL
+
+
+@pytest.mark.parametrize(("rows", "status"), [([[1.0], [-1.0]], Status.INFEASIBLE), ([[1.0], [1.0]], Status.UNBOUNDED)])
+def test_infeasible_and_unbounded(rows: list[list[float]], status: Status) -> None:
+    form = StandardForm(
+        "ray",
+        (Block("x", (1,)),),
+        -np.ones(1),
+        (Constraint("rows", sp.csr_array(np.array(rows)), -np.ones(2), Nonnegative(2)),),
+        np.full(1, -np.inf),
+        np.full(1, np.inf),
+        np.zeros(1, bool),
+    )
+    result = solve_problem(form, "clarabel", Options())
+    assert result.status is status
+    assert result.certificate is None
+    assert not result.solved
+    if status is Status.INFEASIBLE:  # f ≥ 0, F'f = 0, g'f < 0
+        f = result.details["farkas"]["rows"]
+        c = form.constraints[0]
+        assert (f > 0).all()
+        assert np.abs(c.F.T @ f).max() <= 1e-6 * f.max()
+        assert c.g @ f < 0
+
+
+def test_starts_pass_the_bridges(overlapping: Any) -> None:
+    seen: list[Any] = []
+
+    class Warm(Fake):
+        info = replace(
+            Clarabel.info, name="warm", reads=Clarabel.info.reads - {Feature.QUADRATIC}, gives=frozenset({Gives.WARM_START})
+        )
+
+        def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+            seen.append(options.start)
+            return super().solve_form(form, options)
+
+    model = HingeSVM(overlapping.X, overlapping.y)
+    w = np.array([1.0, 2.0, 3.0])
+    solve_problem(model, Warm(), Options(start={"w": w, "xi": np.zeros(16)}))
+    assert seen[-1]["epigraph"] == pytest.approx(14.0)
+    solve_problem(model, Warm(), Options(start={"w": w}))
+    assert seen[-1] is None  # half a start cannot be extended
+
+
+@pytest.mark.parametrize(
+    ("start", "words"),
+    [
+        ({"W": np.zeros(3)}, "start has no block W to set; the form has w, xi"),
+        ({"w": np.zeros(2)}, "start['w'] must hold 3 finite numbers, shape (3,); it has shape (2,)"),
+        ({"w": np.full(3, np.nan)}, "and values that are not finite"),
+    ],
+)
+def test_bad_starts(overlapping: Any, start: Any, words: str) -> None:
+    with pytest.raises(InputError, match=re.escape(words)):
+        solve_problem(HingeSVM(overlapping.X, overlapping.y), "clarabel", Options(start=start))
+
+
+def test_two_solvers_of_one_name_are_a_mistake(monkeypatch: pytest.MonkeyPatch) -> None:
+    class Module:
+        SOLVERS = (Clarabel(), Clarabel())
+
+    monkeypatch.setattr(registry, "_modules", lambda: (Module,))
+    registry._static.cache_clear()
+    try:
+        with pytest.raises(RuntimeError, match="two solvers are called 'clarabel'"):
+            registry._static()
+    finally:
+        monkeypatch.undo()
+        registry._static.cache_clear()

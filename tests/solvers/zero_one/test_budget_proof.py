@@ -1,0 +1,211 @@
+"""Proof logs of the cardinality form: accepted when untouched, never believed beyond the truth; a little less than the bound."""
+
+import copy
+import hashlib
+import itertools
+import json
+
+import numpy as np
+import pytest
+import scipy.optimize
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.solvers.zero_one.check.checker import check_proof
+
+
+def least_norm(A, penalised):
+    """min Σ_{penalised} w_j² subject to A w ≥ 1 by NNLS; inf where no w keeps all rows."""
+    if not len(A):
+        return 0.0
+    A = A * np.where(penalised, 1.0, 1e5)
+    E = np.vstack([A.T, np.ones(len(A))])
+    f = np.append(np.zeros(A.shape[1]), 1.0)
+    u, residual = scipy.optimize.nnls(E, f)
+    if residual < 1e-7:
+        return np.inf
+    r = E @ u - f
+    w = -r[:-1] / r[-1] * np.where(penalised, 1.0, 0.0)
+    return float(w @ w)
+
+
+def truth(header):
+    """The optimum of the problem that a log states, by enumeration of what is violated."""
+    A, penalised = np.array(header["A"]), np.array(header["penalised"])
+    k = min(header["budget"], len(A))
+    return min(least_norm(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
+
+
+def instance(seed, n=11, p=2, repeat=True):
+    rng = np.random.default_rng(seed)
+    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.4 * y[:, None]])
+    if repeat and seed % 3 == 0:
+        X[1:3], y[1:3] = X[0], y[0]
+    return X, y
+
+
+def solved(path, seed, k=3, **more):
+    X, y = instance(seed)
+    model = mo.ZeroOneSVM(X, y, kappa=k / len(y), intercept="free" if seed % 2 else "penalised")
+    return mo.solve(model, "zero-one-bb", proof=str(path), threads=1, **more)
+
+
+def read(path):
+    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
+
+
+def sealed(records):
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+@pytest.mark.parametrize("k", [0, 1, 3])
+def test_logs_are_accepted(tmp_path, k):
+    """Optimal or infeasible: the log proves the bound that the result claims."""
+    statuses = set()
+    for seed in range(12):
+        path = tmp_path / f"{seed}.jsonl"
+        result = solved(path, seed, k)
+        statuses.add(result.status.name)
+        report = check_proof(path)
+        assert report.valid, report.message
+        optimum = truth(read(path)[0])
+        assert report.bound <= optimum * (1 + 1e-9)
+        assert report.bound == result.details["proof_bound"] == pytest.approx(result.bound, rel=2e-9)
+        if result.values:
+            assert report.value == pytest.approx(optimum, rel=3e-6, abs=1e-12)
+        else:
+            assert report.value == np.inf == optimum
+    assert ("OPTIMAL" if k == 3 else "INFEASIBLE") in statuses
+
+
+def test_a_larger_log_with_branches(tmp_path):
+    data = mo.instances.gaussian_clusters(60, 5, 0.5, rng=2)
+    result = mo.solve(mo.ZeroOneSVM(data.X, data.y, kappa=0.15), "zero-one-bb", proof=str(tmp_path / "log.gz"), threads=1)
+    report = check_proof(tmp_path / "log.gz")
+    assert report.valid and report.gap <= 1.1e-6
+    assert report.nodes == result.details["proof_nodes"] > 20
+
+
+def damage(rng, log):
+    """A log with one random change; returns what was done."""
+    log = copy.deepcopy(log)
+    conflicts = [record for record in log if "conflict" in record]
+    nodes = [record for record in log if "steps" in record]
+    conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
+    at = int(rng.integers(len(conflict["conflict"])))
+    kinds = ["bound", "drop", "clear", "alpha", "point", "pack", "split", "budget", "row", "member", "parent", "cut", "incumbent"]
+    kind = str(rng.choice(kinds))
+    header = log[0]
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(node)
+    elif kind == "clear":
+        node["steps"] = []
+    elif kind == "alpha":
+        conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
+    elif kind == "point":
+        conflict["conflict"][at] = int(rng.integers(len(header["A"])))
+    elif kind == "pack":
+        for step in node["steps"]:
+            if step[0] == "pack":
+                step[1] = [[number, y * float(rng.choice([0.5, 1.5, 2.0, -1.0]))] for number, y in step[1]]
+            else:
+                step[1] = int(rng.integers(-1, len(conflicts) + 1))
+    elif kind == "split" and "split" in node:
+        node["split"][1] = [int(rng.integers(len(header["A"])))]
+    elif kind == "budget":
+        header["budget"] += int(rng.choice([-1, 1, 2]))
+    elif kind == "row":
+        header["A"][int(rng.integers(len(header["A"])))][1] *= -2.0
+    elif kind == "member":
+        header["member"][int(rng.integers(len(header["member"])))] = int(rng.integers(-1, len(header["member"])))
+    elif kind == "parent":
+        node["parent"] = int(rng.integers(len(nodes)))
+    elif kind == "incumbent" and log[-1]["w"] is not None:
+        log[-1]["w"] = [0.99 * x for x in log[-1]["w"]]
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+        kind = "cut"
+    return kind, log
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_forged_logs_prove_nothing_false(tmp_path, seed):
+    """Whatever is done to a log and sealed anew, what the checker then accepts is true of the problem that the log states."""
+    path = tmp_path / "log"
+    solved(path, seed, k=3 if seed < 4 else 1)
+    log = read(path)
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    rng = np.random.default_rng(seed)
+    refused = 0
+    for _ in range(40):
+        kind, bad = damage(rng, log)
+        path.write_text(sealed(bad))
+        report = check_proof(path)
+        refused += not report.valid
+        # an infeasible problem has every bound; one that is accepted must still be proved
+        if kind == "cut" or (kind in ("bound", "incumbent") and log[-1]["w"] is not None):
+            assert not report.valid, kind
+        if report.valid:
+            assert report.bound <= truth(bad[0]) * (1 + 1e-9), kind
+    assert refused >= 15
+
+
+def test_corrupted_logs_are_refused(tmp_path):
+    path = tmp_path / "log"
+    solved(path, 1)
+    good = path.read_bytes()
+    rng = np.random.default_rng(2)
+    for _ in range(200):
+        at = int(rng.integers(len(good)))
+        path.write_bytes(good[:at] + bytes([good[at] ^ (1 << int(rng.integers(8)))]) + good[at + 1 :])
+        assert not check_proof(path).valid
+
+
+@pytest.mark.parametrize("budget", [float("inf"), 2.5, -1, None, True, "3"])
+def test_a_budget_is_a_whole_number(tmp_path, budget):
+    path = tmp_path / "log"
+    solved(path, 1)
+    log = read(path)
+    log[0]["budget"] = budget
+    path.write_text(sealed(log))
+    assert "whole number" in check_proof(path).message
+
+
+def test_the_two_forms_are_not_mistaken_for_each_other(tmp_path):
+    path = tmp_path / "log"
+    solved(path, 1)
+    log = read(path)
+    log[0]["kind"] = "conflicts"  # then every point costs one, and the bound is another problem's
+    log[-1]["bound"] = 1e9
+    log[-1]["w"] = [0.0] * len(log[-1]["w"])
+    path.write_text(sealed(log))
+    assert not check_proof(path).valid
+
+
+def test_a_run_that_is_stopped_claims_nothing(tmp_path):
+    data = mo.instances.gaussian_clusters(100, 3, 0.5, rng=2)
+    path = tmp_path / "log"
+    result = mo.solve(mo.ZeroOneSVM(data.X, data.y, kappa=0.17), "zero-one-bb", proof=str(path), node_limit=50)
+    report = check_proof(path)
+    assert report.valid and report.bound == result.details["proof_bound"] == 0.0
+
+
+@pytest.mark.parametrize("form", [{"kappa": 0.2}, {"lam": 5.0}])
+def test_a_little_less_than_the_bound(tmp_path, form):
+    data = mo.instances.gaussian_clusters(60, 8, 0.5, rng=2)
+    model = mo.ZeroOneSVM(data.X, data.y, **form)
+    nodes = []
+    for gap in (0.0, 0.1):
+        path = tmp_path / f"log{gap}"
+        result = mo.solve(model, "zero-one-bb", engine="conflicts", proof=str(path), proof_gap=gap, threads=1)
+        report = check_proof(path)
+        assert report.valid and report.bound == pytest.approx(result.bound * (1 - gap), rel=2e-9)
+        nodes.append(report.nodes)
+    assert nodes[1] < nodes[0]
+    with pytest.raises(InputError, match="proof_gap"):
+        mo.solve(model, "zero-one-bb", proof_gap=1.0)

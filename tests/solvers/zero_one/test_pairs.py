@@ -1,0 +1,147 @@
+"""Pairs of points that a box excludes: valid, paid once, as many as possible."""
+
+from fractions import Fraction
+
+import numpy as np
+import pytest
+from scipy.sparse import csr_array
+from scipy.sparse.csgraph import maximum_bipartite_matching
+
+from marginopt.solvers.zero_one.kernels import boxes as k
+
+
+def case(seed, n=90, p=4, half=0.6, weighted=False):
+    """Rows y·(1, x), a small box around a w of some length."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 3 == 0, 1.0, -1.0)
+    rows = y[:, None] * np.column_stack([np.ones(n), rng.standard_normal((n, p - 1))])
+    weights = rng.uniform(0.5, 2.0, n) if weighted else np.ones(n)
+    w = 2.0 * rng.standard_normal(p)
+    width = half * rng.uniform(0.2, 1.0, p)
+    data = k.Data(rows, weights, np.linalg.norm(rows, axis=1), y > 0, False, 1.0)
+    return data, w - width, w + width, w
+
+
+def pair_up(data, lo, hi, w, z=None):
+    n, p = data.rows.shape
+    z = np.full(n, k.FREE) if z is None else z
+    l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
+    left, room = np.empty(n), k.empty_pairs(n, p)
+    found = k.pair_up(
+        data, np.ascontiguousarray(data.rows.T), np.arange(n), z, l, n, lo, hi, w, left, np.empty((9, n)),
+        np.empty((5 + 2 * p, p)), room,
+    )  # fmt: skip
+    total, count = found
+    return total, room.points[:count].copy(), room.price[:count].copy(), left, z
+
+
+def greatest(data, lo, hi, i, j):
+    d = data.rows[i] + data.rows[j]
+    return np.maximum(d * lo, d * hi).sum(axis=-1)
+
+
+@pytest.mark.parametrize("weighted", [False, True])
+def test_pairs_are_excluded_by_the_box_and_paid_once(weighted):
+    met = 0
+    for seed in range(30):
+        data, lo, hi, w = case(seed, half=0.3 + 0.05 * (seed % 10), weighted=weighted)
+        total, pairs, price, left, z = pair_up(data, lo, hi, w)
+        met += len(pairs)
+        assert (z == k.FREE).all()
+        assert (greatest(data, lo, hi, pairs[:, 0], pairs[:, 1]) < 2.0).all()
+        assert (data.positive[pairs[:, 0]] != data.positive[pairs[:, 1]]).all()
+        spent = np.bincount(pairs.ravel(), np.repeat(price, 2), len(left))
+        assert (spent + left <= data.weights).all() and spent + left == pytest.approx(data.weights)
+        assert total == pytest.approx(price.sum())
+    assert met > 300
+
+
+@pytest.mark.parametrize("scale", [1e-40, 1e-12, 1e-4, 1.0, 1e6, 1e30, 1e150])
+def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
+    """A lattice: the largest sums of many pairs are 2 but for the last digits, features of any scale. In rational arithmetic."""
+    found = wrong = ties = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        unit = scale ** rng.integers(0, 2, 3).astype(float)
+        w, width = rng.integers(-9, 10, 3) / 10.0 + 0.01, np.array([1.0, 2.0, 3.0]) * [0.1, 1e-3][seed % 2]
+        slopes = rng.integers(-3, 4, (40, 3)) / 3.0
+        slopes[:, 0] = (1.0 + rng.integers(-12, 1, 40) * width[0] / 3.0 - slopes[:, 1:] @ w[1:]) / w[0]  # g_i'w = 1 - k·width/3
+        data = k.Data(slopes * unit, np.ones(40), np.linalg.norm(slopes * unit, axis=1), np.arange(40) < 20, False, 1.0)
+        lo, hi = (w - width) / unit, (w + width) / unit
+        lo[0] = hi[0] = w[0] / unit[0]  # so that the other two coordinates alone decide, in steps of width/3
+        one, other = np.arange(20), np.arange(20, 40)
+        ties += int((abs(greatest(data, lo, hi, other[:, None], one[None, :]) - 2.0) < 1e-12).sum())
+        low, high = [Fraction(x) for x in lo], [Fraction(x) for x in hi]
+        for i, j in pair_up(data, lo, hi, w / unit)[1]:
+            found += 1
+            d = [Fraction(a) + Fraction(b) for a, b in zip(data.rows[i], data.rows[j], strict=True)]
+            wrong += sum(max(x * a, x * b) for x, a, b in zip(d, low, high, strict=True)) >= 2
+    assert wrong == 0 and found > 100 and ties > 500, (wrong, found, ties)
+
+
+def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
+    room, half = k.empty_pairs(80, 2), np.array([1e-3, 1e-3])
+    most = np.concatenate([[-1e40, -1e35, 1e40], np.zeros(70)])
+    k._edges(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
+    met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
+    assert met == [2**70 - 1, 2**70 - 1, 0]
+
+
+def test_as_many_as_any_matching():
+    """Against SciPy's maximum matching in the graph of the pairs that are worth it."""
+    counts = []
+    for seed in range(30):
+        data, lo, hi, w = case(seed, n=150, half=0.3 + 0.05 * (seed % 10))
+        _, pairs, _, _, _ = pair_up(data, lo, hi, w)
+        u = data.rows @ w
+        env = np.maximum(1 - u, 0) / np.maximum(1 - np.minimum(data.rows * lo, data.rows * hi).sum(axis=1), 1e-9)
+        one, other = np.flatnonzero(data.positive), np.flatnonzero(~data.positive)
+        edge = greatest(data, lo, hi, one[:, None], other[None, :]) < 2.0 - 1e-12
+        edge &= env[one][:, None] + env[other][None, :] < 1.0
+        counts.append(len(pairs))
+        assert len(pairs) == (maximum_bipartite_matching(csr_array(edge), perm_type="column") >= 0).sum()
+    assert max(counts) > 30 and min(counts) < max(counts)
+
+
+def test_kept_points_exclude_others():
+    excluded = emptied = 0
+    for seed in range(40):
+        data, lo, hi, w = case(seed, half=0.3)
+        z = np.full(len(data.weights), k.FREE)
+        kept_at_w = data.rows @ w >= 1.0
+        z[np.arange(len(z)) % 7 == seed % 7 if seed % 2 else kept_at_w & (np.arange(len(z)) % 3 == 0)] = k.KEPT
+        before = z.copy()
+        total, pairs, price, left, z = pair_up(data, lo, hi, w, z)
+        kept = before == k.KEPT
+        if total == np.inf:
+            emptied += 1
+            assert kept[pairs[0]].all() and greatest(data, lo, hi, *pairs[0]) < 2.0
+            continue
+        gone = np.flatnonzero((before == k.FREE) & (z == k.VIOLATED))
+        excluded += gone.size
+        for point in gone:
+            assert (greatest(data, lo, hi, np.full(kept.sum(), point), np.flatnonzero(kept)) < 2.0).any()
+        assert (z[kept] == k.KEPT).all() and (left[gone] == 0.0).all() and (left[kept] == 0.0).all()
+        assert total == pytest.approx(price.sum())
+    assert excluded > 5 and emptied > 5
+
+
+def test_the_packing_is_a_lower_bound_of_the_violations_in_the_box():
+    for seed in range(20):
+        data, lo, hi, w = case(seed, half=0.5, weighted=bool(seed % 2))
+        total, *_ = pair_up(data, lo, hi, w)
+        points = np.random.default_rng(seed).uniform(lo, hi, (2000, lo.size))
+        cost = ((points @ data.rows.T < 1.0) * data.weights).sum(axis=1)
+        assert 0.0 < total <= cost.min() * (1 + 1e-12)
+
+
+def test_many_points_are_cut_down_to_those_near_their_margin():
+    n = 2 * k.WIDEST + 3000
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    rows = y[:, None] * np.column_stack([np.ones(n), rng.standard_normal(n)])
+    data = k.Data(rows, np.ones(n), np.linalg.norm(rows, axis=1), y > 0, False, 1.0)
+    w = np.array([0.0, 1.0])
+    _, pairs, _, _, _ = pair_up(data, w - 0.01, w + 0.01, w)
+    assert k.WIDEST >= len(pairs) > 0.5 * k.WIDEST
+    assert (greatest(data, w - 0.01, w + 0.01, pairs[:, 0], pairs[:, 1]) < 2.0).all()

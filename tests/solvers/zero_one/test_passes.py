@@ -1,0 +1,137 @@
+"""The conflict engine's passes and its search: early bounds, states that are restored, subtrees that cover."""
+
+import numpy as np
+import pytest
+
+from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.interface.solver import Problem
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.engines import conflicts
+from marginopt.solvers.zero_one.engines.conflicts import Dive
+from marginopt.solvers.zero_one.incumbent import empty_active, penalised_rows, stretched_rows
+from marginopt.solvers.zero_one.kernels import conflicts as k
+from marginopt.solvers.zero_one.reduced import reduce_problem
+
+
+def model(n, p, lam, seed=0, sigma=1.0):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    return ZeroOneSVM(X, y, lam, intercept="free")
+
+
+def run(stated, **options):
+    native = {"engine": "conflicts", "neighbourhoods": 12}
+    return ZeroOneBB().run(Problem(stated), Options(native=native, threads=1, **options))
+
+
+@pytest.mark.parametrize(("lam", "sigma"), [(3.0, 2.0), (100.0, 1.7)])
+def test_a_short_run_has_a_good_bound(lam, sigma):
+    stated = model(70, 8, lam, sigma=sigma)
+    whole = run(stated)
+    assert whole.proved and whole.bound >= whole.objective * (1 - 1e-6)
+    bounds = []
+    for nodes in (50, 100):
+        part = run(stated, node_limit=nodes)
+        assert part.bound <= whole.objective * (1 + 1e-9) <= part.objective * (1 + 2e-9)
+        bounds.append(part.bound)
+    assert bounds == sorted(bounds)
+    assert whole.nodes > 100 and bounds[0] >= 0.6 * whole.objective and bounds[1] >= 0.75 * whole.objective
+
+
+def dive_of(stated, upper):
+    reduced = reduce_problem(stated.view(ZeroOneProblem))
+    tau = reduced.thresholds(upper)
+    n = len(reduced.weights)
+    dive = Dive(stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau), reduced.weights, np.ones(n))
+    dive.plant(np.full(n, k.FREE, np.int8), 0.0, 0.0, upper)
+    return reduced, dive
+
+
+def least(dive, cut):
+    """The least value that a search reports, each candidate lowering what the next has to beat."""
+    value = np.inf
+    while dive.running:
+        if dive.run(min(cut, value), 10**6) == k.CANDIDATE:
+            value = float(dive.stack.found[0])
+    return value
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_subtrees_cover_what_the_whole_search_finds(seed):
+    stated = model(24, 3, 2.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    cut = optimum * 1.3
+    _, dive = dive_of(stated, cut)
+    assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
+    assert (dive.stack.state == k.FREE).all() and dive.stack.control[k.TRAIL] == 0
+    for nodes in (1, 2, 5, 9):
+        _, dive = dive_of(stated, cut)
+        code = dive.run(cut, nodes)
+        best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
+        for bound, extra, state in dive.frontier():
+            _, below = dive_of(stated, cut)
+            below.plant(state, extra, bound, cut)
+            best = min(best, least(below, cut))
+        assert best == pytest.approx(optimum, rel=1e-6)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_search_below_the_optimum_finds_nothing(seed):
+    stated = model(40, 5, 3.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    _, dive = dive_of(stated, optimum * 1.5)
+    dive.stack.found[0] = optimum * 1.5
+    assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
+    assert dive.stack.unresolved[0] == np.inf
+
+
+def least_norm(rows, kept):
+    """Least norm that keeps the points, from the optimum's own multipliers; infinite where nothing keeps them."""
+    active = empty_active(rows.a.shape[1])
+    n = rows.a.shape[0]
+    status, value = k.active_set(rows, kept, np.ones(n), np.inf, active, np.zeros(n), 1e-11)
+    return value if status == k.OPTIMUM else np.inf
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
+    stated = model(40, 4, 3.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    _, dive = dive_of(stated, optimum)
+    stack, checked = dive.stack, 0
+    while dive.running:
+        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.control[k.EXPAND]:
+            continue
+        parent = int(stack.control[k.LEVEL]) - 1
+        kept = stack.state == k.KEPT
+        kept[stack.point[parent]] = False
+        for c in range(stack.end[parent], stack.end[parent + 1]):
+            points = stack.listed[c, : stack.size[c]]
+            needed = kept.copy()
+            needed[points] = True
+            assert 2 <= len(set(points.tolist())) == len(points)
+            assert (stack.state[points] == k.FREE).sum() >= len(points) - 1
+            assert least_norm(dive.exact, needed) >= stack.norm[c] * (1 - 1e-6)
+            checked += 1
+    assert checked > 100
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
+    stated = model(36, 4, 2.0, seed=seed)
+    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
+    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    solves = []
+    for points in (1, 100, 10**6):
+        monkeypatch.setattr(conflicts, "LISTED", points)
+        _, dive = dive_of(stated, optimum * 1.3)
+        assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
+        assert dive.stack.size.size <= max(points // 14, 1)
+        solves.append(dive.stack.control[k.SOLVES])
+    assert solves[-1] < solves[0]

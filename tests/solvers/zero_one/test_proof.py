@@ -1,0 +1,310 @@
+"""Proof logs: accepted when untouched, never believed beyond the truth when damaged."""
+
+import copy
+import hashlib
+import json
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.check import boxes as check_boxes
+from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
+from marginopt.solvers.zero_one.check.checker import check_proof
+
+
+def problem_of(seed, n, p, free, lam):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + 0.6 * rng.standard_normal((n, p))])
+    penalised = np.ones(p + 1, dtype=bool)
+    penalised[0] = not free
+    return ZeroOneProblem(y[:, None] * X, lam * rng.uniform(0.5, 2.0, n), penalised)
+
+
+def write(problem, path, seconds=30.0, **native):
+    algorithm = ZeroOneBB(proof=str(path), **native)
+    state = algorithm.init(problem, Options(), np.random.default_rng(0))
+    outcome = algorithm.advance(state, 0.05)
+    for _ in range(int(seconds / 0.05)):
+        if outcome.name != "RUNNING":
+            break
+        outcome = algorithm.advance(state, 0.05)
+    return outcome, algorithm.answer(state)
+
+
+def sealed(records):
+    """The text of a log, with the seal that fits it."""
+    text = "".join(json.dumps(record) + "\n" for record in records)
+    return text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n"
+
+
+def read(path):
+    """The records of a log without its seal."""
+    return [json.loads(line) for line in path.read_text().splitlines()][:-1]
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
+@pytest.mark.parametrize("free", [False, True])
+@pytest.mark.parametrize("name", ["log.jsonl", "log.jsonl.gz"])
+def test_logs_are_accepted(tmp_path, engine, free, name):
+    for seed in range(3):
+        path = tmp_path / f"{seed}{name}"
+        problem = problem_of(seed, 16, 1 + seed % 3, free, 10.0 ** (seed - 1))
+        outcome, answer = write(problem, path, engine=engine)
+        report = check_proof(path)
+        assert outcome.name == "CONVERGED"
+        assert report.valid, report.message
+        assert report.bound == pytest.approx(answer.bound, rel=1e-8)
+        assert report.bound <= answer.bound
+        assert report.value == pytest.approx(problem.objective(answer.values["w"]), rel=1e-14)
+        assert report.gap <= 1.1e-6
+
+
+def test_pairs_are_paid_once(tmp_path):
+    """Pairs are in the log, and what the checker makes of one: its price at most once, the partner of a kept point violated."""
+    path = tmp_path / "log"
+    problem = problem_of(5, 40, 2, True, 1.0)
+    assert write(problem, path, engine="boxes")[0].name == "CONVERGED"
+    log = read(path)
+    assert sum(len(entry[3]) for record in log[1:-1] for entry in record["rounds"]) > 20
+    with_pairs = check_proof(path)
+    assert with_pairs.valid, with_pairs.message
+    for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+        entry[3], entry[4] = entry[3] * 2, entry[4] * 2
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+        entry[3], entry[4] = [], []
+    path.write_text(sealed(log))
+    assert not check_proof(path).valid
+
+
+def test_a_pair_is_believed_only_where_the_box_excludes_it():
+    """`_pack` on a box by hand: w and -w in |w| ≤ 3 are never both at least 1; w and w, or w and w/2, may be."""
+    g = np.array([[1.0], [-1.0], [1.0], [0.5]])
+    none = np.zeros(4)
+
+    def pack(half, states, pairs, prices):
+        problem = check_boxes._Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
+        node = check_boxes._Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
+        return check_boxes._pack(problem, node, [[], [], [], pairs, prices]), node.state
+
+    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
+    assert packing.paid == pytest.approx(2.0) and packing.paid <= 2.0 and packing.left[:2].max() <= 0.0
+    packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1], [0, 1], [1, 2]], [1.5, 1.5, 1.5])
+    assert packing.paid == pytest.approx(2.0) and packing.left[2] == 2.0
+    assert pack(3.0, [-1, -1, -1, -1], [[0, 2], [0, 3]], [2.0, 2.0])[0].paid <= 0.0
+    packing, state = pack(3.0, [-1, -1, 0, -1], [[0, 1], [1, 2]], [2.0, 2.0])
+    assert packing.paid <= 0.0 and state.tolist() == [-1, 1, 0, -1]
+    assert pack(3.0, [0, 0, -1, -1], [[1, 0]], [0.0])[0] is None
+    for pairs, prices in (([[0, 4]], [1.0]), ([[1, 1]], [1.0]), ([[0, 1]], [-1.0]), ([[0, 1]], [np.nan]), ([[0, 1]], [])):
+        with pytest.raises(InvalidProofError):
+            pack(3.0, [-1, -1, -1, -1], pairs, prices)
+
+
+def test_interrupted_search_proves_the_bound_that_it_had(tmp_path):
+    problem = problem_of(7, 60, 3, True, 3.0)
+    algorithm = ZeroOneBB(proof=str(tmp_path / "log"))
+    state = algorithm.init(problem, Options(node_limit=60), np.random.default_rng(0))
+    while algorithm.advance(state, 0.05).name == "RUNNING":
+        pass
+    answer = algorithm.answer(state)
+    report = check_proof(tmp_path / "log")
+    assert answer.nodes == 60
+    assert report.valid, report.message
+    assert 0 < report.bound < report.value
+
+
+def best_value(log):
+    """The optimum of the problem that a log states, by the solver itself on the log's own data."""
+    header = log[0]
+    problem = ZeroOneProblem(np.array(header["A"]), np.array(header["weights"]), np.array(header["penalised"]))
+    algorithm = ZeroOneBB(engine="conflicts", restarts=5)
+    state = algorithm.init(problem, Options(tol=1e-9), np.random.default_rng(0))
+    while algorithm.advance(state, 1.0).name == "RUNNING":
+        pass
+    return algorithm.measure(state).objective
+
+
+def damage(rng, log):
+    """A log with one random change; returns what was done."""
+    log = copy.deepcopy(log)
+    nodes = list(range(1, len(log) - 1))
+    record = log[int(rng.choice(nodes))]
+    kinds = ["bound", "drop", "clear", "alpha", "split", "weight", "row", "incumbent", "parent", "T", "cut", "pair", "price"]
+    kind = str(rng.choice(kinds))
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(record)
+    elif kind == "clear":
+        record["rounds"] = []
+    elif kind == "alpha":
+        for entry in record["rounds"]:
+            entry[2] = [a * float(rng.choice([0.0, 0.1, 10.0, -1.0])) for a in entry[2]]
+    elif kind in ("pair", "price"):
+        for entry in (entry for record in log[1:-1] for entry in record["rounds"]):
+            damage_pairs(rng, entry, kind, len(log[0]["weights"]))
+    elif kind == "split" and "split" in record:
+        record["split"][1] += float(rng.normal())
+    elif kind == "weight":
+        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+    elif kind == "row":
+        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+    elif kind == "incumbent":
+        log[-1]["w"] = [0.99 * x for x in log[-1]["w"]]
+    elif kind == "parent":
+        record["parent"] = int(rng.integers(len(nodes)))
+    elif kind == "T":
+        log[0]["T"][int(rng.integers(len(log[0]["T"])))][0] *= 1.5
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+    return kind, log
+
+
+def damage_pairs(rng, entry, kind, n):
+    """Pairs that the box does not exclude, paid twice, too dearly, or in another order."""
+    if kind == "price":
+        entry[4] = [price * float(rng.choice([0.5, 3.0])) for price in entry[4]]
+        entry[3], entry[4] = entry[3] + entry[3], entry[4] + entry[4]
+    else:
+        extra = [[int(x) for x in rng.choice(n, 2, replace=False)] for _ in range(3)]
+        order = rng.permutation(len(entry[3]))
+        entry[3] = extra + [entry[3][k] for k in order]
+        entry[4] = [10.0] * 3 + [entry[4][k] for k in order]
+
+
+def damage_conflicts(rng, log):
+    """The same for a log of the conflict search."""
+    log = copy.deepcopy(log)
+    conflicts = [record for record in log if "conflict" in record]
+    nodes = [record for record in log if "steps" in record]
+    conflict, node = conflicts[int(rng.integers(len(conflicts)))], nodes[int(rng.integers(len(nodes)))]
+    at = int(rng.integers(len(conflict["conflict"])))
+    kind = str(
+        rng.choice(["bound", "drop", "clear", "alpha", "point", "pack", "split", "weight", "row", "member", "parent", "cut"])
+    )
+    if kind == "bound":
+        log[-1]["bound"] *= 1 + 10 ** rng.uniform(-5.5, 1)
+    elif kind == "drop":
+        log.remove(node)
+    elif kind == "clear":
+        node["steps"] = []
+    elif kind == "alpha":
+        conflict["alpha"][at] *= float(rng.choice([0.0, 0.5, 2.0, -1.0]))
+    elif kind == "point":
+        conflict["conflict"][at] = int(rng.integers(len(log[0]["weights"])))
+    elif kind == "pack":
+        for step in node["steps"]:
+            if step[0] == "pack":
+                step[1] = [[number, y * float(rng.choice([0.5, 1.5, -1.0]))] for number, y in step[1]]
+            else:
+                step[1] = int(rng.integers(-1, len(conflicts) + 1))
+    elif kind == "split" and "split" in node:
+        node["split"][1] = node["split"][1][:-1] if rng.random() < 0.5 else [*node["split"][1], node["split"][1][0]]
+    elif kind == "weight":
+        log[0]["weights"][int(rng.integers(len(log[0]["weights"])))] *= 0.3
+    elif kind == "row":
+        log[0]["A"][int(rng.integers(len(log[0]["A"])))][1] *= -2.0
+    elif kind == "member":
+        log[0]["member"][int(rng.integers(len(log[0]["member"])))] = int(rng.integers(-1, len(log[0]["member"])))
+    elif kind == "parent":
+        node["parent"] = int(rng.integers(len(nodes)))
+    else:
+        log = log[: int(rng.integers(1, len(log)))]
+    return kind, log
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
+@pytest.mark.parametrize("free", [False, True])
+def test_forged_logs_prove_nothing_false(tmp_path, engine, free):
+    """Whatever is done to a log and sealed anew, what the checker then accepts is true of the problem that the log states."""
+    path = tmp_path / "log"
+    write(problem_of(11, 12, 2, free, 2.0), path, engine=engine)
+    log = read(path)
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    rng = np.random.default_rng(1)
+    refused = 0
+    for _ in range(24):
+        kind, bad = (damage if engine == "boxes" else damage_conflicts)(rng, log)
+        path.write_text(sealed(bad))
+        report = check_proof(path)
+        refused += not report.valid
+        if kind in ("bound", "cut"):
+            assert not report.valid, kind
+        if report.valid:
+            assert report.bound <= best_value(bad) * (1 + 2e-9), kind
+    assert refused >= 12
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
+def test_corrupted_logs_are_refused(tmp_path, engine):
+    """Any change of any byte breaks the seal: bytes changed, lost, repeated, lines exchanged."""
+    path = tmp_path / "log"
+    write(problem_of(12, 14, 2, True, 2.0), path, engine=engine)
+    good = path.read_bytes()
+    assert check_proof(path).valid
+    rng = np.random.default_rng(2)
+    for trial in range(250):
+        at = int(rng.integers(len(good)))
+        lines = good.splitlines(keepends=True)
+        i, k = (int(x) for x in rng.choice(len(lines), 2, replace=False))
+        lines[i], lines[k] = lines[k], lines[i]
+        bad = (
+            good[:at] + bytes([good[at] ^ (1 << int(rng.integers(8)))]) + good[at + 1 :],
+            good[:at],
+            good[:at] + good[at + 1 :],
+            good[:at] + good[at : at + 40] + good[at:],
+            b"".join(lines),
+        )[trial % 5]
+        if bad != good:
+            path.write_bytes(bad)
+            assert not check_proof(path).valid, trial
+
+
+def test_fractional_packings_are_accepted_and_overfull_ones_refused(tmp_path):
+    path = tmp_path / "log"
+    outcome, answer = write(problem_of(3, 40, 6, True, 5.0), path, engine="conflicts")
+    assert outcome.name == "CONVERGED" and check_proof(path).valid
+    assert answer.details["proof_bound"] == pytest.approx(answer.bound, rel=2e-9)
+    log = read(path)
+    packs = [step for record in log for step in record.get("steps", []) if step[0] == "pack"]
+    assert len(packs) > 3
+    for step in packs:  # every conflict in two halves
+        step[1] = [[number, y / 2] for number, y in step[1] for _ in range(2)]
+    path.write_text(sealed(log))
+    assert check_proof(path).valid
+    packs[0][1] += packs[0][1]
+    path.write_text(sealed(log))
+    assert "more on a point than its weight" in check_proof(path).message
+
+
+def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
+    path = tmp_path / "log"
+    problem = problem_of(7, 60, 8, True, 3.0)
+    algorithm = ZeroOneBB(proof=str(path), engine="conflicts", restarts=2, neighbourhoods=2)
+    state = algorithm.init(problem, Options(node_limit=5), np.random.default_rng(0))
+    while algorithm.advance(state, 0.05).name == "RUNNING":
+        pass
+    answer = algorithm.answer(state)
+    report = check_proof(path)
+    assert report.valid and report.bound == answer.details["proof_bound"] == 0.0
+
+
+def test_unreadable_files_are_reported(tmp_path):
+    missing = check_proof(tmp_path / "nothing")
+    assert not missing.valid and "cannot be read" in missing.message
+    (tmp_path / "text").write_text("not a log\n")
+    assert not check_proof(tmp_path / "text").valid
+    (tmp_path / "other").write_text('{"format": "something"}\n{"bound": 1}\n')
+    assert "not a proof log" in check_proof(tmp_path / "other").message
+
+
+def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
+    with pytest.raises(InputError, match="can be written"):
+        write(problem_of(0, 8, 1, False, 1.0), tmp_path / "no" / "folder")

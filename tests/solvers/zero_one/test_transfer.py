@@ -1,0 +1,125 @@
+"""What solved 0-1 problems say about related ones: never more than the truth, and enough to end early."""
+
+import itertools
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.zero_one.transfer import Earlier, carried_bound
+
+
+def clusters(n, p=2, sigma=0.5, seed=0):
+    data = mo.instances.gaussian_clusters(n, p, sigma, rng=seed)
+    return data.X, data.y
+
+
+def solved(model, **options):
+    result = mo.solve(model, "zero-one-bb", threads=1, **options)
+    assert result.status.name == "OPTIMAL"
+    return result
+
+
+def known(X, y, lam, **options):
+    model = mo.ZeroOneSVM(X, y, lam=lam)
+    return model, solved(model, **options)
+
+
+def random_problem(rng, X, y):
+    """Some of the points, each with a cost of its own."""
+    rows = np.flatnonzero(rng.random(len(y)) < 0.8)
+    rows = rows if len(rows) > 2 else np.arange(len(y))
+    cost = 10 ** rng.uniform(-1, 2) * (rng.uniform(0.5, 2.0, len(rows)) if rng.random() < 0.5 else np.ones(len(rows)))
+    return mo.ZeroOneSVM(X[rows], y[rows], lam=cost)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_no_carried_bound_exceeds_the_optimum(seed):
+    """Points added, removed, repeated, other λ, other class costs, all at once."""
+    rng = np.random.default_rng(seed)
+    X, y = clusters(14, seed=seed)
+    X, y = np.concatenate([X, X[:3]]), np.concatenate([y, y[:3]])
+    models = [random_problem(rng, X, y) for _ in range(5)]
+    earlier = [Earlier.of(model, solved(model)) for model in models[:4]]
+    target = models[4]
+    optimum = solved(target, tol=1e-9)
+    for size in range(1, 5):
+        for some in itertools.combinations(earlier, size):
+            assert carried_bound(target.view(ZeroOneProblem), some) <= optimum.objective * (1 + 1e-12)
+    warm = solved(target, earlier=earlier)
+    assert warm.objective == pytest.approx(optimum.objective, rel=2e-6)
+    assert warm.bound <= optimum.objective * (1 + 1e-12)
+
+
+def test_special_cases():
+    X, y = clusters(24, seed=1)
+    problems = {lam: known(X, y, lam, tol=1e-9) for lam in (1.0, 3.0)}
+    low, high = (Earlier.of(*problems[lam]) for lam in (1.0, 3.0))
+    between = mo.ZeroOneSVM(X, y, lam=2.0).view(ZeroOneProblem)
+    above, below = (mo.ZeroOneSVM(X, y, lam=lam).view(ZeroOneProblem) for lam in (10.0, 0.5))
+    # concave between two, nondecreasing above, proportional below
+    assert carried_bound(between, [low, high]) >= 0.5 * (low.bound + high.bound) * (1 - 1e-7)
+    assert carried_bound(above, [low, high]) >= high.bound * (1 - 1e-12)
+    assert carried_bound(below, [low, high]) >= 0.5 * low.bound * (1 - 1e-12)
+    # points added change nothing, one removed takes its λ at most
+    more = mo.ZeroOneSVM(np.vstack([X, X[0] + np.array([0.0, 0.1, 0.1])]), np.append(y, y[0]), lam=3.0).view(ZeroOneProblem)
+    fewer = mo.ZeroOneSVM(X[1:], y[1:], lam=3.0).view(ZeroOneProblem)
+    assert carried_bound(more, [high]) >= high.bound * (1 - 1e-12)
+    assert carried_bound(fewer, [high]) >= (high.bound - 3.0) * (1 - 1e-7)
+
+
+def test_a_path_equals_cold_solves_and_ends_early():
+    X, y = clusters(60, seed=2)
+    model = mo.ZeroOneSVM(X, y, lam=1.0)
+    values = np.geomspace(100, 1, 17).tolist()
+    warm = mo.path(model, "lam", values, solver="zero-one-bb", threads=1)
+    cold = mo.path(model, "lam", values, solver="zero-one-bb", threads=1, update=False)
+    assert [r.details["lam"] for r in warm] == values
+    for a, b in zip(warm, cold, strict=True):
+        assert a.status.name == b.status.name == "OPTIMAL"
+        assert a.objective == pytest.approx(b.objective, rel=2e-6)
+        assert a.gap <= 1e-6 and a.bound <= b.objective * (1 + 1e-12)
+    closed = [r for r in warm if r.details["update"] == "closed by earlier results"]
+    assert len(closed) >= 3 and all(r.nodes == 0 for r in closed)
+    assert sum(r.nodes for r in warm) < sum(r.nodes for r in cold)
+
+
+def test_the_same_problem_again_needs_no_search():
+    X, y = clusters(60, seed=3)
+    pair = known(X, y, 5.0)
+    again = solved(mo.ZeroOneSVM(X[::-1], y[::-1], lam=5.0), earlier=[pair])
+    assert again.nodes == 0 and again.objective == pytest.approx(pair[1].objective, rel=1e-9)
+
+
+def test_a_removed_point_that_was_kept_changes_nothing_but_one_that_was_violated_may():
+    X, y = clusters(60, seed=3)
+    model, result = known(X, y, 5.0)
+    margins = y * (X @ result.values["w"])
+    slack, violated = int(margins.argmax()), int(margins.argmin())
+    for i in (slack, violated):
+        fewer = mo.ZeroOneSVM(np.delete(X, i, 0), np.delete(y, i), lam=5.0)
+        warm, cold = solved(fewer, earlier=[(model, result)]), solved(fewer)
+        assert warm.objective == pytest.approx(cold.objective, rel=2e-6)
+    # one violated point less saves exactly its λ where the rest stays optimal: the bound closes it
+    assert warm.details["carried_bound"] >= (result.bound - 5.0) * (1 - 1e-9)
+
+
+def test_what_does_not_fit_is_refused(tmp_path):
+    X, y = clusters(20)
+    pair = known(X, y, 2.0)
+    other = mo.ZeroOneSVM(X[:, :2], y, lam=2.0)
+    with pytest.raises(InputError, match="same columns"):
+        mo.solve(other, "zero-one-bb", earlier=[pair])
+    with pytest.raises(InputError, match="same columns and intercept"):
+        mo.solve(mo.ZeroOneSVM(X, y, lam=2.0, intercept="free"), "zero-one-bb", earlier=[pair])
+    with pytest.raises(InputError, match="pairs"):
+        mo.solve(pair[0], "zero-one-bb", earlier=[3])
+    with pytest.raises(InputError, match="not both"):
+        mo.solve(pair[0], "zero-one-bb", earlier=[pair], proof=str(tmp_path / "log"))
+    hinge = mo.HingeSVM(X, y, lam=1.0)
+    with pytest.raises(InputError, match="ZeroOneSVM"):
+        mo.solve(pair[0], "zero-one-bb", earlier=[(hinge, mo.solve(hinge))])
+    claimed = Earlier.of(pair[0], mo.solve(pair[0], "scip"))
+    assert claimed.bound == 0.0 and claimed.w is not None  # a bound that is only claimed proves nothing
