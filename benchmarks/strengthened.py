@@ -38,7 +38,7 @@ from marginopt.models import ZeroOneSVM
 from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean
 from marginopt.relaxations.reduction import restated
 from marginopt.relaxations.report.store import digest
-from marginopt.relaxations.strengthening import strengthen
+from marginopt.relaxations import strengthen
 from marginopt.solvers import solve
 
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")

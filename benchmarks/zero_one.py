@@ -38,7 +38,7 @@ from zero_one_rows import BROOKS, CLUSTERS, REAL, TARGETS, Rows, word
 from marginopt import instances
 from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
-from marginopt.relaxations.strengthening import strengthen
+from marginopt.relaxations import strengthen
 from marginopt.solvers.api import solve
 from marginopt.solvers.judging.result import Result
 

@@ -24,7 +24,7 @@ import json, os, random, signal, sys, time
 from dataclasses import dataclass
 import numpy as np
 from marginopt.relaxations import BigM, Conic, gap_report
-from marginopt.relaxations.store import CellStore
+from marginopt.relaxations.report.store import CellStore
 
 @dataclass(frozen=True)
 class Points:

@@ -448,7 +448,7 @@ _INTERRUPTED = """
 import os, signal, threading
 import numpy as np, scipy.sparse as sp
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm
-from marginopt.solvers.options import Options
+from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 
 rng = np.random.default_rng(0)
