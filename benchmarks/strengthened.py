@@ -35,10 +35,9 @@ from joblib import Parallel, delayed
 
 from marginopt import instances
 from marginopt.models import ZeroOneSVM
-from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean
+from marginopt.relaxations import CellStore, fix_variables, heuristic, shifted_geometric_mean, strengthen
 from marginopt.relaxations.reduction import restated
 from marginopt.relaxations.report.store import digest
-from marginopt.relaxations import strengthen
 from marginopt.solvers import solve
 
 VARIANTS = ("bigm", "fixed", "strengthened", "strengthened-fixed")

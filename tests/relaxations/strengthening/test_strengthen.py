@@ -7,8 +7,7 @@ import pytest
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
-from marginopt.relaxations import BigM, Combined, Conic, Perspective, relax
-from marginopt.relaxations import strengthen
+from marginopt.relaxations import BigM, Combined, Conic, Perspective, relax, strengthen
 from marginopt.solvers import Options, solve
 
 TIGHT = Options(tol=1e-9)
