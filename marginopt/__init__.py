@@ -28,6 +28,7 @@ from .errors import (
     TooLargeError,
     UnsupportedModelError,
 )
+from .extensions import register
 from .instances import Instance, catalogue, load
 from .models import (
     RBF,
@@ -141,6 +142,7 @@ __all__ = [
     "performance_profile",
     "read",
     "read_solution",
+    "register",
     "relaxations",
     "select",
     "selection",

@@ -10,6 +10,7 @@ from __future__ import annotations
 __all__ = [
     "DataError",
     "ExportError",
+    "ExtensionError",
     "InputError",
     "LicenceError",
     "MarginoptError",
@@ -67,6 +68,10 @@ class MissingPackageError(MarginoptError, ImportError):
 
 class LicenceError(MarginoptError):
     """A solver is installed and its licence is missing, expired, or too small for the model."""
+
+
+class ExtensionError(MarginoptError):
+    """Something that another package adds cannot be used; says which package, and why."""
 
 
 class SolverError(MarginoptError):

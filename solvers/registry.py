@@ -2,7 +2,7 @@
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by looking. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
-defines ``DISCOVER``, called on first need.
+defines ``DISCOVER``, called on first need. Solvers of other packages and of the session stand on the shelf `EXTENSIONS`.
 """
 
 from __future__ import annotations
@@ -15,11 +15,12 @@ import pkgutil
 from dataclasses import dataclass
 from importlib import metadata
 
+from .. import extensions
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from .interface.solver import Problem, Solver
 from .records.licence import Licence, LicenceState
 
-__all__ = ["SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
+__all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
 
 
 @functools.cache
@@ -49,9 +50,26 @@ def _modules() -> tuple[object, ...]:
     return tuple(importlib.import_module(name) for name in names)
 
 
+def _own() -> dict[str, Solver]:
+    """Every solver that is not from outside; ``auto`` is no solver's name."""
+    return {**_static(), **_discovered()}
+
+
+def _accept(thing: object) -> Solver | None:
+    if isinstance(thing, type) and issubclass(thing, Solver):
+        raise InputError(f"a solver is an object: give {thing.__name__}(), not the class")
+    return thing if isinstance(thing, Solver) else None
+
+
+#: Solvers of other packages and of the session.
+EXTENSIONS: extensions.Shelf[Solver] = extensions.Shelf(
+    "marginopt.solvers", "a solver", _accept, name_of=lambda solver: solver.info.name, own=lambda: {"auto", *_own()}
+)
+
+
 def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
-    """Every solver by name, those found at run time included."""
-    return {**_static(), **_discovered()} if discover else dict(_static())
+    """Every solver by name, those found at run time and those from outside included."""
+    return {**_own(), **EXTENSIONS.usable()} if discover else dict(_static())
 
 
 def get_solver(name: str) -> Solver:
@@ -61,6 +79,8 @@ def get_solver(name: str) -> Solver:
     ------
     InputError
         There is none; names the nearest that exist.
+    ExtensionError
+        Another package promises it, and it cannot be used.
     """
     if not isinstance(name, str):
         raise InputError(f"a solver is named by a string (or is a Solver object); got {name!r}")
@@ -68,7 +88,10 @@ def get_solver(name: str) -> Solver:
     for table in (_static, _discovered):
         if key in table():
             return table()[key]
-    names = sorted(all_solvers())
+    outside = EXTENSIONS.get(key)
+    if outside is not None:
+        return outside
+    names = sorted({*_own(), *EXTENSIONS.names})
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
@@ -145,7 +168,14 @@ class SolverTable:
 
 def solvers() -> SolverTable:
     """Every solver: what it reads and gives, whether it is installed and licensed."""
-    return SolverTable(tuple(_row(solver) for solver in all_solvers().values()))
+    rows = [_row(solver) for solver in all_solvers().values()]
+    return SolverTable((*rows, *(_failed(name, reason) for name, reason in EXTENSIONS.failures().items())))
+
+
+def _failed(name: str, reason: str) -> dict[str, str]:
+    """The row of a solver that a package promises and that cannot be used."""
+    blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "reference"), "")
+    return blank | {"name": name, "installed": "no", "version": "not usable", "summary": reason}
 
 
 def _row(solver: Solver) -> dict[str, str]:

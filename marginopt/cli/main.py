@@ -10,7 +10,7 @@ import sys
 from collections.abc import Sequence
 
 from .. import __version__
-from ..errors import InputError, LicenceError, MarginoptError, MissingPackageError
+from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
 from . import commands, report as report_command
 
 __all__ = ["main", "parser"]
@@ -23,7 +23,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     arguments = parser().parse_args(argv)
     try:
         return int(arguments.run(arguments))
-    except (InputError, LicenceError, MissingPackageError) as error:
+    except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
         print(f"marginopt: {error}", file=sys.stderr)
         return WRONG_USE
     except MarginoptError as error:

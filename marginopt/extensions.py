@@ -1,0 +1,213 @@
+"""What comes from outside: formulations, solvers, relaxations and data sets of other packages and of the running session.
+
+A package names what it adds in its ``pyproject.toml``, one entry point for each thing, under the name by which it is asked for::
+
+    [project.entry-points."marginopt.solvers"]
+    nearest = "my_package.nearest:SOLVER"
+
+A session calls ``marginopt.register(thing)``. Both end on one `Shelf` for each kind, which the catalogues ask for what they do
+not know themselves. Nothing is looked up before a name that is not ours, or a whole list, is asked for; a package is imported
+when one of its names is. What cannot be used (it fails to import, takes a name that exists, is not of the kind) never hides the
+rest: it stands in the lists with its reason, and raises `ExtensionError` when it is asked for.
+
+A leaf that every folder may import.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection
+from dataclasses import dataclass, field
+from functools import cached_property
+from importlib import metadata
+from typing import Any, ClassVar, Generic, TypeVar
+
+from .errors import ExtensionError, InputError
+
+__all__ = ["Shelf", "register"]
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True)
+class _Promise:
+    """An entry point: a name, who promises it, and where it is."""
+
+    name: str
+    package: str
+    load: Callable[[], object]
+
+
+@dataclass(eq=False)
+class Shelf(Generic[T]):
+    """The things of one kind that come from outside, by name.
+
+    Parameters
+    ----------
+    group : str
+        Of the entry points, ``marginopt.<kind>``.
+    what : str
+        The kind in words, for messages: "a solver".
+    accept : callable
+        The thing to keep for an object that was given (itself, or its record); None where the object is of another kind. Raises
+        InputError where it is nearly one: a class in place of an object, a record without a name.
+    name_of : callable
+        The name of a thing.
+    own : callable
+        Names that marginopt has itself; it is called when something from outside is looked at, not before.
+    """
+
+    group: str
+    what: str
+    accept: Callable[[object], T | None]
+    name_of: Callable[[T], str]
+    own: Callable[[], Collection[str]]
+    _session: dict[str, T] = field(default_factory=dict, init=False)
+    _loaded: dict[str, T] = field(default_factory=dict, init=False)
+    _failed: dict[str, str] = field(default_factory=dict, init=False)
+
+    #: Every shelf there is; `register` asks them in turn.
+    every: ClassVar[list[Shelf[Any]]] = []
+
+    def __post_init__(self) -> None:
+        Shelf.every.append(self)
+
+    @cached_property
+    def _promises(self) -> dict[str, list[_Promise]]:
+        """The entry points by name, in the order of their packages; no package is imported."""
+        found: dict[str, list[_Promise]] = {}
+        for point in sorted(metadata.entry_points(group=self.group), key=lambda p: (p.name, p.dist.name if p.dist else "")):
+            package = f"{point.dist.name} {point.dist.version}" if point.dist else point.value
+            promises = found.setdefault(point.name, [])
+            if package not in [p.package for p in promises]:  # a package that is on the path twice promises once
+                promises.append(_Promise(point.name, package, point.load))
+        return found
+
+    @property
+    def names(self) -> list[str]:
+        """Every name from outside, usable or not, in alphabetical order; imports nothing."""
+        return sorted({*self._session, *self._promises})
+
+    def get(self, name: str) -> T | None:
+        """The thing of this name; None where nothing from outside has it.
+
+        Raises
+        ------
+        ExtensionError
+            A package promises it and it cannot be used.
+        """
+        if name in self._session:
+            return self._session[name]
+        if name not in self._promises:
+            return None
+        if name not in self._loaded and name not in self._failed:
+            self._keep(name)
+        if name in self._failed:
+            raise ExtensionError(self._failed[name])
+        return self._loaded[name]
+
+    def usable(self) -> dict[str, T]:
+        """Everything from outside that works, by name."""
+        found = {}
+        for name in self.names:
+            try:
+                thing = self.get(name)
+            except ExtensionError:
+                continue
+            if thing is not None:
+                found[name] = thing
+        return found
+
+    def failures(self) -> dict[str, str]:
+        """Why each of the others cannot be used, by name."""
+        self.usable()
+        return {name: reason for name, reason in self._failed.items() if name not in self._session}
+
+    def add(self, thing: T, *, replace: bool = False) -> None:
+        """Keep a thing for this session.
+
+        Raises
+        ------
+        InputError
+            Its name is no text, or is taken: by one of ours, by a package, or in this session (unless ``replace``).
+        """
+        name = self.name_of(thing)
+        if not isinstance(name, str) or not name or name != name.strip().lower():
+            raise InputError(f"{self.what} needs a name in small letters, by which it is asked for; it is {name!r}")
+        if name in self.own():
+            raise InputError(f"{self.what} of the name {name!r} is marginopt's own; choose another name")
+        if name in self._promises:
+            owner = self._promises[name][0].package
+            raise InputError(f"{self.what} of the name {name!r} comes from the package {owner}; choose another name")
+        if name in self._session and self._session[name] is not thing and not replace:
+            raise InputError(
+                f"{self.what} of the name {name!r} was registered in this session; register(..., replace=True) takes its place"
+            )
+        self._session[name] = thing
+
+    def remove(self, name: str) -> None:
+        """Forget what this session registered under a name."""
+        if name not in self._session:
+            raise InputError(f"this session registered no {name!r}; it registered {sorted(self._session) or 'nothing'}")
+        del self._session[name]
+
+    def refresh(self) -> None:
+        """Look for packages again: one was installed, or the path changed, while Python runs."""
+        vars(self).pop("_promises", None)
+        self._loaded.clear()
+        self._failed.clear()
+
+    def _keep(self, name: str) -> None:
+        """Load what the entry points of one name promise, or note why not."""
+        promises = self._promises[name]
+        origin = f"{name} from the package {promises[0].package} cannot be used"
+        if len(promises) > 1:
+            owners = " and ".join(p.package for p in promises)
+            self._failed[name] = f"{self.what} called {name} is promised by {owners}; uninstall all but one"
+            return
+        if name in self.own():
+            self._failed[name] = f"{origin}: the name is taken by marginopt's own"
+            return
+        try:
+            given = promises[0].load()
+            thing = self.accept(given)
+        except Exception as error:  # noqa: BLE001 - whatever a stranger's module raises must not take the rest with it
+            self._failed[name] = f"{origin}: {type(error).__name__}: {error}"
+            return
+        if thing is None:
+            self._failed[name] = f"{origin}: {self.what} was promised, and {_shown(given)} is none"
+        elif self.name_of(thing) != name:
+            self._failed[name] = f"{origin}: the entry point is called {name} and {self.what} in it {self.name_of(thing)}"
+        else:
+            self._loaded[name] = thing
+
+
+def register(thing: object, *, replace: bool = False) -> None:
+    """Add a formulation, a solver, a relaxation or a data set to this session.
+
+    What is registered is seen wherever marginopt's own are: in ``marginopt.solvers()``, `solve`, `compare`, `path`, `gap_report`,
+    `load` and `catalogue`, and by the conformance suite. A package does the same for every session by an entry point; see
+    docs/extending.md.
+
+    Parameters
+    ----------
+    thing : type of Model, Solver, Reduction or DataSet
+        A formulation's class, a solver (an object), a relaxation's record or a data set.
+    replace : bool
+        Whether it takes the place of what this session registered under the same name.
+
+    Raises
+    ------
+    InputError
+        It is none of these; its name is no text in small letters, or is taken.
+    """
+    for shelf in Shelf.every:
+        accepted = shelf.accept(thing)
+        if accepted is not None:
+            shelf.add(accepted, replace=replace)
+            return
+    kinds = ", ".join(f"{shelf.what} ({shelf.group})" for shelf in Shelf.every)
+    raise InputError(f"cannot register {_shown(thing)}: it must be one of {kinds}")
+
+
+def _shown(thing: object) -> str:
+    return f"the class {thing.__name__}" if isinstance(thing, type) else f"{thing!r:.80} (a {type(thing).__name__})"
