@@ -88,7 +88,7 @@ def svc_arguments(kernel: str, gamma: float) -> dict[str, Any]:
 def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:
     import numpy as np
 
-    from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual
+    from marginopt.models.formulations.l2_svm import L2SVMDual
     from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
@@ -171,7 +171,7 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     import numpy as np
     from sklearn.svm import OneClassSVM
 
-    from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual
+    from marginopt.models.formulations.l2_svm import L2SVMDual
     from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver

@@ -40,7 +40,8 @@ class ReferenceOptimum:
         The objective as it was minimised (MEBDual: the r² that is maximised), or the variant.
     parameters : dict
         ``kernel`` "linear", "rbf" with exp(-gamma||x - x'||²), or "polynomial" with (gamma x'x')²; ``C``, ``lam``,
-        ``kappa``, ``l``, ``c``, ``r``; ``violated`` lists the rows with z = 1.
+        ``kappa``, ``intercept``, ``target``, ``c``, ``r``, as the records of the formulations call them; ``violated`` lists the
+        rows with z = 1.
     optimum : float
         The value, sign and scale as in ``statement``.
     origin : str

@@ -1,13 +1,16 @@
 """What is stated: the labelled standard form, cones, kernels and one file per formulation."""
 
+from . import formulations
 from .formulations.conic.model import ConicSVM
 from .formulations.convex_hulls import ConvexHullsDual
+from .formulations.enclosing_ball import MEBDual
 from .formulations.hinge import HingeSVM
 from .formulations.l1_svm import L1SVMDual
-from .formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from .formulations.l2_svm import L2SVMDual
 from .formulations.max_min import MaxMinProblem, MaxMinSVM
+from .formulations.nonparallel.box_program import BoxProgram
 from .formulations.nonparallel.chebyshev import ChebyshevNPSVC
-from .formulations.nonparallel.hinge_quadratic import BoxProgram, HingeQuadratic
+from .formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from .formulations.nonparallel.npsvc import NonparallelSVM, nearest_hyperplane
 from .formulations.pareto import ParetoQP
 from .formulations.ramp import RampSVM
@@ -22,6 +25,7 @@ from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from .program.difference import FormDelta
 from .program.form import Block, Constraint, Quadratic, StandardForm
+from .record import Data, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 
@@ -40,9 +44,11 @@ __all__ = [
     "ConicSVM",
     "Constraint",
     "ConvexHullsDual",
+    "Data",
     "Feature",
     "FeatureMap",
     "FormDelta",
+    "FormulationInfo",
     "HingeQuadratic",
     "HingeSVM",
     "Indicator",
@@ -59,6 +65,7 @@ __all__ = [
     "Model",
     "Nonnegative",
     "NonparallelSVM",
+    "Parameter",
     "ParetoQP",
     "Polynomial",
     "Precomputed",
@@ -75,6 +82,7 @@ __all__ = [
     "Zero",
     "ZeroOneProblem",
     "ZeroOneSVM",
+    "formulations",
     "materialise_limit",
     "nearest_hyperplane",
     "neighbour_laplacian",

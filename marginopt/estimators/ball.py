@@ -11,7 +11,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_points
-from ..models.formulations.l2_svm_and_meb import MEBDual
+from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
 from .multiclass import Pair

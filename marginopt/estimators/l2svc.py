@@ -8,7 +8,7 @@ from typing import Any, Self
 import numpy as np
 
 from ..models.arrays import FloatArray, Points
-from ..models.formulations.l2_svm_and_meb import L2SVMDual
+from ..models.formulations.l2_svm import L2SVMDual
 from ..models.model import Model
 from ..solvers.judging.result import Result
 from .classifier import KernelClassifier, Stage, WeightedClassifier

@@ -11,9 +11,11 @@ import numpy as np
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
+from ..kernels.named import kernel_parameters, named_kernel
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .l2_svm_and_meb import SimplexModel
+from .simplex_model import SimplexModel
 
 __all__ = ["ConvexHullsDual"]
 
@@ -169,3 +171,20 @@ class ConvexHullsDual(SimplexModel):
                 ),
             ),
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ConvexHullsDual:
+    return ConvexHullsDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ConvexHullsDual,
+        name="hulls",
+        summary="L2-SVM as the distance between two convex hulls, on two unit simplices",
+        reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),
+    ),
+)

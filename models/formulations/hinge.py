@@ -15,6 +15,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entrie
 from ..model import Bound, Model
 from ..program.cones import Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import DualStatement, Line, Statement
 from .linear import linear_summary, signed_rows, warn_about_features
 
@@ -155,3 +156,21 @@ class HingeSVM(Model):
                 ),
             ),
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> HingeSVM:
+    return HingeSVM(arrays["X"], arrays["y"], lam=chosen["lam"])
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        HingeSVM,
+        name="hinge",
+        summary="SVM with the hinge loss, linear",
+        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(Parameter("lam", "λ, cost of slack", float, 1.0),),
+        intercept=always,
+    ),
+)

@@ -13,9 +13,11 @@ import scipy.sparse as sp
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
+from ..kernels.named import kernel_parameters, named_kernel
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
 
@@ -184,3 +186,20 @@ class L1SVMDual(Model):
                 ),
             ),
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> L1SVMDual:
+    return L1SVMDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        L1SVMDual,
+        name="l1svm",
+        summary="dual of the hinge-loss SVM with an intercept, in a box with one equality",
+        reference="Chang, Lin: LIBSVM, a library for support vector machines (2011), (2)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(Parameter("C", "cost of slack", float, 1.0), *kernel_parameters()),
+    ),
+)

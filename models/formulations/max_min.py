@@ -13,6 +13,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, to_d
 from ..kernels.kernels import RBF, Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
 from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio
@@ -196,3 +197,34 @@ class MaxMinSVM(Model):
             ),
             source="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> MaxMinSVM:
+    return MaxMinSVM(
+        arrays["X"],
+        arrays["y"],
+        C=chosen["C"],
+        gamma0=chosen["gamma0"],
+        lower=chosen["lower"],
+        upper=chosen["upper"],
+        parameter=chosen["parameter"],
+    )
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        MaxMinSVM,
+        name="max-min",
+        summary="kernel parameter and classifier at once: max-min over the distance between two hulls",
+        reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("C", "cost of squared slack", float, 1.0),
+            Parameter("gamma0", "start of γ; 0.004 where it is not given"),
+            Parameter("lower", "least γ; 2^-15 where it is not given"),
+            Parameter("upper", "largest γ; 8 where it is not given"),
+            Parameter("parameter", "what moves", str, "gamma", ("gamma", "log-gamma", "per-feature")),
+        ),
+    ),
+)

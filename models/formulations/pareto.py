@@ -12,9 +12,10 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, as_positive, as_vector, frozen
 from ..kernels.gram import MatrixGram
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
-from .l2_svm_and_meb import SimplexModel
+from .simplex_model import SimplexModel
 from .stiefel import stiefel_gradient
 
 __all__ = ["GradientKind", "ParetoQP", "manifold_gradient"]
@@ -143,3 +144,26 @@ class ParetoQP(SimplexModel):
                 ),
             ),
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ParetoQP:
+    return ParetoQP(arrays["gradients"], arrays["objectives"], gamma=chosen["gamma"])
+
+
+def _small(rng: np.random.Generator) -> Arrays:
+    return {"gradients": rng.normal(size=(4, 5, 2)), "objectives": rng.random(4)}
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ParetoQP,
+        name="pareto",
+        summary="weights of several objectives whose combined gradient is shortest",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
+        data=Data.ARRAYS,
+        build=_build,
+        parameters=(Parameter("gamma", "γ, weight of the objectives' values", float, 0.0),),
+        arrays=("gradients", "objectives"),
+        small=_small,
+    ),
+)

@@ -15,6 +15,7 @@ from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_pos
 from ..model import Model
 from ..program.cones import Indicator, Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
 from .linear import linear_summary, signed_rows, warn_about_features
 from .zero_one.model import first_column_is_one
@@ -230,3 +231,28 @@ class RampSVM(Model):
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> RampSVM:
+    return RampSVM(
+        arrays["X"], arrays["y"], chosen["lam"], M=chosen["M"], intercept=chosen["intercept"], encoding=chosen["encoding"]
+    )
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        RampSVM,
+        name="ramp",
+        summary="SVM with the ramp loss, mixed-integer",
+        reference="Brooks: Support vector machines with the ramp loss and the hard margin loss (2011)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("lam", "λ, cost of slack", float, 1.0),
+            Parameter("M", "big-M; a valid one from the data where it is not given"),
+            Parameter("intercept", "whether the intercept is part of the norm", str, "free", ("penalised", "free")),
+            Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+        ),
+        intercept=always,
+    ),
+)

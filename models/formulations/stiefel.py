@@ -13,6 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray
 from ..model import Appraisal, Model
 from ..program.form import StandardForm
+from ..record import Arrays, Chosen, Data, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
 
@@ -154,3 +155,26 @@ class StiefelQP(Model):
             notes=("an answer is a stationary point: its Riemannian gradient is the certificate",),
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
         )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> StiefelQP:
+    return StiefelQP(arrays["H"], arrays["E"])
+
+
+def _small(rng: np.random.Generator) -> Arrays:
+    H = rng.normal(size=(6, 6))
+    return {"H": H + H.T, "E": rng.normal(size=(6, 2))}
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        StiefelQP,
+        name="stiefel",
+        summary="quadratic over matrices with orthonormal columns",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
+        data=Data.ARRAYS,
+        build=_build,
+        arrays=("H", "E"),
+        small=_small,
+    ),
+)

@@ -10,7 +10,7 @@ import numpy as np
 
 from ...errors import UnsupportedModelError
 from ..arrays import FloatArray
-from ..formulations.l2_svm_and_meb import MEBDual
+from ..formulations.enclosing_ball import MEBDual
 from ..formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..formulations.nonparallel.npsvc import NonparallelSVM
 from ..formulations.pareto import ParetoQP

@@ -155,7 +155,7 @@ def test_conic_lies_below_the_zero_one_loss(record):
 @of("NonparallelSVM")
 def test_nonparallel(record):
     """Smooth by slacks: ½||Au||² + cΣs + r/2||u||², s ≥ 1 - Bu, s ≥ 0."""
-    c, r, mine = record.parameters["c"], record.parameters["r"], record.y == record.parameters["l"]
+    c, r, mine = record.parameters["c"], record.parameters["r"], record.y == record.parameters["target"]
     A, B = record.X[mine], record.X[~mine]
     m, p = B.shape
     H = A.T @ A + r * np.eye(p)

@@ -13,38 +13,19 @@ import pytest
 import marginopt as mo
 from marginopt.errors import LicenceError, UnsupportedModelError
 from marginopt.instances import reference_optima
+from marginopt.models.formulations import get_formulation
 from marginopt.solvers.interface.solver import Gives, Problem
 from marginopt.solvers.registry import all_solvers, installed
-
-KERNELS = {
-    "linear": lambda gamma: mo.Linear(),
-    "rbf": lambda gamma: mo.RBF(gamma),
-    "polynomial": lambda gamma: mo.Polynomial(2, gamma),
-}
 
 #: Relative gaps asked of methods that converge too slowly for the usual ones: plain Frank-Wolfe is sublinear.
 TOLERANCES = {"fw": 1e-3}
 
 
-def _model(record: Any) -> mo.Model | None:
-    """The formulation of a reference record; None for formulations that are not built yet."""
-    name, p = record.formulation, record.parameters
-    X, y = record.X, record.y
-    if name == "L2SVMDual":
-        return mo.L2SVMDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
-    if name == "L1SVMDual":
-        return mo.L1SVMDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
-    if name == "ConvexHullsDual":
-        return mo.ConvexHullsDual(X, y, C=p["C"], kernel=KERNELS[p["kernel"]](p["gamma"]))
-    if name == "MEBDual":
-        return mo.MEBDual(X, kernel=KERNELS[p["kernel"]](p["gamma"]))
-    if name == "HingeSVM":
-        return mo.HingeSVM(X, y, lam=p["lam"])
-    if name == "ConicSVM":
-        return mo.ConicSVM(X, y, lam=p.get("lam"), kappa=p.get("kappa"))
-    if name == "ZeroOneSVM":
-        return mo.ZeroOneSVM(X, y, lam=p["lam"], intercept="free" if "free" in record.statement else "penalised")
-    return None
+def _model(record: Any) -> mo.Model:
+    """The formulation of a reference record."""
+    info = get_formulation(record.formulation)
+    known = {p.name for p in info.parameters}
+    return info.state({"X": record.X, "y": record.y}, {k: v for k, v in record.parameters.items() if k in known})
 
 
 def _generated() -> list[tuple[str, mo.Model, float | None]]:
@@ -65,8 +46,7 @@ def _cases() -> list[tuple[str, mo.Model, float | None]]:
     known = []
     for k, record in enumerate(reference_optima()):
         model = _model(record)
-        if model is not None:
-            known.append((f"{model.name}-{k}", model, record.optimum))
+        known.append((f"{model.name}-{k}", model, record.optimum))
     return known + _generated()
 
 

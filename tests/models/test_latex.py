@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
+from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
 from marginopt.models.statement import Line, Statement, latex_numbers
 
 _RNG = np.random.default_rng(5)

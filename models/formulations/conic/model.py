@@ -13,10 +13,12 @@ import scipy.sparse as sp
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
 from ...kernels.kernels import Kernel, as_kernel, expansion
+from ...kernels.named import kernel_parameters, named_kernel
 from ...model import Bound, Model
 from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.svec import svec, svec_indices, svec_rank_one, svec_size
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
@@ -314,3 +316,31 @@ def lifted_matrix(values: Mapping[str, FloatArray]) -> FloatArray:
     """[1 w'; w W] of a point."""
     w, W = values["w"], values["W"]
     return np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]])
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:
+    lam = 1.0 if chosen["lam"] is None and chosen["kappa"] is None else chosen["lam"]
+    kernel = None if chosen["kernel"] is None else named_kernel(chosen)
+    return ConicSVM(arrays["X"], arrays["y"], lam=lam, kappa=chosen["kappa"], kernel=kernel)
+
+
+def _linear(chosen: Chosen) -> bool:
+    return chosen["kernel"] is None
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ConicSVM,
+        name="conic",
+        summary="conic relaxation of the 0-1 loss, a semidefinite program",
+        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
+            Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+            *kernel_parameters(None),
+        ),
+        intercept=_linear,
+    ),
+)

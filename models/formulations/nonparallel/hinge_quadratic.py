@@ -15,11 +15,13 @@ from ...arrays import FloatArray, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
-from .hinge_factor import Factor, HingeFactor, LoweredFactor
+from .box_program import BoxProgram
+from .hinge_factor import Factor, HingeFactor
 
-__all__ = ["BoxProgram", "HingeFactor", "HingeQuadratic", "LoweredFactor"]
+__all__ = ["HingeQuadratic"]
 
 V = TypeVar("V")
 
@@ -227,102 +229,30 @@ class HingeQuadratic(Model):
         )
 
 
-@dataclass(frozen=True, eq=False, repr=False)
-class BoxProgram(Model):
-    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with the factor Z given.
+def _build(arrays: Arrays, chosen: Chosen) -> HingeQuadratic:
+    factor = HingeFactor(arrays["H"], arrays["G"])
+    return HingeQuadratic(factor, arrays["b"], arrays["h"], arrays["weights"], arrays["tau"], chosen["constant"])
 
-    Parameters
-    ----------
-    Z : array_like (m, r)
-    q, lower, upper : array_like (m,)
-        A single number stands for m equal ones; lower < upper, both finite.
-    ridge : array_like (m,)
-        D ≥ 0.
 
-    Notes
-    -----
-    Form: block ``a`` with its bounds, P = R'R, R = [Z'; √D].
+def _small(rng: np.random.Generator) -> Arrays:
+    rows = rng.normal(size=(6, 3))
+    H = rows.T @ rows + np.eye(3)
+    return {
+        "H": H, "G": rng.normal(size=(8, 3)), "b": rng.normal(size=3), "h": np.ones(8), "weights": 0.2 + rng.random(8),
+        "tau": np.where(np.arange(8) < 4, 0.0, 0.3),
+    }  # fmt: skip
 
-    Raises
-    ------
-    InputError
-        Shapes that do not fit, values that are not finite, lower > upper, a negative ridge.
-    """
 
-    Z: FloatArray
-    q: FloatArray
-    lower: FloatArray
-    upper: FloatArray
-    ridge: FloatArray
-
-    name = "BoxProgram"
-
-    def __post_init__(self) -> None:
-        Z = np.asarray(self.Z, dtype=np.float64)
-        if Z.ndim != 2 or not np.isfinite(Z).all():
-            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
-        object.__setattr__(self, "Z", np.ascontiguousarray(Z))
-        for name in ("q", "lower", "upper", "ridge"):
-            object.__setattr__(self, name, as_vector(getattr(self, name), Z.shape[0], name))
-        if (self.lower > self.upper).any() or (self.ridge < 0).any():
-            raise InputError("a box program needs lower ≤ upper and ridge ≥ 0")
-
-    @cached_property
-    def box(self) -> BoxQP:
-        """The structural view."""
-        gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
-        return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
-
-    def _point(self, a: FloatArray) -> BoxPoint:
-        return BoxPoint({"a": a}, {}, self.box.gradient(a))
-
-    def view(self, kind: type[V]) -> V | None:
-        """`BoxQP`."""
-        return self.box if kind is BoxQP else None  # type: ignore[return-value]
-
-    @property
-    def form_bytes(self) -> int:
-        """The factor: P stays factored until a reader materialises it."""
-        return 8 * int(self.Z.size)
-
-    def compile(self) -> StandardForm:
-        """Block ``a`` with bounds."""
-        m = self.q.size
-        factor: FloatArray | sp.csr_array = np.asarray(self.Z.T)
-        if self.ridge.any():
-            factor = np.vstack([self.Z.T, np.diag(np.sqrt(self.ridge))])
-        return StandardForm(
-            name=self.name,
-            blocks=(Block("a", (m,)),),
-            q=self.q,
-            constraints=(),
-            lower=self.lower,
-            upper=self.upper,
-            integer=np.zeros(m, dtype=bool),
-            quadratic=Quadratic(factor=factor),
-        )
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """f(a) - gap(a) at the point moved into the box; needs no multipliers."""
-        if x is None:
-            return Bound(-np.inf, "no point")
-        a = np.clip(x, self.lower, self.upper)
-        gradient = self.box.gradient(a)
-        value = self.box.objective(a, gradient) - self.box.gap(a, gradient)
-        return Bound(value, "linearisation at the point, minimised over the box")
-
-    @property
-    def statement(self) -> Statement:
-        """The algebra above."""
-        m, r = self.Z.shape
-        return Statement(
-            title="Convex quadratic over a box",
-            problem_class="convex QP with bounds only",
-            sense="minimise",
-            over=Line("a", r"a\in\mathbb{R}^m"),
-            objective=Line("1/2 a'(ZZ' + D)a + q'a", r"\tfrac12\, a^\top (ZZ^\top + D)\, a + q^\top a"),
-            constraints=(Line("lower <= a <= upper", r"\underline{a} \le a \le \overline{a}"),),
-            sizes=f"m = {m} variables, r = {r} columns of Z",
-            notes=("duality gap at any feasible a: sum of grad_i (a_i - the box end that grad_i points away from)",),
-            source="the duals of the class problems, NPSVC++ (16)",
-        )
+FORMULATIONS = (
+    FormulationInfo(
+        HingeQuadratic,
+        name="hinge-quadratic",
+        summary="strictly convex quadratic plus weighted hinge and pinball losses",
+        reference="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
+        data=Data.ARRAYS,
+        build=_build,
+        parameters=(Parameter("constant", "added to the objective", float, 0.0),),
+        arrays=("H", "G", "b", "h", "weights", "tau"),
+        small=_small,
+    ),
+)

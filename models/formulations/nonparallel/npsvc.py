@@ -14,9 +14,11 @@ from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
+from ...kernels.named import kernel_parameters, named_kernel
 from ...kernels.neighbour_graph import neighbour_laplacian
 from ...model import Bound, Model
 from ...program.form import StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Line, Statement
 from ...views import BoxQP
 from .hinge_factor import HingeFactor, KernelRows, PointsFactor
@@ -357,3 +359,50 @@ def nearest_hyperplane(
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
+    labels = arrays["y"]
+    return NonparallelSVM(
+        arrays["X"],
+        labels,
+        np.unique(labels)[0] if chosen["target"] is None else chosen["target"],
+        loss=chosen["loss"],
+        c=chosen["c"],
+        r=chosen["r"],
+        margin=chosen["margin"],
+        epsilon=chosen["epsilon"],
+        tau=chosen["tau"],
+        gamma=chosen["decay"],
+        manifold=chosen["manifold"],
+        kernel=named_kernel(chosen),
+    )
+
+
+def _linear(chosen: Chosen) -> bool:
+    return bool(chosen["kernel"] == "linear")
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        NonparallelSVM,
+        name="nonparallel",
+        summary="hyperplane near one class and away from the others",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
+        data=Data.CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
+            Parameter("loss", "pair of losses", str, "twsvm", tuple(_SIMILARITY)),
+            Parameter("c", "weight of the other classes' losses", float, 1.0),
+            Parameter("r", "weight of the norm", float, 1.0),
+            Parameter("margin", "s, where the other classes are to be", float, 1.0),
+            Parameter("epsilon", "ε of npsvm and capped", float, 0.1),
+            Parameter("tau", "τ of pinball", float, 0.5),
+            Parameter("decay", "γ of correntropy", float, 1.0),
+            Parameter("manifold", "μ, weight of the neighbour graph", float, 0.0),
+            *kernel_parameters("linear"),
+        ),
+        intercept=_linear,
+    ),
+)

@@ -26,6 +26,7 @@ from ...arrays import (
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ...statement import Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, linear_summary, signed_rows, warn_about_features
@@ -366,3 +367,35 @@ class ZeroOneSVM(Model):
 
 def first_column_is_one(X: Points) -> bool:
     return bool((to_dense(X[:, [0]]) == 1.0).all())
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ZeroOneSVM:
+    return ZeroOneSVM(
+        arrays["X"],
+        arrays["y"],
+        lam=chosen["lam"],
+        M=chosen["M"],
+        intercept=chosen["intercept"],
+        encoding=chosen["encoding"],
+        kappa=chosen["kappa"],
+    )
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ZeroOneSVM,
+        name="zero-one",
+        summary="SVM with the 0-1 loss, mixed-integer",
+        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
+            Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+            Parameter("M", "big-M; a valid one from the data where it is not given"),
+            Parameter("intercept", "whether the intercept is part of the norm", str, "penalised", ("penalised", "free")),
+            Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+        ),
+        intercept=always,
+    ),
+)

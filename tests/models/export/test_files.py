@@ -42,7 +42,7 @@ from marginopt.models import (
 )
 from marginopt.models.export.files.formats import file_formats, read_form, write_form
 from marginopt.models.export.shared.layout import sidecar
-from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
+from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
 
 
 def _data() -> tuple[np.ndarray, np.ndarray]:

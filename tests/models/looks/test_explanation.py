@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
+from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
 from marginopt.models.kernels.families import RationalQuadratic
 from marginopt.models.looks.meanings import MEANINGS
 

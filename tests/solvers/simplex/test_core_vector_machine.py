@@ -7,7 +7,8 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from marginopt.models.formulations.enclosing_ball import MEBDual
+from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status

@@ -5,7 +5,8 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from marginopt.models.formulations.enclosing_ball import MEBDual
+from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial
 from marginopt.models.views import SimplexQP

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from marginopt.models.formulations.convex_hulls import ConvexHullsDual
-from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual
+from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF
 from marginopt.models.views import SimplexQP

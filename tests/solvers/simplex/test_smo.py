@@ -8,7 +8,8 @@ import scipy.optimize
 import scipy.sparse as sp
 
 from marginopt.errors import InputError
-from marginopt.models.formulations.l2_svm_and_meb import L2SVMDual, MEBDual
+from marginopt.models.formulations.enclosing_ball import MEBDual
+from marginopt.models.formulations.l2_svm import L2SVMDual
 from marginopt.models.formulations.pareto import ParetoQP
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
 from marginopt.models.kernels.kernels import RBF, Linear, Polynomial, Precomputed

@@ -45,7 +45,7 @@ def _direct(model: NonparallelSVM, u: np.ndarray) -> float:
 @pytest.mark.parametrize("solver", ["boxqp", "clarabel", "auto"])
 def test_reference_optima(record: Any, solver: str) -> None:
     p = record.parameters
-    model = NonparallelSVM(record.X, record.y, p["l"], loss="twsvm", c=p["c"], r=p["r"])
+    model = NonparallelSVM(record.X, record.y, p["target"], loss="twsvm", c=p["c"], r=p["r"])
     result = solvers.solve(model, solver)
     assert result.status is Status.OPTIMAL
     assert result.bound_kind == "proved"

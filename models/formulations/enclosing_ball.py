@@ -1,0 +1,157 @@
+"""The dual of the minimum enclosing ball on the unit simplex, FW (15)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ..kernels.gram import KernelGram
+from ..kernels.kernels import Kernel, Linear, as_kernel
+from ..kernels.named import kernel_parameters, named_kernel
+from ..record import Arrays, Chosen, Data, FormulationInfo
+from ..statement import DualStatement, Line, Statement
+from ..views import SimplexQP
+from .simplex_model import SimplexModel
+
+__all__ = ["MEBDual"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MEBDual(SimplexModel):
+    """Dual of the minimum enclosing ball: max Φ(a) = Σ a_i k_ii - a'Ka over the unit simplex, FW (15).
+
+    The optimal value is the squared radius; the centre is c = Σ a_i φ(x_i). **Erratum**: FW (16) prints
+    r*² = Σ a_i a_j φ_i'φ_j, which is ||c*||²; r*² = Φ(a*).
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Dense or CSR; the kernel matrix with ``kernel=Precomputed()``.
+    kernel : Kernel or callable
+    y, C : optional
+        Both given: the ball of the points (y_i φ_i, y_i, e_i/√C), whose kernel is the L2-SVM's K̃
+        (`MEBDual.labelled`).
+
+    Notes
+    -----
+    The form minimises ½a'(2K)a - Σ a_i k_ii and records that the model maximises.
+
+    Raises
+    ------
+    InputError
+        As `L2SVMDual`; or only one of y and C given.
+    """
+
+    X: Points
+    kernel: Kernel = field(default_factory=Linear)
+    y: FloatArray | None = None
+    C: float | None = None
+
+    name = "MEBDual"
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if (self.y is None) != (self.C is None):
+            raise InputError("give both y and C (the labelled kernel of FW (12)) or neither (the ball of the points)")
+        if self.y is not None:
+            object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
+            object.__setattr__(self, "C", as_positive(self.C, "C"))
+
+    @classmethod
+    def labelled(cls, X: object, y: object, C: float, kernel: object) -> MEBDual:
+        """The ball whose kernel is K̃_ij = y_i y_j (k_ij + 1) + δ_ij/C, FW (12)."""
+        return cls(X, kernel, y, C)  # type: ignore[arg-type]
+
+    @cached_property
+    def gram(self) -> KernelGram:
+        """K, or K̃ when labelled."""
+        if self.y is None:
+            return KernelGram(self.X, self.kernel)
+        assert self.C is not None
+        return KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=1.0 / self.C)
+
+    @cached_property
+    def simplex(self) -> SimplexQP:
+        """Q = 2K, c = -diag K."""
+        K = self.gram
+        double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
+        return SimplexQP(double, -K.diagonal, np.zeros(K.n, dtype=np.int64))
+
+    @property
+    def maximised(self) -> bool:
+        """True: the optimal value is r²."""
+        return True
+
+    def radius(self, values: Mapping[str, FloatArray]) -> float:
+        """r = √Φ(a): the radius at the optimum, a lower bound of it at any feasible a."""
+        return float(np.sqrt(max(-self.simplex.objective(values["a"]), 0.0)))
+
+    def squared_distances(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """||φ(x_i) - c||² of every point to the centre c = Σ a_i φ(x_i)."""
+        a = values["a"]
+        product = self.gram.product(a)
+        return np.asarray(self.gram.diagonal - 2.0 * product + float(a @ product))
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Radius of the dual point, and the radius about its centre that encloses every point."""
+        enclosing = float(np.sqrt(max(self.squared_distances(values).max(), 0.0)))
+        return {"radius": self.radius(values), "enclosing_radius": enclosing, "support_vectors": float((values["a"] > 0).sum())}
+
+    @property
+    def statement(self) -> Statement:
+        """FW (15)."""
+        n, p = self.X.shape
+        labelled = self.y is not None
+        entry = "k_ij = y_i y_j (k(x_i,x_j) + 1) + delta_ij/C" if labelled else "k_ij = k(x_i,x_j)"
+        return Statement(
+            title="Minimum enclosing ball, dual",
+            problem_class="concave QP on the unit simplex (a maximum: convex)",
+            sense="maximise",
+            over=Line("a", r"a\in\mathbb{R}^n"),
+            objective=Line("sum_i a_i k_ii - a'Ka", r"\textstyle\sum_{i=1}^n a_i k_{ii} - a^\top K a"),
+            constraints=(
+                Line("sum_i a_i = 1", r"\textstyle\sum_{i=1}^n a_i = 1", "sum"),
+                Line("a_i >= 0", r"a_i \ge 0,\quad i=1,\dots,n"),
+            ),
+            sizes=f"n = {n} points, p = {p}" + (f", C = {self.C:g}" if labelled else ""),
+            notes=(
+                f"{entry}, {self.kernel}",
+                "optimal value = r^2 (FW (16) prints ||c||^2: erratum)",
+            ),
+            source="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
+            equivalences=(("L2SVMDual(X, y, C, kernel): the same a where k_ii is constant, FW (17)",) if labelled else ()),
+            dual=DualStatement(
+                sense="minimise",
+                over=Line("c, r^2", r"c,\,r^2"),
+                objective=Line("r^2", r"r^2"),
+                constraints=(Line("||phi_i - c||^2 <= r^2", r"\|\varphi_i - c\|^2 \le r^2,\quad i=1,\dots,n"),),
+                kkt=(
+                    Line("c = sum_i a_i phi_i", r"c = \textstyle\sum_i a_i\varphi_i"),
+                    Line("a_i (r^2 - ||phi_i - c||^2) = 0", r"a_i\,\bigl(r^2 - \|\varphi_i - c\|^2\bigr) = 0"),
+                ),
+            ),
+        )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> MEBDual:
+    return MEBDual(arrays["X"], kernel=named_kernel(chosen))
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        MEBDual,
+        name="meb",
+        summary="dual of the minimum enclosing ball, on the unit simplex",
+        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
+        data=Data.POINTS,
+        build=_build,
+        parameters=kernel_parameters(),
+    ),
+)

@@ -1,0 +1,147 @@
+"""A convex quadratic over a box, with its factor given: the duals of the class problems as programs of their own."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import FloatArray, as_vector
+from ...model import Bound, Model
+from ...program.form import Block, Quadratic, StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo
+from ...statement import Line, Statement
+from ...views import BoxPoint, BoxQP
+
+__all__ = ["BoxProgram"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class BoxProgram(Model):
+    """min ½a'(ZZ' + D)a + q'a over lower ≤ a ≤ upper, with the factor Z given.
+
+    Parameters
+    ----------
+    Z : array_like (m, r)
+    q, lower, upper : array_like (m,)
+        A single number stands for m equal ones; lower < upper, both finite.
+    ridge : array_like (m,)
+        D ≥ 0.
+
+    Notes
+    -----
+    Form: block ``a`` with its bounds, P = R'R, R = [Z'; √D].
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, values that are not finite, lower > upper, a negative ridge.
+    """
+
+    Z: FloatArray
+    q: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    ridge: FloatArray
+
+    name = "BoxProgram"
+
+    def __post_init__(self) -> None:
+        Z = np.asarray(self.Z, dtype=np.float64)
+        if Z.ndim != 2 or not np.isfinite(Z).all():
+            raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
+        object.__setattr__(self, "Z", np.ascontiguousarray(Z))
+        for name in ("q", "lower", "upper", "ridge"):
+            object.__setattr__(self, name, as_vector(getattr(self, name), Z.shape[0], name))
+        if (self.lower > self.upper).any() or (self.ridge < 0).any():
+            raise InputError("a box program needs lower ≤ upper and ridge ≥ 0")
+
+    @cached_property
+    def box(self) -> BoxQP:
+        """The structural view."""
+        gram = self.Z @ self.Z.T if self.Z.shape[0] <= self.Z.shape[1] else None
+        return BoxQP(self.Z, self.q, self.lower, self.upper, self.ridge, self._point, gram=gram)
+
+    def _point(self, a: FloatArray) -> BoxPoint:
+        return BoxPoint({"a": a}, {}, self.box.gradient(a))
+
+    def view(self, kind: type[V]) -> V | None:
+        """`BoxQP`."""
+        return self.box if kind is BoxQP else None  # type: ignore[return-value]
+
+    @property
+    def form_bytes(self) -> int:
+        """The factor: P stays factored until a reader materialises it."""
+        return 8 * int(self.Z.size)
+
+    def compile(self) -> StandardForm:
+        """Block ``a`` with bounds."""
+        m = self.q.size
+        factor: FloatArray | sp.csr_array = np.asarray(self.Z.T)
+        if self.ridge.any():
+            factor = np.vstack([self.Z.T, np.diag(np.sqrt(self.ridge))])
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("a", (m,)),),
+            q=self.q,
+            constraints=(),
+            lower=self.lower,
+            upper=self.upper,
+            integer=np.zeros(m, dtype=bool),
+            quadratic=Quadratic(factor=factor),
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """f(a) - gap(a) at the point moved into the box; needs no multipliers."""
+        if x is None:
+            return Bound(-np.inf, "no point")
+        a = np.clip(x, self.lower, self.upper)
+        gradient = self.box.gradient(a)
+        value = self.box.objective(a, gradient) - self.box.gap(a, gradient)
+        return Bound(value, "linearisation at the point, minimised over the box")
+
+    @property
+    def statement(self) -> Statement:
+        """The algebra above."""
+        m, r = self.Z.shape
+        return Statement(
+            title="Convex quadratic over a box",
+            problem_class="convex QP with bounds only",
+            sense="minimise",
+            over=Line("a", r"a\in\mathbb{R}^m"),
+            objective=Line("1/2 a'(ZZ' + D)a + q'a", r"\tfrac12\, a^\top (ZZ^\top + D)\, a + q^\top a"),
+            constraints=(Line("lower <= a <= upper", r"\underline{a} \le a \le \overline{a}"),),
+            sizes=f"m = {m} variables, r = {r} columns of Z",
+            notes=("duality gap at any feasible a: sum of grad_i (a_i - the box end that grad_i points away from)",),
+            source="the duals of the class problems, NPSVC++ (16)",
+        )
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> BoxProgram:
+    return BoxProgram(arrays["Z"], arrays["q"], arrays["lower"], arrays["upper"], arrays["ridge"])
+
+
+def _small(rng: np.random.Generator) -> Arrays:
+    q = rng.normal(size=8)
+    return {"Z": rng.normal(size=(8, 3)), "q": q, "lower": np.full(8, -0.5), "upper": np.ones(8), "ridge": np.full(8, 0.1)}
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        BoxProgram,
+        name="box",
+        summary="convex quadratic over a box, its factor given",
+        reference="the duals of the class problems, NPSVC++ (16)",
+        data=Data.ARRAYS,
+        build=_build,
+        arrays=("Z", "q", "lower", "upper", "ridge"),
+        small=_small,
+    ),
+)

@@ -1,0 +1,77 @@
+"""What the quadratic programs over unit simplices share: their form, and the Frank-Wolfe gap as their bound."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..arrays import FloatArray
+from ..model import Bound, Model
+from ..program.cones import Zero
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..views import SimplexQP
+
+__all__ = ["SimplexModel"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class SimplexModel(Model):
+    """A quadratic program min ½a'Qa + c'a over one or several unit simplices, known through its `SimplexQP` view."""
+
+    @property
+    @abstractmethod
+    def simplex(self) -> SimplexQP:
+        """The structural view."""
+
+    @property
+    @abstractmethod
+    def maximised(self) -> bool:
+        """Whether the stated model maximises the negative of the form's objective."""
+
+    @property
+    def form_bytes(self) -> int:
+        """A few vectors: the n × n matrix stays an operator until a reader materialises it."""
+        return 64 * self.simplex.n
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `SimplexQP` view."""
+        return self.simplex if kind is SimplexQP else None  # type: ignore[return-value]
+
+    def compile(self) -> StandardForm:
+        """Block ``a`` ≥ 0; constraint ``sum``: Σa - 1 = 0, one row for each simplex."""
+        view = self.simplex
+        n, k = view.n, view.simplices
+        sums = sp.csr_array((np.ones(n), (view.groups, np.arange(n))), shape=(k, n))
+        return StandardForm(
+            name=self.name,
+            blocks=(Block("a", (n,)),),
+            q=view.c,
+            constraints=(Constraint("sum", sums, -np.ones(k), Zero(k)),),
+            lower=np.zeros(n),
+            upper=np.full(n, np.inf),
+            integer=np.zeros(n, dtype=bool),
+            quadratic=Quadratic(operator=view.gram),
+            maximise=self.maximised,
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """f(a) - [a'∇ - Σ_g min_{i in g} ∇_i] at the point moved exactly into the simplices; needs no multipliers."""
+        if x is None:
+            return Bound(-np.inf, "no point")
+        view = self.simplex
+        a = np.maximum(x, 0.0)
+        mass = np.bincount(view.groups, weights=a, minlength=view.simplices)
+        if not (mass > 0).all():
+            return Bound(-np.inf, "the point has no positive weight in some simplex")
+        if np.abs(mass - 1.0).max() > a.size * np.finfo(float).eps:  # less is the rounding of the sum itself
+            a = a / mass[view.groups]
+        product = view.gram.product(a)
+        value = 0.5 * float(a @ product) + float(view.c @ a)
+        return Bound(value - view.gap(a, product), "linearisation at the point (Frank-Wolfe gap), minimised over the simplex")

@@ -1,0 +1,187 @@
+"""The record of a formulation: its name at the prompt, its source, and how it is stated on data."""
+
+from __future__ import annotations
+
+import enum
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeAlias
+
+import numpy as np
+
+from ..errors import InputError
+from .model import Model
+
+__all__ = ["Arrays", "Chosen", "Data", "FormulationInfo", "Parameter", "always"]
+
+#: What a formulation is stated on, by name: ``X`` and ``y``, or the arrays of its record.
+Arrays: TypeAlias = Mapping[str, Any]
+#: The values of its parameters by name, every one of them.
+Chosen: TypeAlias = Mapping[str, Any]
+
+
+class Data(enum.Enum):
+    """What a formulation is stated on."""
+
+    TWO_CLASSES = "two classes"
+    CLASSES = "two or more classes"
+    POINTS = "points without labels"
+    ARRAYS = "arrays by name"
+
+    @property
+    def arrays(self) -> tuple[str, ...]:
+        """Names of the arrays that a data set gives."""
+        return {Data.POINTS: ("X",), Data.ARRAYS: ()}.get(self, ("X", "y"))
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """One parameter as it is given at the prompt and in tables of tests.
+
+    Parameters
+    ----------
+    name : str
+        Key in `Chosen`; the option at the prompt is ``--name``, underscores as dashes.
+    summary : str
+        What it is, in a few words without its default.
+    kind : {float, int, str}
+    default : float, int, str or None
+        None: the formulation's own rule, which ``summary`` tells.
+    choices : tuple of str
+        The only values, where there are few.
+    """
+
+    name: str
+    summary: str
+    kind: type[float] | type[int] | type[str] = float
+    default: float | int | str | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def option(self) -> str:
+        """The option at the prompt."""
+        return "--" + self.name.replace("_", "-")
+
+    def read(self, given: Any) -> Any:
+        """The value of a word of the command line, or of a number.
+
+        Raises
+        ------
+        InputError
+            It is not of the parameter's kind, or none of its choices.
+        """
+        try:
+            value = self.kind(given)
+        except (TypeError, ValueError):
+            what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
+            raise InputError(f"{self.option} needs {what}; it is {given!r}") from None
+        if self.choices and value not in self.choices:
+            raise InputError(f"{self.option} must be one of {', '.join(self.choices)}; it is {value!r}")
+        return value
+
+
+def always(chosen: Chosen) -> bool:
+    """Yes, whatever the parameters: the intercept of a linear formulation."""
+    return True
+
+
+def _never(chosen: Chosen) -> bool:
+    return False
+
+
+@dataclass(frozen=True)
+class FormulationInfo:
+    """The record of one formulation, at the end of its own file in ``FORMULATIONS``; `models.formulations` collects them.
+
+    Parameters
+    ----------
+    model : type
+        The class. Its name is the key in tables of optima, in stores and in result files, so it does not change.
+    name : str
+        At the prompt.
+    summary : str
+        One line: what it is.
+    reference : str
+        Where it is stated, with the equation.
+    data : Data
+        What it is stated on.
+    build : callable
+        The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead.
+    parameters : tuple of Parameter
+    arrays : tuple of str
+        Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
+    intercept : callable
+        Whether the data are to have a first column of ones, as the parameters are; only asked where there are data.
+    small : callable, optional
+        Small arrays for tests, seeded; needed with `Data.ARRAYS`, and a default is there for data.
+
+    Examples
+    --------
+    >>> from marginopt import models
+    >>> info = models.formulations()["hinge"]
+    >>> model = info.state({"X": X, "y": y}, {"lam": 2.0})  # doctest: +SKIP
+    """
+
+    model: type[Model]
+    name: str
+    summary: str
+    reference: str
+    data: Data
+    build: Callable[[Arrays, Chosen], Model] = field(repr=False)
+    parameters: tuple[Parameter, ...] = ()
+    arrays: tuple[str, ...] = ()
+    intercept: Callable[[Chosen], bool] = field(default=_never, repr=False)
+    small: Callable[[np.random.Generator], Arrays] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if (self.data is Data.ARRAYS) != bool(self.arrays) or (self.data is Data.ARRAYS and self.small is None):
+            raise InputError(f"the record of {self.name}: arrays and small= belong to Data.ARRAYS and to nothing else")
+
+    @property
+    def key(self) -> str:
+        """Name of the class: what tables of optima, stores and result files call the formulation."""
+        return self.model.__name__
+
+    @property
+    def needs(self) -> tuple[str, ...]:
+        """Names of the arrays that it is stated on."""
+        return self.arrays or self.data.arrays
+
+    def chosen(self, given: Mapping[str, object]) -> dict[str, Any]:
+        """Every parameter's value: the given ones read, the defaults of the others.
+
+        Raises
+        ------
+        InputError
+            A parameter that the formulation does not have, or a value that it cannot be.
+        """
+        known = {p.name: p for p in self.parameters}
+        for name in given:
+            if name not in known:
+                has = ", ".join(p.option for p in self.parameters) or "no parameters"
+                raise InputError(f"{self.name} has no --{name.replace('_', '-')}; it has {has}")
+        return {name: p.read(given[name]) if given.get(name) is not None else p.default for name, p in known.items()}
+
+    def state(self, arrays: Arrays, given: Mapping[str, object] | None = None) -> Model:
+        """The model on these arrays with these parameters.
+
+        Raises
+        ------
+        InputError
+            An array is missing; a parameter that there is not; what the model itself refuses.
+        """
+        missing = [name for name in self.needs if name not in arrays]
+        if missing:
+            raise InputError(f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}")
+        return self.build(arrays, self.chosen({} if given is None else given))
+
+    def example(self, rng: np.random.Generator, given: Mapping[str, object] | None = None) -> Model:
+        """A small instance: 12 points in the plane after a column of ones (three classes where several go), or `small`."""
+        if self.small is not None:
+            return self.state(self.small(rng), given)
+        classes = np.arange(3.0) if self.data is Data.CLASSES else np.array([-1.0, 1.0])
+        y = np.repeat(classes, 12 // classes.size)
+        turn = 2.0 * np.pi * y / classes.size
+        centres = np.column_stack([np.cos(turn), np.sin(turn) + 0.5 * y])
+        X = np.column_stack([np.ones(12), 1.2 * centres + rng.normal(scale=0.7, size=(12, 2))])
+        return self.state({"X": X, "y": y}, given)

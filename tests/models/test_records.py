@@ -1,0 +1,116 @@
+"""The records of the formulations: found by looking, complete, and what states each on data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models import Data, FormulationInfo, Parameter, formulations
+from marginopt.models.formulations import all_formulations, get_formulation
+
+ROOT = Path(__file__).parents[2] / "models" / "formulations"
+RECORDS = list(all_formulations().values())
+
+
+def _concrete(kind: type) -> set[type]:
+    """Classes below ``kind`` that can be made, of the package itself."""
+    below = {c for k in kind.__subclasses__() for c in {k, *_concrete(k)}}
+    return {c for c in below if not c.__abstractmethods__ and c.__module__.startswith("marginopt.models")}
+
+
+def test_every_model_has_a_record_and_every_record_a_file_of_its_own() -> None:
+    assert {info.model for info in RECORDS} == _concrete(mo.Model)
+    assert len({info.model.__module__ for info in RECORDS}) == len(RECORDS)
+    assert len(RECORDS) >= 15
+    for info in RECORDS:
+        assert info.model.name == info.key
+        assert info.summary
+        assert info.reference
+
+
+def test_the_table_prints_and_is_the_package_called() -> None:
+    table = formulations()  # type: ignore[operator]
+    assert list(table) == sorted(table)
+    assert "zero-one" in str(table)
+    assert "<table>" in table._repr_html_()
+    assert table["conic"].model is mo.ConicSVM
+
+
+@pytest.mark.parametrize("info", RECORDS, ids=lambda info: info.name)
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_the_small_example_is_stated_and_compiles_or_refuses(info: FormulationInfo) -> None:
+    model = info.example(np.random.default_rng(0))
+    again = info.example(np.random.default_rng(0))
+    assert type(model) is info.model
+    assert repr(model) == repr(again)
+    assert str(model)
+    assert model.latex()
+    try:
+        assert model.form.n > 0
+    except mo.UnsupportedModelError as error:
+        assert "solver" in str(error) or "P" in str(error)
+
+
+@pytest.mark.parametrize("info", RECORDS, ids=lambda info: info.name)
+def test_defaults_are_values_that_their_parameters_take(info: FormulationInfo) -> None:
+    for p in info.parameters:
+        assert p.default is None or p.read(p.default) == p.default
+        assert p.summary
+        assert p.option.startswith("--")
+
+
+def test_a_misspelt_name_says_what_there_is() -> None:
+    assert get_formulation("ConicSVM") is get_formulation("conic")
+    with pytest.raises(InputError, match="did you mean conic"):
+        get_formulation("conik")
+
+
+@pytest.mark.parametrize(
+    ("name", "given", "said"),
+    [
+        ("hinge", {"kappa": 0.1}, "hinge has no --kappa; it has --lam"),
+        ("box", {"lam": 1.0}, "it has no parameters"),
+        ("hinge", {"lam": "many"}, "--lam needs a number"),
+        ("ramp", {"intercept": "none"}, "must be one of penalised, free"),
+        ("chebyshev", {"d": "two"}, "needs an integer"),
+    ],
+)
+def test_wrong_parameters_are_refused(name: str, given: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        get_formulation(name).chosen(given)
+
+
+def test_missing_arrays_are_named() -> None:
+    with pytest.raises(InputError, match="there is no E"):
+        get_formulation("stiefel").state({"H": np.eye(3)})
+
+
+def test_a_record_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(formulations, "_REGISTERED", [])
+    hinge = get_formulation("hinge")
+
+    class Mine(mo.HingeSVM):
+        pass
+
+    mine = FormulationInfo(Mine, "mine", "mine", "me (1)", Data.TWO_CLASSES, hinge.build, hinge.parameters)
+    formulations.register(mine)
+    assert get_formulation("mine") is mine
+    with pytest.raises(InputError, match="two formulations are called"):
+        formulations.register(mine)
+
+
+def test_a_record_of_arrays_needs_an_example() -> None:
+    with pytest.raises(InputError, match="belong to"):
+        FormulationInfo(mo.HingeSVM, "h", "s", "r", Data.ARRAYS, get_formulation("hinge").build, arrays=("X",))
+    assert Parameter("lower_end", "x").option == "--lower-end"
+
+
+def test_no_file_lists_the_formulations() -> None:
+    """A new file is found: the packages below know no formulation by name."""
+    text = (ROOT / "__init__.py").read_text(encoding="utf-8")
+    assert not [info.key for info in RECORDS if info.key in text]
