@@ -7,13 +7,25 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
-.PHONY: report test lint typing env env-test check clean test-licensed versions
+.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions
+
+# Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).
+WORKERS ?= -n auto --maxprocesses=4
 
 report: env
 	$(BIN)/marginopt report --out out
 
 test: env-test
-	$(BIN)/python -m pytest
+	$(BIN)/python -m pytest $(WORKERS) --durations=25
+
+# All but the tests that tests/slow.txt names by their measured time: under a minute on two processors.
+quick: env-test
+	$(BIN)/python -m pytest $(WORKERS) -m "not slow"
+
+# Measures every test and writes tests/slow.txt anew.
+durations: env-test
+	$(BIN)/python -m pytest --durations=0 --durations-min=0.05 -q > $(VENV)/durations
+	$(BIN)/python tests/slow_tests.py $(VENV)/durations
 
 check: lint test
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import signal
 from collections.abc import Callable, Generator
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,17 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # Timings on shared machines vary by orders of magnitude; the same examples in every run.
 settings.register_profile("marginopt", deadline=None, derandomize=True, max_examples=50)
 settings.load_profile("marginopt")
+
+
+#: Test functions that take long, as measured by ``make durations``.
+SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Mark what slow.txt names: ``make quick`` leaves it out."""
+    for item in items:
+        if item.nodeid.split("[")[0] in SLOW:
+            item.add_marker(pytest.mark.slow)
 
 
 def run_to_end(steps: Generator[Any, None, Any]) -> Any:

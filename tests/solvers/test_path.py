@@ -60,12 +60,13 @@ def test_the_kappa_path_of_the_conic_svm() -> None:
 
 
 def test_operator_splitting_keeps_its_workspace() -> None:
-    values = np.linspace(0.05, 0.6, 6)
+    # a value that comes twice: the workspace stands at its solution, whatever the processor's rounding
+    values = [0.05, 0.05, 0.3, 0.3]
     kept = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="scs")
     anew = mo.path(mo.ConicSVM(_X, _Y, kappa=0.1), "kappa", values, solver="scs", update=False)
-    assert kept.updated == 5
+    assert kept.updated == 3
     np.testing.assert_allclose(kept.objectives, anew.objectives, rtol=1e-4)
-    assert sum(r.iterations for r in kept) < sum(r.iterations for r in anew)  # it starts where it ended
+    assert [kept[k].iterations * 5 <= anew[k].iterations for k in (1, 3)] == [True, True]
     lam = [mo.path(mo.HingeSVM(_X, _Y), "lam", [0.5, 0.8], solver="scs", update=u).objectives for u in (True, False)]
     np.testing.assert_allclose(*lam, rtol=1e-5)
 

@@ -1,7 +1,7 @@
 """Table 2 of NPSVC++: accuracies of K-NPSVC++ (both orientations), TWSVM and SVM on random 60/40 splits.
 
-    MARGINOPT_DATA=data python benchmarks/npsvc_tables.py --splits 10 --out out/npsvc_tables.jsonl
-    python benchmarks/npsvc_tables.py --sets binalpha --splits 3 --points 600        # a look in a minute
+    MARGINOPT_DATA=data python benchmarks/papers/npsvc_tables.py --splits 10 --out out/npsvc_tables.jsonl
+    python benchmarks/papers/npsvc_tables.py --sets binalpha --splits 3 --points 600        # a look in a minute
 
 MARGINOPT_DATA is the directory with the LIBSVM files (``<set>.libsvm.bz2``; the published part "t" of Pendigits is pooled,
 those of DNA and USPS are not: the sizes of the table say so). Each method is tuned on the training part of *every* split

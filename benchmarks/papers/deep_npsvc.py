@@ -1,10 +1,11 @@
 """D-NPSVC++ beside softmax and the sum of objectives (deep TWSVM), with the same encoder and the same updates.
 
-    OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py digits --seeds 5 --epochs 20 --out out/deep
-    MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps --seeds 3 --epochs 20 --rates 3e-3 --out out/deep
-    MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps --held-out 0.5 --seeds 4 --epochs 8 --rates 3e-3
-    MARGINOPT_DATA=data OMP_NUM_THREADS=1 python benchmarks/deep_npsvc.py usps-pooled --first-seed 10 --seeds 20 --rates 3e-3
+    python benchmarks/papers/deep_npsvc.py digits --seeds 5 --epochs 20 --out out/deep
+    python benchmarks/papers/deep_npsvc.py usps --seeds 3 --epochs 20 --rates 3e-3 --out out/deep
+    python benchmarks/papers/deep_npsvc.py usps --held-out 0.5 --seeds 4 --epochs 8 --rates 3e-3
+    python benchmarks/papers/deep_npsvc.py usps-pooled --first-seed 10 --seeds 20 --rates 3e-3
 
+Run with OMP_NUM_THREADS=1, and MARGINOPT_DATA naming the folder of data for usps.
 "digits" is scikit-learn's (1,797 images, 8 × 8; 70/30 stratified, a split for each seed), "usps" has its own parts (7,291 and
 2,007 images, 16 × 16; the seeds move the start and the batches), "usps-pooled" is both parts together (60/40 stratified, a split
 for each seed: the protocol of the paper's Table 2). Every objective trains the encoder "conv" with the same head for

@@ -1,8 +1,8 @@
 """Tables 1 and 3 of the conic paper: misclassification of the conic and the hinge loss, tuned on a validation set.
 
-    python benchmarks/conic_tables.py table1 --store tables.db [--sigma .2 .5] [--n 100 200] [--p 3 5 10] [--replications 20]
-                                             [--share .1] [--published conic_table1_synthetic.csv]
-    python benchmarks/conic_tables.py table3 --store tables.db [--sets ionosphere sonar] [--tau 0 .1 .2 .3] [--raw]
+    python benchmarks/papers/conic_tables.py table1 --store tables.db [--sigma .2 .5] [--n 100 200] [--p 3 5 10]
+                                             [--replications 20] [--share .1] [--published conic_table1_synthetic.csv]
+    python benchmarks/papers/conic_tables.py table3 --store tables.db [--sets ionosphere sonar] [--tau 0 .1 .2 .3] [--raw]
                                              [--published conic_table3_real.csv] [--estimator]
 
 Protocol (§5.1.2, §5.2): train on 100 values of the parameter, take the first with the fewest misclassified validation points,

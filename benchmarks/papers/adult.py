@@ -1,6 +1,6 @@
 """The Frank-Wolfe paper's adult experiments (FW, section 5.4, Tables 2, 3 and 8): accuracies and speed-ups over CVM.
 
-    MARGINOPT_DATA=... python benchmarks/adult.py --out out/adult
+    MARGINOPT_DATA=... python benchmarks/papers/adult.py --out out/adult
 
 Trained on a1a to a4a, tested on the rest of a5a, of which they are subsets (the paper tests on the complement in all of Adult,
 30,956 to 27,780 points, which is larger). Protocol, section 5.2: σ² = the mean squared distance, C from 2^0, ..., 2^12 on a

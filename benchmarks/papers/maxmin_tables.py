@@ -1,6 +1,6 @@
 """Tables 3 and 4 of the MaxMin paper, run again: accuracy and models trained of max-min beside the selectors it is compared with.
 
-    MARGINOPT_DATA=data python benchmarks/maxmin_tables.py --published published/ --repetitions 30 --out out/maxmin
+    MARGINOPT_DATA=data python benchmarks/papers/maxmin_tables.py --published published/ --repetitions 30 --out out/maxmin
 
 Protocol "paper": all data are standardised *before* the split, as printed (a leak); "clean": standardised on the training
 part. Both: 80/20 stratified, seeds 0, 1, ..; every selector chooses on the training part alone, the two-hulls classifier is
