@@ -53,6 +53,11 @@ from .models import (
     StandardForm,
     StiefelQP,
     ZeroOneSVM,
+    from_cvxpy,
+    from_gurobi,
+    from_highs,
+    from_pyomo,
+    from_scipy,
 )
 from .performance import performance_profile
 from .reading import read
@@ -133,6 +138,11 @@ __all__ = [
     "compare",
     "errors",
     "estimators",
+    "from_cvxpy",
+    "from_gurobi",
+    "from_highs",
+    "from_pyomo",
+    "from_scipy",
     "gap_report",
     "instances",
     "load",

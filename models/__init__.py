@@ -16,6 +16,8 @@ from .formulations.pareto import ParetoQP
 from .formulations.ramp import RampSVM
 from .formulations.stiefel import StiefelQP, polar
 from .formulations.zero_one.model import ZeroOneSVM
+from .importing.doors import from_cvxpy, from_gurobi, from_highs, from_pyomo
+from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
@@ -83,6 +85,11 @@ __all__ = [
     "ZeroOneProblem",
     "ZeroOneSVM",
     "formulations",
+    "from_cvxpy",
+    "from_gurobi",
+    "from_highs",
+    "from_pyomo",
+    "from_scipy",
     "materialise_limit",
     "nearest_hyperplane",
     "neighbour_laplacian",

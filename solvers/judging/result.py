@@ -10,6 +10,8 @@ from typing import Any
 import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
+from ...models.importing.doors import source_of
+from ...models.importing.source import Returned
 from ..records.status import Status
 from ..records.trace import Trace, relative_gap
 from .certificate import Certificate
@@ -146,6 +148,31 @@ class Result:
         from .result_file import save_result
 
         return save_result(self, path)
+
+    def into(self, problem: Any) -> None:
+        """Write the answer into the program of another package that the solved form was made from.
+
+        Values go in, and dual values in that package's own signs: values, dual values and status of a ``cvxpy.Problem``;
+        variables and suffixes of a Pyomo model; the solution of a ``highspy.Highs``; a start for a ``gurobipy.Model``; a SciPy
+        ``OptimizeResult`` is filled. The classes of `models.importing` say it for each.
+
+        Raises
+        ------
+        InputError
+            Not an object of those packages, or not the program that was solved.
+        """
+        source = source_of(problem)
+        answer = Returned(
+            optimal=self.status is Status.OPTIMAL,
+            infeasible=self.status is Status.INFEASIBLE,
+            unbounded=self.status is Status.UNBOUNDED,
+            values=self.values,
+            multipliers=self.multipliers,
+            reduced=self.reduced,
+            objective=float("nan") if self.certificate is None else self.certificate.objective,
+        )
+        source.check(answer)
+        source.give_back(answer)
 
     def __str__(self) -> str:
         lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.status.message})"]

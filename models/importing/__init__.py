@@ -1,0 +1,1 @@
+"""Programs stated in other packages, taken into the standard form with their names, and the way back."""

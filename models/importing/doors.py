@@ -1,0 +1,141 @@
+"""The doors: ``from_cvxpy``, ``from_pyomo``, ``from_gurobi``, ``from_highs``, and back through `source_of`."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...errors import InputError, MissingPackageError
+from ..program.form import StandardForm
+from .source import Source
+
+__all__ = ["from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "source_of"]
+
+
+def from_cvxpy(problem: Any) -> StandardForm:
+    """A ``cvxpy.Problem`` as a standard form: CVXPY canonicalises it, variables and constraints keep their names.
+
+    Parameters
+    ----------
+    problem : cvxpy.Problem
+        DCP, with linear, second-order and semidefinite cones, boolean and integer variables.
+
+    Returns
+    -------
+    StandardForm
+        ``mo.solve(form).into(problem)`` writes an answer back.
+
+    Raises
+    ------
+    InputError
+        Not a ``cvxpy.Problem``.
+    UnsupportedModelError
+        Not DCP, or with exponential or power cones.
+    """
+    return _cvxpy(problem).form
+
+
+def from_pyomo(model: Any) -> StandardForm:
+    """A concrete Pyomo model as a standard form; components keep their names.
+
+    Parameters
+    ----------
+    model : pyomo.environ.ConcreteModel
+        One active objective; linear and convex quadratic expressions; continuous, integer and binary variables.
+
+    Raises
+    ------
+    InputError
+        Not a concrete model, or not one objective.
+    UnsupportedModelError
+        Something that a standard form does not hold; named.
+    """
+    return _pyomo(model).form
+
+
+def from_gurobi(model: Any) -> StandardForm:
+    """A ``gurobipy.Model`` as a standard form; variables and constraints keep their names.
+
+    Raises
+    ------
+    InputError
+        Not a ``gurobipy.Model``.
+    UnsupportedModelError
+        Something that a standard form does not hold (SOS and general constraints, semi-continuous variables,
+        quadratic constraints that are not convex cones); named.
+    """
+    return _gurobi(model).form
+
+
+def from_highs(highs: Any) -> StandardForm:
+    """The model that a ``highspy.Highs`` object holds as a standard form; columns and rows keep their names.
+
+    Raises
+    ------
+    InputError
+        Not a ``highspy.Highs`` object.
+    UnsupportedModelError
+        Semi-continuous or semi-integer variables.
+    """
+    return _highs(highs).form
+
+
+def source_of(problem: Any) -> Source:
+    """What takes answers for this object of another package.
+
+    Raises
+    ------
+    InputError
+        No package that is known here made it.
+    """
+    for kind in type(problem).__mro__:
+        package = kind.__module__.split(".")[0]
+        if package in _DOORS:
+            return _DOORS[package](problem)
+    raise InputError(
+        "into() takes a problem of CVXPY, Pyomo, gurobipy or HiGHS, or a SciPy OptimizeResult to fill; "
+        f"got {type(problem).__name__}"
+    )
+
+
+def _cvxpy(problem: Any) -> Source:
+    from .cvxpy import CVXPYSource
+
+    return CVXPYSource(problem)
+
+
+def _pyomo(model: Any) -> Source:
+    from .pyomo import PyomoSource
+
+    return PyomoSource(model)
+
+
+def _gurobi(model: Any) -> Source:
+    try:
+        from .gurobi import GurobiSource
+
+        return GurobiSource(model)
+    except ImportError as error:
+        raise MissingPackageError('gurobipy is not installed: pip install "marginopt[commercial]"') from error
+
+
+def _highs(highs: Any) -> Source:
+    from .highs import HighsSource
+
+    return HighsSource(highs)
+
+
+def _scipy(target: Any) -> Source:
+    from .scipy import SciPyResult
+
+    return SciPyResult(target)
+
+
+#: By the package that made the object.
+_DOORS: dict[str, Callable[[Any], Source]] = {
+    "cvxpy": _cvxpy,
+    "pyomo": _pyomo,
+    "gurobipy": _gurobi,
+    "highspy": _highs,
+    "scipy": _scipy,
+}

@@ -1,0 +1,106 @@
+"""A gurobipy model as a standard form, and an answer back into it as a start."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError, UnsupportedModelError
+from ..program.form import StandardForm
+from .rows import QuadraticRow, RowProgram
+from .source import Returned, Source
+
+__all__ = ["GurobiSource"]
+
+#: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
+_REFUSED = {"NumSOS": "SOS constraints", "NumGenConstrs": "general constraints", "NumPWLObjVars": "piecewise-linear objectives"}
+_INFINITE = 1e20
+
+
+class GurobiSource(Source):
+    """An LP, QP, convex QCQP or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
+
+    Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
+    model, else ``PStart`` and ``DStart`` (the change of the objective for one more unit of the right-hand side, as ``Pi``).
+    """
+
+    def __init__(self, model: Any) -> None:
+        import gurobipy
+
+        if not isinstance(model, gurobipy.Model):
+            raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}")
+        model.update()
+        self._model = model
+        self._taken = _program(model).taken()
+
+    @property
+    def form(self) -> StandardForm:
+        """The program."""
+        return self._taken.form
+
+    def give_back(self, answer: Returned) -> None:
+        """Set the start; nothing where there is no point."""
+        if not answer.values:
+            return
+        x = self._taken.point(answer.values)
+        mixed = bool(self.form.integer.any())
+        for variable, value in zip(self._model.getVars(), x.tolist(), strict=True):
+            if mixed:
+                variable.Start = value
+            else:
+                variable.PStart = value
+        if not mixed and answer.multipliers is not None:
+            prices = self._taken.row_prices(answer.multipliers)
+            for row, price in zip(self._model.getConstrs(), prices.tolist(), strict=True):
+                row.DStart = price
+        self._model.update()
+
+
+def _program(model: Any) -> RowProgram:
+    import gurobipy
+
+    held = [what for count, what in _REFUSED.items() if model.getAttr(count)]
+    variables, rows = model.getVars(), model.getConstrs()
+    kinds = {v.VType for v in variables} - {"C", "B", "I"}
+    held += ["semi-continuous variables"] if kinds else []
+    if model.NumObj > 1:
+        held.append("several objectives")
+    if held:
+        raise UnsupportedModelError(f"the Gurobi model holds {', '.join(held)}, which have no place in a standard form")
+    sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0
+    objective = model.getObjective()
+    quadratic = isinstance(objective, gurobipy.QuadExpr)
+    sides = np.array([row.RHS for row in rows], dtype=np.float64)
+    senses = np.array([row.Sense for row in rows], dtype=object)
+    return RowProgram(
+        name=model.ModelName or "Gurobi model",
+        variables=[v.VarName for v in variables],
+        rows=[row.ConstrName for row in rows],
+        P=sp.csc_array(2.0 * sign * _symmetric(model.getQ())) if quadratic else None,
+        q=sign * np.array([v.Obj for v in variables], dtype=np.float64) + 0.0,
+        r=sign * model.ObjCon + 0.0,
+        A=sp.csr_array(model.getA()) if rows else sp.csr_array((0, len(variables))),
+        row_lower=np.where(senses == "<", -np.inf, sides),
+        row_upper=np.where(senses == ">", np.inf, sides),
+        lower=np.array([v.LB if v.LB > -_INFINITE else -np.inf for v in variables]),
+        upper=np.array([v.UB if v.UB < _INFINITE else np.inf for v in variables]),
+        integer=np.array([v.VType != "C" for v in variables], dtype=bool),
+        quadratic_rows=[_quadratic(model, row) for row in model.getQConstrs()],
+        maximise=sign < 0,
+    )
+
+
+def _symmetric(Q: Any) -> sp.csc_array:
+    return sp.csc_array(0.5 * (sp.csc_array(Q) + sp.csc_array(Q).T))
+
+
+def _quadratic(model: Any, row: Any) -> QuadraticRow:
+    """½x'Qx + a'x ≤ b of one quadratic constraint."""
+    if row.QCSense == "=":
+        raise UnsupportedModelError(f"the quadratic constraint {row.QCName} is an equality, which is not convex")
+    Q, a = model.getQCMatrices(row)
+    sign = -1.0 if row.QCSense == ">" else 1.0
+    linear = sp.csc_array(a).toarray().ravel()
+    return QuadraticRow(row.QCName, sp.csc_array(2.0 * sign * _symmetric(Q)), sign * linear + 0.0, sign * row.QCRHS + 0.0)

@@ -1,0 +1,113 @@
+"""A HiGHS model as a standard form, and an answer back into it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError, UnsupportedModelError
+from ..arrays import FloatArray
+from ..program.form import StandardForm
+from .rows import RowProgram
+from .source import Returned, Source
+
+__all__ = ["HighsSource"]
+
+_INFINITE = 1e20
+
+
+class HighsSource(Source):
+    """An LP, QP or mixed-integer LP held by ``highspy.Highs``: columns and rows keep their names.
+
+    Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
+    more unit of a row's or a column's bound.
+    """
+
+    def __init__(self, highs: Any) -> None:
+        import highspy
+
+        if not isinstance(highs, highspy.Highs):
+            raise InputError(f"from_highs takes a highspy.Highs object; got {type(highs).__name__}")
+        self._highs = highs
+        self._taken = _program(highs).taken()
+
+    @property
+    def form(self) -> StandardForm:
+        """The program."""
+        return self._taken.form
+
+    def give_back(self, answer: Returned) -> None:
+        """Set the solution, with duals where there are multipliers; nothing where there is no point."""
+        import highspy
+
+        if not answer.values:
+            return
+        solution = highspy.HighsSolution()
+        x = self._taken.point(answer.values)
+        lp = self._highs.getLp()
+        solution.col_value = x.tolist()
+        solution.row_value = (_matrix(lp) @ x).tolist()
+        if answer.multipliers is not None:
+            solution.row_dual = self._taken.row_prices(answer.multipliers).tolist()
+            solution.col_dual = self._taken.reduced_costs(answer.reduced).tolist()
+            solution.dual_valid = True
+        solution.value_valid = True
+        self._highs.setSolution(solution)
+
+
+def _matrix(lp: Any) -> sp.csr_array:
+    """A by rows, from HiGHS's columns or rows."""
+    import highspy
+
+    data = (np.asarray(lp.a_matrix_.value_), np.asarray(lp.a_matrix_.index_), np.asarray(lp.a_matrix_.start_))
+    shape = (lp.num_row_, lp.num_col_)
+    if not shape[0]:
+        return sp.csr_array(shape)
+    by_rows = lp.a_matrix_.format_ == highspy.MatrixFormat.kRowwise
+    return sp.csr_array(data, shape=shape) if by_rows else sp.csr_array(sp.csc_array(data, shape=shape))
+
+
+def _program(highs: Any) -> RowProgram:
+    import highspy
+
+    lp, hessian = highs.getLp(), highs.getModel().hessian_
+    kinds = list(lp.integrality_) or [highspy.HighsVarType.kContinuous] * lp.num_col_
+    odd = {kind for kind in kinds if kind not in (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)}
+    if odd:
+        raise UnsupportedModelError(f"variables of kind {', '.join(str(kind) for kind in odd)} have no place in a standard form")
+    sign = -1.0 if lp.sense_ == highspy.ObjSense.kMaximize else 1.0
+    return RowProgram(
+        name=lp.model_name_ or "HiGHS model",
+        variables=list(lp.col_names_) or [f"x[{j}]" for j in range(lp.num_col_)],
+        rows=list(lp.row_names_) or [f"row[{i}]" for i in range(lp.num_row_)],
+        P=_hessian(hessian, lp.num_col_, sign),
+        q=sign * np.asarray(lp.col_cost_, dtype=np.float64) + 0.0,
+        r=sign * lp.offset_ + 0.0,
+        A=_matrix(lp),
+        row_lower=_finite(lp.row_lower_),
+        row_upper=_finite(lp.row_upper_),
+        lower=_finite(lp.col_lower_),
+        upper=_finite(lp.col_upper_),
+        integer=np.array([kind == highspy.HighsVarType.kInteger for kind in kinds], dtype=bool),
+        maximise=sign < 0,
+    )
+
+
+def _finite(side: Any) -> FloatArray:
+    """Bounds; what HiGHS counts as infinite (1e20, its option ``infinite_bound``) is infinite."""
+    values = np.asarray(side, dtype=np.float64)
+    return np.where(np.abs(values) >= _INFINITE, np.copysign(np.inf, values), values)
+
+
+def _hessian(hessian: Any, n: int, sign: float) -> sp.csc_array | None:
+    """P from the lower triangle (or the whole) that HiGHS holds."""
+    import highspy
+
+    if not hessian.dim_:
+        return None
+    part = sp.csc_array((np.asarray(hessian.value_), np.asarray(hessian.index_), np.asarray(hessian.start_)), shape=(n, n))
+    if hessian.format_ == highspy.HessianFormat.kTriangular:
+        part = part + part.T - sp.diags_array(part.diagonal(), format="csc")
+    return sp.csc_array(sign * part)

@@ -1,0 +1,242 @@
+"""Programs that come as rows l ≤ Ax ≤ u with names, and quadratic rows: what most packages hold."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import UnsupportedModelError
+from ..arrays import BoolArray, FloatArray, IntArray
+from ..program.cones import Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.form import Block, Constraint, Quadratic, StandardForm
+
+__all__ = ["QuadraticRow", "RowProgram", "Taken", "unique"]
+
+#: Eigenvalues of a quadratic row below this share of the largest count as zero.
+_ZERO = 1e-12
+#: A name's index, as ``w[3]``, ``w(3)``, ``w_3`` and ``w3`` carry it.
+_INDEX = re.compile(r"(?:[\[(][^\[\]()]*[\])]|[_.]?\d+)$")
+
+
+@dataclass(frozen=True, eq=False)
+class QuadraticRow:
+    """½x'Qx + a'x ≤ b, under a name."""
+
+    name: str
+    Q: sp.csc_array
+    a: FloatArray
+    b: float
+
+
+@dataclass(frozen=True, eq=False)
+class RowProgram:
+    """min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, bounds and integrality, all with names.
+
+    ``maximise`` says that the package maximises the negative of this objective.
+    """
+
+    name: str
+    variables: Sequence[str]
+    rows: Sequence[str]
+    P: sp.csc_array | None
+    q: FloatArray
+    r: float
+    A: sp.csr_array
+    row_lower: FloatArray
+    row_upper: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    quadratic_rows: Sequence[QuadraticRow] = ()
+    maximise: bool = False
+
+    def taken(self) -> Taken:
+        """The form, and which of its rows are which of ours.
+
+        Raises
+        ------
+        UnsupportedModelError
+            A quadratic row that is no convex cone; names it.
+        """
+        blocks = _blocks(self.variables)
+        labels = {block.label for block in blocks}
+        pieces: list[RowPiece] = []
+        constraints: list[Constraint] = []
+        for (name, kind), rows in _groups(self.rows, self.row_lower, self.row_upper).items():
+            index = np.array(rows)
+            label = unique(name if kind != "≤ of range" else f"{name} upper", labels)
+            sign = -1.0 if kind in ("≤", "≤ of range") else 1.0
+            side = self.row_upper if sign < 0 else self.row_lower
+            cone: Cone = Zero(index.size) if kind == "=" else Nonnegative(index.size)
+            constraints.append(Constraint(label, sp.csr_array(sign * self.A[index]), -sign * side[index] + 0.0, cone))
+            pieces.append(RowPiece(label, index, sign))
+        for row in self.quadratic_rows:
+            F, g, cone = _cone_of(row, self.lower)
+            constraints.append(Constraint(unique(row.name, labels), F, g, cone))
+        quadratic = None if self.P is None or not self.P.nnz else Quadratic(matrix=self.P)
+        form = StandardForm(
+            name=self.name,
+            blocks=blocks,
+            q=self.q,
+            constraints=tuple(constraints),
+            lower=self.lower,
+            upper=self.upper,
+            integer=self.integer,
+            quadratic=quadratic,
+            r=self.r,
+            maximise=self.maximise,
+        )
+        return Taken(form, tuple(pieces), len(self.rows))
+
+
+@dataclass(frozen=True, eq=False)
+class RowPiece:
+    """The rows of the package that one labelled constraint holds, and whether they were turned (≤ into ≥)."""
+
+    label: str
+    rows: IntArray
+    sign: float
+
+
+@dataclass(frozen=True, eq=False)
+class Taken:
+    """A form made from rows, with the map back."""
+
+    form: StandardForm
+    pieces: tuple[RowPiece, ...]
+    count: int
+
+    def point(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """x in the order of the package's variables."""
+        return self.form.join(values)
+
+    def row_prices(self, multipliers: Mapping[str, FloatArray]) -> FloatArray:
+        """By how much the package's own objective changes for one more unit of each row's right-hand side.
+
+        A row a'x ≥ l has z ≥ 0 in the form and price z; a row a'x ≤ u is -a'x ≥ -u there and has price -z; a program that is
+        maximised has the negatives of both.
+        """
+        prices = np.zeros(self.count)
+        for piece in self.pieces:
+            prices[piece.rows] += piece.sign * np.asarray(multipliers[piece.label])
+        return -prices if self.form.maximise else prices
+
+    def reduced_costs(self, reduced: Mapping[str, FloatArray] | None) -> FloatArray:
+        """By how much the package's own objective changes for one more unit of each variable's active bound."""
+        zeta = np.zeros(self.form.n) if reduced is None else self.form.join(reduced)
+        return -zeta if self.form.maximise else zeta
+
+
+def unique(label: str, taken: set[str]) -> str:
+    """The label, with a number behind it where it is taken; taken from now on."""
+    found, k = label, 1
+    while found in taken:
+        k += 1
+        found = f"{label} {k}"
+    taken.add(found)
+    return found
+
+
+def _blocks(names: Sequence[str]) -> tuple[Block, ...]:
+    """One block for each run of names ``w[0], w[1], ...``; a block of its own for every other name."""
+    blocks: list[Block] = []
+    taken: set[str] = set()
+    k = 0
+    while k < len(names):
+        stem = _stem(names[k])
+        stop = k
+        while stop < len(names) and names[stop] == f"{stem}[{stop - k}]":
+            stop += 1
+        if stop > k:
+            blocks.append(Block(unique(stem, taken), (stop - k,)))
+        else:
+            blocks.append(Block(unique(names[k], taken), ()))
+            stop = k + 1
+        k = stop
+    return tuple(blocks)
+
+
+def _stem(name: str) -> str:
+    """A name without its index."""
+    found = _INDEX.sub("", name)
+    return found or name
+
+
+def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[tuple[str, str], list[int]]:
+    """Rows by the stem of their name and by their kind; a row with two sides is in two groups, one without any in none."""
+    groups: dict[tuple[str, str], list[int]] = {}
+    for i, name in enumerate(names):
+        low, high = np.isfinite(lower[i]), np.isfinite(upper[i])
+        if low and high and lower[i] == upper[i]:
+            kinds = ["="]
+        else:
+            kinds = (["≥"] if low else []) + (["≤ of range" if low else "≤"] if high else [])
+        for kind in kinds:
+            groups.setdefault((_stem(name), kind), []).append(i)
+    return groups
+
+
+def _cone_of(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:
+    """A quadratic row as one cone: convex as it stands, ||c|| ≤ t, or ||c||² ≤ 2uv.
+
+    Convex, Q = R'R: ||Rx||² ≤ 2(b - a'x)·1. Else, without linear part and constant: one negative square, ||Rx||² ≤ |Q_tt| t² with
+    t ≥ 0 by its bound; or one negative product, ||Rx||² ≤ 2(|Q_uv| u)v with u, v ≥ 0 by theirs.
+
+    Raises
+    ------
+    UnsupportedModelError
+        None of the three: the row is not known to be convex.
+    """
+    n = lower.size
+    used = np.unique(np.concatenate(sp.coo_array(row.Q).coords))
+    Q = sp.csc_array(row.Q)[used][:, used].toarray()
+    R = _factor(Q)
+    if R is not None:
+        F = sp.vstack([sp.csr_array(-row.a[None, :]), sp.csr_array((1, n)), _spread(R, used, n)], format="csr")
+        return sp.csr_array(F), np.concatenate([[row.b, 1.0], np.zeros(R.shape[0])]), RotatedSecondOrder(R.shape[0] + 2)
+    heads = _heads(Q) if not row.a.any() and row.b == 0.0 else None
+    if heads is not None and (lower[used[list(heads)]] >= 0).all():
+        i, j = heads
+        rest = Q.copy()
+        rest[i, j] = rest[j, i] = 0.0
+        R = _factor(rest)
+        if R is not None:
+            unit = sp.csr_array((np.ones(2), (np.arange(2), used[[i, j]])), shape=(2, n))
+            head = np.sqrt(-Q[i, i]) * unit[[0]] if i == j else sp.diags_array([-Q[i, j], 1.0]) @ unit
+            cone: Cone = SecondOrder(R.shape[0] + 1) if i == j else RotatedSecondOrder(R.shape[0] + 2)
+            F = sp.vstack([head, _spread(R, used, n)], format="csr")
+            return sp.csr_array(F), np.zeros(cone.rows), cone
+    raise UnsupportedModelError(
+        f"the quadratic constraint {row.name} is not convex (smallest eigenvalue {np.linalg.eigvalsh(Q)[0]:.3g}) and is no "
+        "second-order cone with non-negative head variables; a standard form holds convex cones, integers and indicators"
+    )
+
+
+def _heads(Q: FloatArray) -> tuple[int, int] | None:
+    """The one variable with a negative square, twice, or the one pair with a negative product and no squares."""
+    squares = np.flatnonzero(np.diag(Q) < 0)
+    if squares.size == 1:
+        return int(squares[0]), int(squares[0])
+    free = np.flatnonzero(np.diag(Q) == 0)
+    pairs = [(int(i), int(j)) for i in free for j in free if i < j and Q[i, j] < 0]
+    return pairs[0] if not squares.size and len(pairs) == 1 else None
+
+
+def _factor(Q: FloatArray) -> FloatArray | None:
+    """R with R'R = Q, one row for each eigenvalue that is not zero; None where one is negative."""
+    values, vectors = np.linalg.eigh(Q)
+    largest = max(float(values.max(initial=0.0)), 0.0)
+    if values.min(initial=0.0) < -_ZERO * largest:
+        return None
+    kept = values > _ZERO * largest
+    return np.asarray(np.sqrt(values[kept])[:, None] * vectors[:, kept].T)
+
+
+def _spread(R: FloatArray, used: IntArray, n: int) -> sp.csr_array:
+    """Rows over the used variables as rows over all."""
+    columns = sp.csr_array((np.ones(used.size), (np.arange(used.size), used)), shape=(used.size, n))
+    return sp.csr_array(sp.csr_array(R) @ columns)

@@ -1,0 +1,187 @@
+"""SciPy's `linprog` and `milp`: their arguments as a standard form, an answer as an `OptimizeResult`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import ArrayLike
+
+from ...errors import InputError, UnsupportedModelError
+from ..arrays import FloatArray
+from ..program.form import StandardForm
+from .rows import RowProgram
+from .source import Returned, Source
+
+#: Label, matrix, lower and upper sides.
+_Rows: TypeAlias = tuple[str, sp.csr_array, FloatArray, FloatArray]
+
+__all__ = ["SciPyResult", "from_scipy"]
+
+
+def from_scipy(
+    c: ArrayLike,
+    *,
+    A_ub: Any = None,
+    b_ub: ArrayLike | None = None,
+    A_eq: Any = None,
+    b_eq: ArrayLike | None = None,
+    bounds: Any = (0, None),
+    integrality: ArrayLike | None = None,
+    constraints: Any = (),
+) -> StandardForm:
+    """The program that `scipy.optimize.linprog` or `scipy.optimize.milp` takes with these arguments.
+
+    Parameters
+    ----------
+    c : array_like (n,)
+    A_ub, b_ub, A_eq, b_eq
+        As in ``linprog``: A_ub x ≤ b_ub, labelled ``upper``; A_eq x = b_eq, labelled ``equal``.
+    bounds
+        As in ``linprog``, x ≥ 0 where it is not given: a pair, pairs for each variable, or `scipy.optimize.Bounds`.
+    integrality : array_like (n,), optional
+        0 continuous, 1 integer; SciPy's semi-continuous kinds are refused.
+    constraints
+        As in ``milp``: one or several `scipy.optimize.LinearConstraint`; the k-th is labelled ``rows k``.
+
+    Returns
+    -------
+    StandardForm
+        One block ``x``. `Result.into` fills an `OptimizeResult` from a result of it.
+
+    Raises
+    ------
+    InputError
+        Shapes that do not fit, or a kind of variable that is not taken.
+    """
+    q = np.atleast_1d(np.asarray(c, dtype=np.float64))
+    if q.ndim != 1 or not q.size:
+        raise InputError(f"c must hold one number for each variable; its shape is {np.shape(c)}")
+    n = q.size
+    parts = [
+        *_side("upper", A_ub, b_ub, n, upper=True),
+        *_side("equal", A_eq, b_eq, n, upper=False),
+        *_constraints(constraints, n),
+    ]
+    lower, upper = _bounds(bounds, n)
+    names = [name for name, _, low, _ in parts for name in [name] * low.size]
+    A = sp.csr_array(sp.vstack([A for _, A, _, _ in parts], format="csr")) if parts else sp.csr_array((0, n))
+    program = RowProgram(
+        name="SciPy program",
+        variables=[f"x[{i}]" for i in range(n)],
+        rows=names,
+        P=None,
+        q=q,
+        r=0.0,
+        A=A,
+        row_lower=np.concatenate([low for _, _, low, _ in parts]) if parts else np.zeros(0),
+        row_upper=np.concatenate([high for _, _, _, high in parts]) if parts else np.zeros(0),
+        lower=lower,
+        upper=upper,
+        integer=_integer(integrality, n),
+    )
+    return program.taken().form
+
+
+class SciPyResult(Source):
+    """An `OptimizeResult`, which an answer to a form of `from_scipy` fills as ``linprog`` does.
+
+    ``x``, ``fun``, ``status``, ``success``, and with multipliers ``ineqlin``, ``eqlin``, ``lower`` and ``upper``, whose
+    ``marginals`` are the change of ``fun`` for one more unit of the right-hand side or bound.
+    """
+
+    def __init__(self, target: Any) -> None:
+        self._target = target
+
+    @property
+    def form(self) -> StandardForm:
+        """SciPy's result holds no program.
+
+        Raises
+        ------
+        UnsupportedModelError
+            Always.
+        """
+        raise UnsupportedModelError("an OptimizeResult holds no program: from_scipy takes the arguments of linprog and milp")
+
+    def check(self, answer: Returned) -> None:
+        """Every answer with the one block ``x`` fits."""
+        if answer.values and set(answer.values) != {"x"}:
+            raise InputError(f"this result is no answer to a form of from_scipy: its blocks are {', '.join(answer.values)}")
+
+    def give_back(self, answer: Returned) -> None:
+        """Fill the result."""
+        from scipy.optimize import OptimizeResult
+
+        status = 0 if answer.optimal else 2 if answer.infeasible else 3 if answer.unbounded else 4
+        self._target.update(status=status, success=status == 0, fun=answer.objective if answer.values else None)
+        self._target.x = np.array(answer.values["x"]) if answer.values else None
+        if answer.multipliers is None:
+            return
+        for name, label, sign in (("ineqlin", "upper", -1.0), ("eqlin", "equal", 1.0)):
+            marginals = sign * np.asarray(answer.multipliers.get(label, np.zeros(0))) + 0.0
+            self._target[name] = OptimizeResult(marginals=marginals)
+        zeta = np.zeros_like(self._target.x) if answer.reduced is None else np.asarray(answer.reduced["x"])
+        self._target.lower = OptimizeResult(marginals=np.maximum(zeta, 0.0))
+        self._target.upper = OptimizeResult(marginals=np.minimum(zeta, 0.0))
+
+
+def _side(name: str, A: Any, b: ArrayLike | None, n: int, *, upper: bool) -> list[_Rows]:
+    if (A is None) != (b is None):
+        raise InputError(f"the {name} rows need a matrix and a right-hand side; one of them is missing")
+    if A is None:
+        return []
+    matrix = _matrix(A, n, name)
+    side = np.atleast_1d(np.asarray(b, dtype=np.float64))
+    if side.shape != (matrix.shape[0],):
+        raise InputError(f"the right-hand side of the {name} rows must have shape ({matrix.shape[0]},); it has {side.shape}")
+    return [(name, matrix, np.full(side.size, -np.inf) if upper else side, side)]
+
+
+def _matrix(A: Any, n: int, name: str) -> sp.csr_array:
+    matrix = sp.csr_array(A if sp.issparse(A) else np.atleast_2d(np.asarray(A, dtype=np.float64)), dtype=np.float64)
+    if matrix.shape[1] != n:
+        raise InputError(f"the matrix of the {name} rows must have {n} columns, as c has entries; it has {matrix.shape[1]}")
+    return matrix
+
+
+def _constraints(constraints: Any, n: int) -> list[_Rows]:
+    from scipy.optimize import LinearConstraint  # slow to import, and loaded already where somebody has such an object
+
+    several: Sequence[Any] = [constraints] if isinstance(constraints, LinearConstraint) else list(constraints)
+    found = []
+    for k, constraint in enumerate(several):
+        if not isinstance(constraint, LinearConstraint):
+            raise InputError(f"constraints must be scipy.optimize.LinearConstraint objects; got {type(constraint).__name__}")
+        matrix = _matrix(constraint.A, n, f"{k}-th constraint's")
+        low, high = (np.array(np.broadcast_to(side, matrix.shape[:1]), np.float64) for side in (constraint.lb, constraint.ub))
+        found.append((f"rows {k}", matrix, low, high))
+    return found
+
+
+def _bounds(bounds: Any, n: int) -> tuple[FloatArray, FloatArray]:
+    from scipy.optimize import Bounds
+
+    if isinstance(bounds, Bounds):
+        return np.array(np.broadcast_to(bounds.lb, n), np.float64), np.array(np.broadcast_to(bounds.ub, n), np.float64)
+    pairs = np.array([[np.nan if v is None else v for v in pair] for pair in _pairs(bounds)], dtype=np.float64)
+    if pairs.shape not in ((1, 2), (n, 2)):
+        raise InputError(f"bounds must be a pair or {n} pairs (lower, upper); its shape is {pairs.shape}")
+    low, high = np.broadcast_to(pairs, (n, 2)).T
+    return np.where(np.isnan(low), -np.inf, low), np.where(np.isnan(high), np.inf, high)
+
+
+def _pairs(bounds: Any) -> Any:
+    if bounds is None:
+        return [(0, None)]
+    listed = list(bounds)
+    return [listed] if len(listed) == 2 and not np.iterable(listed[0]) else listed
+
+
+def _integer(integrality: ArrayLike | None, n: int) -> Any:
+    kinds = np.broadcast_to(np.asarray(0 if integrality is None else integrality), n)
+    if not np.isin(kinds, (0, 1)).all():
+        raise InputError("integrality must be 0 (continuous) or 1 (integer) for each variable; other kinds are not taken")
+    return kinds == 1
