@@ -7,15 +7,16 @@ from .bounds.hinge import Hinge
 from .bounds.kernel_conic import KernelConic
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
-from .catalogue import NAMED
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
-from .reduction import Direction, LiftedDual, Reduction, best_multiple
+from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
+from .registry import RelaxationTable, default_relaxations, get_relaxation, register_relaxation, relaxations
 from .relax import Relaxed, relax
+from .relaxation import Relaxation
 from .report.cells.kappa_record import KappaCell
 from .report.cells.records import ExactCell, InstanceCell, RelaxationCell
 from .report.gaps import Interval
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
-from .report.run import default_relaxations, gap_report
+from .report.run import gap_report
 from .report.samples import default_report_instances, strongest_features
 from .report.store import CellStore
 from .report.table import GapReport, ReportRow
@@ -24,7 +25,6 @@ from .strengthening.incumbent import heuristic, tighten
 from .strengthening.strengthen import strengthen
 
 __all__ = [
-    "NAMED",
     "BigM",
     "CellStore",
     "Combined",
@@ -41,10 +41,13 @@ __all__ = [
     "KappaCell",
     "KernelConic",
     "LiftedDual",
+    "Need",
     "Perspective",
     "PerspectiveRelaxation",
     "Reduction",
+    "Relaxation",
     "RelaxationCell",
+    "RelaxationTable",
     "Relaxed",
     "ReportRow",
     "SinglePoint",
@@ -56,13 +59,16 @@ __all__ = [
     "fix_variables",
     "fraction_within",
     "gap_report",
+    "get_relaxation",
     "heuristic",
     "hinge_loss",
     "normalised_sigmoid_loss",
     "performance_ratios",
     "psi_loss",
     "ramp_loss",
+    "register_relaxation",
     "relax",
+    "relaxations",
     "shifted_geometric_mean",
     "strengthen",
     "strongest_features",

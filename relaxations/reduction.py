@@ -5,20 +5,26 @@ from __future__ import annotations
 import enum
 import warnings
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Generic, TypeVar
 
 import numpy as np
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.formulations.zero_one.model import ZeroOneSVM, first_column_is_one
 from ..models.model import Model
 from ..models.program.form import StandardForm
 
-__all__ = ["Direction", "LiftedDual", "Reduction", "best_multiple", "without_warnings"]
+__all__ = [
+    "COST_FORM", "LEADING_ONES", "ONE_COST", "PENALISED", "Direction", "LiftedDual", "Need", "Reduction", "best_multiple",
+    "require", "restated", "without_warnings",
+]  # fmt: skip
+
+#: What a reduction maps to.
+T = TypeVar("T", bound="Model | StandardForm")
 
 
 class Direction(enum.Enum):
@@ -50,32 +56,102 @@ class LiftedDual:
 
 
 @dataclass(frozen=True)
-class Reduction(ABC):
+class Need:
+    """What a reduction needs of a model beyond its kind.
+
+    Parameters
+    ----------
+    words : str
+        The need, as it follows "needs".
+    why : str
+    met : callable
+        Whether a model has it.
+    """
+
+    words: str
+    why: str
+    met: Callable[[ZeroOneSVM], bool]
+
+
+COST_FORM = Need(
+    "a cost λ", "the κ form has a budget of violations and no λ; ConicSVM(X, y, kappa=...) relaxes it", lambda m: m.kappa is None
+)
+PENALISED = Need(
+    "intercept='penalised'",
+    "its convexification offsets the loss by the whole of ||w||²",
+    lambda m: m.intercept == "penalised",
+)
+ONE_COST = Need(
+    "one lam for all points",
+    "its convexification is that of n losses λ·1{u < 1} with the same λ",
+    lambda m: m.weights.min() == m.weights.max(),
+)
+LEADING_ONES = Need(
+    "a first column of ones in X and further features",
+    "its intercept is the kernel's + 1; Instance.prepared(intercept=True) puts the column there",
+    lambda m: m.X.shape[1] > 1 and first_column_is_one(m.X),
+)
+
+
+@dataclass(frozen=True)
+class Reduction(ABC, Generic[T]):
     """A map from a `ZeroOneSVM` to another problem, with the ways back for points and multipliers.
 
     Frozen, so that it can stand in a stored report by its ``name``.
     """
 
     direction: ClassVar[Direction] = Direction.OUTER
+    #: Models that it is defined for.
+    reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)
 
     @property
     @abstractmethod
     def name(self) -> str:
         """Short name for tables, with the parameters that matter."""
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """What it needs of a model beyond its kind."""
+        return (COST_FORM,)
+
+    def obstacle(self, model: Model) -> str:
+        """Why it does not read a model; empty where it does."""
+        if not isinstance(model, self.reads):
+            kinds = " or ".join(kind.__name__ for kind in self.reads)
+            return f"it relaxes a {kinds}, and its optimum bounds nothing of a {type(model).__name__}"
+        assert isinstance(model, ZeroOneSVM)
+        return next((f"it needs {need.words}: {need.why}" for need in self.needs if not need.met(model)), "")
+
+    def check(self, model: Model) -> None:
+        """Refuse a model that it does not read; `apply` begins with it.
+
+        Raises
+        ------
+        UnsupportedModelError
+        """
+        obstacle = self.obstacle(model)
+        if obstacle:
+            raise UnsupportedModelError(f"{self.name} does not read this {type(model).__name__}: {obstacle}")
+
     @abstractmethod
-    def apply(self, model: ZeroOneSVM) -> Model | StandardForm:
+    def apply(self, model: ZeroOneSVM) -> T:
         """The target: a model or a form with a sound bound of its own.
 
         Raises
         ------
-        InputError, UnsupportedModelError
-            The model lacks what the reduction needs (an incumbent, equal weights, a penalised intercept).
+        UnsupportedModelError
+            The model is not one that it reads (`obstacle`).
+        InputError
+            The model lacks data that the reduction needs (an incumbent, a γ).
         """
 
     @abstractmethod
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: T, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """A proved bound of the original's optimum from multipliers of the target, of any quality."""
+
+    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """`lift` with the target built anew."""
+        return self.lift(model, self.apply(model), multipliers)
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """A feasible point of the original from a point of the target: the best multiple of its ``w``.
@@ -158,10 +234,13 @@ def restated(model: ZeroOneSVM, **changes: Any) -> ZeroOneSVM:
         return replace(model, **changes)
 
 
-def need_penalised(model: ZeroOneSVM, what: str) -> None:
-    """Raise where the intercept is free."""
-    if model.intercept != "penalised":
-        raise UnsupportedModelError(
-            f"{what} needs intercept='penalised': its convexification offsets the loss by the whole of ||w||^2. "
-            "BigM() relaxes models with a free intercept"
-        )
+def require(model: ZeroOneSVM, what: str, *needs: Need) -> None:
+    """Raise where a model lacks what a function of these relaxations needs.
+
+    Raises
+    ------
+    UnsupportedModelError
+    """
+    for need in needs:
+        if not need.met(model):
+            raise UnsupportedModelError(f"{what} needs {need.words}: {need.why}")

@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from math import isfinite
+from typing import Any
 
+from ..errors import UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.formulations.zero_one.model import ZeroOneSVM
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
+from .registry import readers
 
-__all__ = ["Relaxed", "relax"]
+__all__ = ["Relaxed", "bound_words", "relax"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -22,6 +28,8 @@ class Relaxed:
     ----------
     model : ZeroOneSVM
     reduction : Reduction
+    target : Model or StandardForm
+        What was solved.
     result : Result
         Of the target.
     values : mapping of label to array or None
@@ -33,11 +41,17 @@ class Relaxed:
     """
 
     model: ZeroOneSVM
-    reduction: Reduction
+    reduction: Reduction[Any]
+    target: Model | StandardForm
     result: Result
     values: dict[str, FloatArray] | None
     objective: float
     lifted: LiftedDual | None
+
+    @property
+    def form(self) -> StandardForm:
+        """The target's form, compiled once."""
+        return self.target.form if isinstance(self.target, Model) else self.target
 
     @property
     def bound(self) -> float:
@@ -55,30 +69,44 @@ class Relaxed:
         return self.reduction.caveat(self.model)
 
     def __str__(self) -> str:
-        note = f"; {self.caveat}" if self.caveat else ""
-        return (
-            f"{self.reduction.name} by {self.result.solver}: bound {self.bound:.9g} ({self.bound_kind}{note}), "
-            f"recovered objective {self.objective:.9g}"
-        )
+        bound = bound_words(self.bound, self.bound_kind, self.caveat)
+        return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
 
     __repr__ = __str__
 
 
-def relax(model: ZeroOneSVM, reduction: Reduction, solver: str = "auto", options: Options | None = None) -> Relaxed:
+def bound_words(bound: float | None, kind: str, caveat: str) -> str:
+    """A relaxation's bound and what it bounds: the 0-1 optimum, the relaxation's own alone, or nothing."""
+    if bound is None or not isfinite(bound):
+        return "no bound"
+    if not caveat:
+        return f"bound of the 0-1 optimum {bound:.9g} ({kind})"
+    return f"no bound of the 0-1 optimum: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
+
+
+def relax(model: ZeroOneSVM, reduction: Reduction[Any], solver: str = "auto", options: Options | None = None) -> Relaxed:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
 
     Raises
     ------
-    InputError, UnsupportedModelError
-        The reduction does not take this model, or the solver does not read its target.
+    UnsupportedModelError
+        The reduction does not read this model (its optimum would bound nothing of it), or the solver not its target.
+    InputError
+        The model lacks data that the reduction needs.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
     """
-    result = solve_problem(reduction.apply(model), solver, Options() if options is None else options)
+    obstacle = reduction.obstacle(model)
+    if obstacle:
+        able = readers(model)
+        who = f"{', '.join(able)} read it" if able else f"no relaxation reads a {type(model).__name__}"
+        raise UnsupportedModelError(f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}")
+    target = reduction.apply(model)
+    result = solve_problem(target, solver, Options() if options is None else options)
     values, objective, lifted = None, float("nan"), None
     if result.values:
         values = reduction.recover(model, result.values)
         objective = model.objective(values["w"])
     if result.multipliers is not None:
-        lifted = reduction.lift_dual(model, result.multipliers)
-    return Relaxed(model, reduction, result, values, objective, lifted)
+        lifted = reduction.lift(model, target, result.multipliers)
+    return Relaxed(model, reduction, target, result, values, objective, lifted)

@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..instances import Instance
-from ..relaxations import NAMED, CellStore, GapReport, default_report_instances, gap_report
+from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text, named_instance, prepared
 
@@ -38,7 +38,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
         help="Gaussian classes at --sizes, outliers none|clustered|spread",
     )
     group.add_argument("--lam", default="1", help="λ (default 1)")
-    group.add_argument("--relaxations", help=f"of {', '.join(NAMED)} (default: seven of them)")
+    group.add_argument("--relaxations", help=_relaxations_help())
     group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
     group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
     group.add_argument("--M", help='incumbent, zero, "100x zero" or numbers: M of the encodings, and big-M relaxations')
@@ -91,8 +91,9 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
         if kappa is not None or a.kappas < 1:
             raise InputError("give --kappa VALUES or --kappas COUNT, a number of values of at least 1")
         kappa = [0.5 * (k + 1) / a.kappas for k in range(a.kappas)]
+    relaxed = None if a.relaxations is None else _list(a.relaxations, str, "--relaxations")
     dimensions: dict[str, Any] = {
-        "relaxations": None if a.relaxations is None else [_relaxation(name) for name in _list(a.relaxations, str, "")],
+        "relaxations": None if relaxed is None else [get_relaxation(name).reduction for name in relaxed],
         "exact": None if exact == ["none"] else "auto" if exact == ["auto"] else exact,
         "lam": _list(a.lam, float, "--lam"),
         "encodings": _list(a.encodings, str, "--encodings"),
@@ -157,10 +158,9 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return found or default_report_instances(a.seed)
 
 
-def _relaxation(name: str) -> Any:
-    if name not in NAMED:
-        raise InputError(f"--relaxations: there is no {name}; there are {', '.join(NAMED)}")
-    return NAMED[name]
+def _relaxations_help() -> str:
+    default = [record.name for record in relaxations().values() if record.default]
+    return f"of {', '.join(relaxations())} (default: {', '.join(default)})"
 
 
 def _list(text: str, kind: Callable[[str], T], option: str) -> list[T]:

@@ -13,7 +13,8 @@ from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
-from ..reduction import LiftedDual, Reduction, restated
+from ..reduction import LiftedDual, Reduction, T, restated
+from ..relaxation import Relaxation
 
 __all__ = ["BigM", "MSource", "WithConstants"]
 
@@ -23,7 +24,7 @@ MSource: TypeAlias = Literal["zero", "incumbent", "stated"] | float
 
 
 @dataclass(frozen=True)
-class WithConstants(Reduction):
+class WithConstants(Reduction[T]):
     """A reduction whose target has big-M constants.
 
     Parameters
@@ -68,17 +69,16 @@ class WithConstants(Reduction):
         InputError
             "incumbent" for a model without ``upper_bound``.
         """
-        model = restated(model, encoding="bigm", gamma=None, rows="bigm")
         if self.M == "incumbent" and model.upper_bound is None and model.incumbent is None:
             raise InputError("M='incumbent' needs a model with an upper_bound: tighten(model, w) sets it from a classifier w")
+        changes: dict[str, object] = {"encoding": "bigm", "gamma": None, "rows": "bigm"}
         if self.M == "zero":
-            chosen = restated(model, M=None, upper_bound=None, incumbent=None)
+            changes |= {"M": None, "upper_bound": None, "incumbent": None}
         elif self.M == "incumbent":
-            chosen = restated(model, M=None)
-        elif self.M == "stated":
-            chosen = model
-        else:
-            chosen = restated(model, M=as_vector(self.M, model.X.shape[0], "M"))
+            changes["M"] = None
+        elif self.M != "stated":
+            changes["M"] = as_vector(self.M, model.X.shape[0], "M")
+        chosen = restated(model, **changes)
         return chosen if self.factor == 1.0 else restated(chosen, M=self.factor * chosen.big_m)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray:
@@ -92,13 +92,15 @@ class WithConstants(Reduction):
 
     def caveat(self, model: ZeroOneSVM) -> str:
         """Constants below the tightest ones known to be valid may cut off the optimum."""
+        if self.M in ("zero", "incumbent") and self.factor >= 1.0:
+            return ""  # valid by the argument that gives them
         M, valid = self.constants(model), restated(model, M=None).big_m
         short = int((valid * (1.0 - 1e-12) > M).sum())
         return "" if short == 0 else f"M is below its smallest value proved valid at {short} of {M.size} points"
 
 
 @dataclass(frozen=True)
-class BigM(WithConstants):
+class BigM(WithConstants[StandardForm]):
     """min ||w||² + Σ λ_i z_i, u_i ≥ 1 - M_i z_i, 0 ≤ z ≤ 1: the big-M model without integrality, Conic (4).
 
     z_i = (1 - u_i)_+/M_i at an optimum, so it is `HingeSVM` with weights λ_i/M_i under the rows u_i ≥ 1 - M_i, and trivial as M
@@ -112,10 +114,39 @@ class BigM(WithConstants):
 
     def apply(self, model: ZeroOneSVM) -> StandardForm:
         """The form without integrality; its bound is the Lagrangian's, minimised exactly over 0 ≤ z ≤ 1."""
+        self.check(model)
         return self.restate(model).form.relax_integrality()
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Multipliers α ≥ 0 of the ``margin`` rows, valid for the mixed-integer form as they are."""
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
-        value = lagrangian_bound(self.restate(model).form, None, {"margin": alpha})
+        value = lagrangian_bound(target, None, {"margin": alpha})
         return LiftedDual(value, {"margin": alpha}, "Lagrangian of the big-M rows, minimised over w and 0 <= z <= 1")
+
+
+RELAXATIONS = (
+    Relaxation(
+        "big-m-trivial",
+        "the big-M model without integrality at a hundred times the valid M: how a loose M ends",
+        BigM("zero", factor=100.0),
+        "Conic (4)",
+        rank=10,
+        default=True,
+    ),
+    Relaxation(
+        "big-m",
+        "the big-M model without integrality, M valid from w = 0: the base of gap closed",
+        BigM("zero"),
+        "Conic (4)",
+        rank=20,
+        default=True,
+    ),
+    Relaxation(
+        "big-m-incumbent",
+        "the big-M model without integrality, M valid from a known classifier",
+        BigM("incumbent"),
+        "Conic (4)",
+        rank=30,
+        default=True,
+    ),
+)

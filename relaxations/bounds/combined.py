@@ -17,7 +17,8 @@ from ...models.model import Bound, Model
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.statement import Line, Statement
-from ..reduction import LiftedDual, need_penalised, without_warnings
+from ..reduction import PENALISED, LiftedDual, Need, without_warnings
+from ..relaxation import Relaxation
 from .big_m import MSource, WithConstants
 from .combined_bound import combined_bound
 
@@ -152,7 +153,7 @@ class CombinedRelaxation(Model):
 
 
 @dataclass(frozen=True)
-class Combined(WithConstants):
+class Combined(WithConstants[CombinedRelaxation]):
     """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
 
     M: MSource = "incumbent"
@@ -162,6 +163,11 @@ class Combined(WithConstants):
         """Name with the constants' source."""
         return f"conic SDP + big-M, {self.source_name}"
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """A penalised intercept."""
+        return (*super().needs, PENALISED)
+
     def apply(self, model: ZeroOneSVM) -> CombinedRelaxation:
         """The SDP with big-M rows.
 
@@ -170,13 +176,12 @@ class Combined(WithConstants):
         UnsupportedModelError
             A free intercept.
         """
-        need_penalised(model, "Combined()")
+        self.check(model)
         with without_warnings():
             return CombinedRelaxation(model.X, model.y, model.weights, self.constants(model))
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: CombinedRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """γ moved into Γ and subgradients V = v + δ: D(γ, V) of `relaxations.bounds.combined_bound`."""
-        target = self.apply(model)
         found = combined_bound(
             target.conic.signed, target.weights, target.big_m, np.asarray(multipliers["hull"]), slope=_slope(multipliers)
         )
@@ -189,3 +194,15 @@ def _slope(multipliers: Mapping[str, FloatArray]) -> FloatArray | None:
     if "split" not in multipliers or "big_m" not in multipliers:
         return None
     return np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"])
+
+
+RELAXATIONS = (
+    Relaxation(
+        "combined",
+        "the SDP with big-M rows, M valid from a known classifier: at least as strong as either",
+        Combined("incumbent"),
+        "Conic (21) with the rows of (3)",
+        rank=100,
+        default=True,
+    ),
+)

@@ -11,15 +11,15 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.program.lagrangian import lagrangian_bound
-from ..reduction import LiftedDual, need_penalised, without_warnings
+from ..reduction import PENALISED, LiftedDual, Need, without_warnings
+from ..relaxation import Relaxation
 from .big_m import WithConstants
 
 __all__ = ["Hinge"]
 
 
 @dataclass(frozen=True)
-class Hinge(WithConstants):
+class Hinge(WithConstants[HingeSVM]):
     """min ||w||² + Σ (λ_i/M_i)(1 - u_i)_+: what Conic (4) becomes where z ≤ 1 is slack, Conic §2.
 
     At most the big-M relaxation with the same M, and equal to it where the optimal w has u_i ≥ 1 - M_i for all i.
@@ -32,6 +32,11 @@ class Hinge(WithConstants):
         """Name with the constants' source."""
         return f"hinge, {self.source_name}"
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """A penalised intercept: `HingeSVM` penalises it."""
+        return (*super().needs, PENALISED)
+
     def apply(self, model: ZeroOneSVM) -> HingeSVM:
         """The hinge model with weights λ_i/M_i.
 
@@ -42,16 +47,38 @@ class Hinge(WithConstants):
         UnsupportedModelError
             A free intercept (`HingeSVM` penalises it).
         """
-        need_penalised(model, "Hinge()")
+        self.check(model)
         M = self.constants(model)
         if not (M > 0).all():
             raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}")
         with without_warnings():
             return HingeSVM(model.X, model.y, model.weights / M)
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value."""
-        source = self.restate(model)
-        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, source.weights / source.big_m)
-        value = lagrangian_bound(source.form, None, {"margin": alpha})
+    def lift(self, model: ZeroOneSVM, target: HingeSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value.
+
+        There λ_i - α_i M_i ≥ 0, so z = 0 minimises the Lagrangian, as ξ = 0 does here; both are Σα - ¼||Σ α_i y_i x_i||².
+        """
+        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.weights)
+        value = target.bound(None, {"margin": alpha}).value
         return LiftedDual(value, {"margin": alpha}, "the hinge dual's point as multipliers of the big-M rows")
+
+
+RELAXATIONS = (
+    Relaxation(
+        "hinge-incumbent",
+        "the hinge loss with weights λ_i/M_i, M valid from a known classifier: big-M where z ≤ 1 is slack",
+        Hinge("incumbent"),
+        "Conic §2",
+        rank=40,
+        default=True,
+    ),
+    Relaxation(
+        "hinge",
+        "the hinge SVM as it is used (M = 1): an approximation that bounds nothing of the 0-1 problem",
+        Hinge(1.0),
+        "Conic (2)",
+        rank=50,
+        default=True,
+    ),
+)

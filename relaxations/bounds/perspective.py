@@ -9,7 +9,7 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, UnsupportedModelError
+from ...errors import InputError
 from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
 from ...models.formulations.conic.bound import certified_bound, repair_gamma
 from ...models.formulations.linear import dense_signed_rows, linear_summary
@@ -19,7 +19,8 @@ from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
 from ...models.views import ConicProblem
-from ..reduction import LiftedDual, Reduction, need_penalised
+from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction
+from ..relaxation import Relaxation
 from .big_m import BigM, MSource
 from .combined_bound import combined_bound
 
@@ -153,7 +154,7 @@ class PerspectiveRelaxation(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class Perspective(Reduction):
+class Perspective(Reduction[PerspectiveRelaxation]):
     """`PerspectiveRelaxation` at a γ that needs no semidefinite program.
 
     Parameters
@@ -196,6 +197,11 @@ class Perspective(Reduction):
             return repair_gamma(A, np.full(A.shape[0], 1.0 / largest), margin=1e-8)
         return repair_gamma(A, np.asarray(as_vector(self.gamma, A.shape[0], "gamma")), margin=1e-8)
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """A penalised intercept, and one λ where there are no rows with M."""
+        return (*super().needs, PENALISED) if self.M is not None else (*super().needs, PENALISED, ONE_COST)
+
     def apply(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
         """The relaxation with the same data, λ and this γ.
 
@@ -206,17 +212,15 @@ class Perspective(Reduction):
         InputError
             "stated" for a model without γ, "incumbent" for one without an incumbent, wrong shapes.
         """
-        need_penalised(model, "Perspective()")
-        M = self.constants(model)
-        weights = model.weights
-        if M is None and weights.min() != weights.max():
-            raise UnsupportedModelError("Perspective() without M needs one lam for all points: Perspective(gamma, M='incumbent')")
-        assert model.lam is not None  # else model.weights has raised
-        return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), M)
+        self.check(model)
+        assert model.lam is not None  # the λ form
+        return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), self.constants(model))
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(
+        self, model: ZeroOneSVM, target: PerspectiveRelaxation, multipliers: Mapping[str, FloatArray]
+    ) -> LiftedDual:
         """γ as it is, and V."""
-        return self.apply(model).certify(multipliers)
+        return target.certify(multipliers)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """M_i of the rows."""
@@ -229,3 +233,14 @@ class Perspective(Reduction):
     def caveat(self, model: ZeroOneSVM) -> str:
         """As `BigM`."""
         return "" if self.M is None else BigM(self.M).caveat(model)
+
+
+RELAXATIONS = (
+    Relaxation(
+        "perspective",
+        "the convexification at equal γ_i, as large as Γ allows: second-order cones, no SDP",
+        Perspective("uniform"),
+        "Conic (13)",
+        rank=70,
+    ),
+)

@@ -18,8 +18,8 @@ from ...models.program.cones import RotatedSecondOrder, Zero
 from ...models.program.form import Block, Constraint, StandardForm
 from ...models.statement import Line, Statement
 from ...models.views import ConicProblem
-from ..reduction import LiftedDual, Reduction, without_warnings
-from .conic import Conic
+from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, without_warnings
+from ..relaxation import Relaxation
 
 __all__ = ["SinglePoint", "SinglePointRelaxation", "single_gamma"]
 
@@ -182,13 +182,18 @@ class SinglePointRelaxation(Model):
 
 
 @dataclass(frozen=True)
-class SinglePoint(Reduction):
+class SinglePoint(Reduction[SinglePointRelaxation]):
     """`SinglePointRelaxation`: stronger than nothing, weaker than the SDP, without a semidefinite cone."""
 
     @property
     def name(self) -> str:
         """Name for tables."""
         return "single-point hulls"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """As `Conic`."""
+        return (*super().needs, PENALISED, ONE_COST)
 
     def apply(self, model: ZeroOneSVM) -> SinglePointRelaxation:
         """The relaxation with the same data and λ.
@@ -198,18 +203,28 @@ class SinglePoint(Reduction):
         UnsupportedModelError
             A free intercept, or weights λ_i that differ.
         """
-        conic = Conic().apply(model)
-        assert conic.lam is not None
+        self.check(model)
         with without_warnings():
-            target = SinglePointRelaxation(model.X, model.y, conic.lam)
-            _ = target.conic
-        return target
+            return SinglePointRelaxation(model.X, model.y, float(model.weights[0]))
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(
+        self, model: ZeroOneSVM, target: SinglePointRelaxation, multipliers: Mapping[str, FloatArray]
+    ) -> LiftedDual:
         """γ in Γ from the hulls' multipliers, and v."""
-        found = self.apply(model).certify(multipliers)
+        found = target.certify(multipliers)
         return LiftedDual(
             found.value,
             {"hull": found.gamma, "split": found.v},
             "closed-form dual value at a gamma in Gamma (S checked by Cholesky)",
         )
+
+
+RELAXATIONS = (
+    Relaxation(
+        "single-point",
+        "the convex hull of each point's loss with ||w||², all n together: second-order cones in place of the SDP",
+        SinglePoint(),
+        "Conic Theorem 1",
+        rank=60,
+    ),
+)

@@ -16,8 +16,8 @@ from ...solvers.interface.solver import Problem
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver
 from ..bounds.big_m import BigM
-from ..catalogue import default_relaxations
 from ..reduction import Reduction, without_warnings
+from ..registry import default_relaxations
 from ..strengthening.incumbent import tighten
 from .cells.exact import ExactTask
 from .cells.kappa import KappaTask
@@ -56,7 +56,7 @@ class Plan:
 
     instances: tuple[Data, ...]
     lams: tuple[float, ...]
-    relaxations: tuple[Reduction, ...]
+    relaxations: tuple[Reduction[Any], ...]
     exact: str | tuple[str, ...] | None
     encodings: tuple[Encoding, ...]
     constants: tuple[BigM, ...]
@@ -69,7 +69,7 @@ class Plan:
     def of(
         cls,
         instances: Sequence[Data],
-        relaxations: Sequence[Reduction] | None,
+        relaxations: Sequence[Reduction[Any]] | None,
         exact: str | Sequence[str] | None,
         lam: float | Sequence[float],
         encodings: str | Sequence[str],

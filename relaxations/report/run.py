@@ -19,7 +19,6 @@ from ...errors import InputError
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..bounds.big_m import BigM
-from ..catalogue import default_relaxations
 from ..reduction import Reduction
 from .cells.kappa_record import KappaCell
 from .cells.records import Data, ExactCell, InstanceCell, RelaxationCell
@@ -29,12 +28,12 @@ from .progress import Progress
 from .store import CellStore
 from .table import GapReport
 
-__all__ = ["default_relaxations", "gap_report"]
+__all__ = ["gap_report"]
 
 
 def gap_report(
     instances: Sequence[Data],
-    relaxations: Sequence[Reduction] | None = None,
+    relaxations: Sequence[Reduction[Any]] | None = None,
     exact: str | Sequence[str] | None = "auto",
     lam: float | Sequence[float] = 1.0,
     time_limit: float = 30.0,

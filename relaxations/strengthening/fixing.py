@@ -22,7 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.linalg as sl
@@ -39,7 +39,7 @@ from ...solvers.polish import polish
 from ...solvers.records.options import Options
 from ..bounds.combined import Combined
 from ..bounds.combined_bound import PointLosses, combined_bound, combined_value
-from ..reduction import Direction, LiftedDual, Reduction, best_multiple, need_penalised, restated
+from ..reduction import PENALISED, Direction, LiftedDual, Need, Reduction, best_multiple, require, restated
 from ..relax import relax
 
 __all__ = ["Fixed", "Fixing", "fix_variables"]
@@ -96,7 +96,7 @@ class Fixed:
 
 
 @dataclass(frozen=True, eq=False)
-class Fixing(Reduction):
+class Fixing(Reduction[StandardForm]):
     """The model's form with the z_i fixed and the M_i tightened that γ in Γ and an upper bound prove.
 
     At γ* S is (nearly) singular, so that little is known of w beyond the best bound; smaller multiples of γ give a worse D but a
@@ -135,6 +135,11 @@ class Fixing(Reduction):
         """Name for tables."""
         return "fixing from incumbent"
 
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """A penalised intercept."""
+        return (*super().needs, PENALISED)
+
     def fixed(self, model: ZeroOneSVM) -> Fixed:
         """What follows for this model; the argument is at the head of the module.
 
@@ -145,7 +150,7 @@ class Fixing(Reduction):
         UnsupportedModelError
             A free intercept.
         """
-        need_penalised(model, "Fixing()")
+        self.check(model)
         n = model.X.shape[0]
         if self.gamma.size != n:
             raise InputError(f"gamma is that of {self.gamma.size} points; the model has {n}")
@@ -171,9 +176,10 @@ class Fixing(Reduction):
         """The point of the original with w re-solved for the z that it has: the form alone does not know how (`polish`)."""
         return polish(model.form, model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64))), model)
 
-    def lift_dual(self, model: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """Multipliers α ≥ 0 of the ``margin`` rows: the smaller of UB and the Lagrangian of the big-M form with fixed z."""
-        form = self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
+        # another encoding has other rows, and its multipliers of ``margin`` are taken for those of the big-M form
+        form = target if model.encoding == "bigm" else self.apply(restated(model, encoding="bigm", gamma=None, rows="bigm"))
         alpha = np.maximum(np.asarray(multipliers["margin"], dtype=np.float64), 0.0)
         value = min(self.upper_bound, lagrangian_bound(form, None, {"margin": alpha}))
         return LiftedDual(
@@ -246,7 +252,7 @@ class _Excess:
 
 
 def fix_variables(
-    model: ZeroOneSVM, relaxation: Reduction | None = None, solver: str = "auto", options: Options | None = None
+    model: ZeroOneSVM, relaxation: Reduction[Any] | None = None, solver: str = "auto", options: Options | None = None
 ) -> Fixing:
     """Solve a relaxation and take its γ (0 for one without) and the model's upper bound as a `Fixing`.
 
@@ -266,7 +272,7 @@ def fix_variables(
     UnsupportedModelError
         A free intercept.
     """
-    need_penalised(model, "fix_variables()")
+    require(model, "fix_variables()", PENALISED)
     if model.upper_bound is None and model.incumbent is None:
         raise InputError("fixing needs a model with an incumbent: strengthen(model), or tighten(model, w) for a classifier w")
     lifted = relax(model, Combined() if relaxation is None else relaxation, solver, options).lifted

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from ...errors import InputError
@@ -12,7 +14,7 @@ from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...solvers.records.options import Options
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
-from ..reduction import Reduction, need_penalised, restated
+from ..reduction import PENALISED, Reduction, require, restated
 from ..relax import relax
 from .incumbent import heuristic
 
@@ -26,7 +28,7 @@ def strengthen(
     model: ZeroOneSVM,
     rng: int | np.random.Generator = 0,
     rounds: int = 200,
-    relaxation: Reduction | None = None,
+    relaxation: Reduction[Any] | None = None,
     solver: str = "auto",
     options: Options | None = None,
 ) -> ZeroOneSVM:
@@ -62,7 +64,7 @@ def strengthen(
     InputError
         The relaxation (or its solver) gives no γ.
     """
-    need_penalised(model, "strengthen()")
+    require(model, "strengthen()", PENALISED)
     plain = restated(model, M=None, encoding="bigm", gamma=None, rows="bigm")
     starts = [] if plain.incumbent is None else [plain.incumbent]
     equal = plain.weights.min() == plain.weights.max()

@@ -13,11 +13,10 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import has_constant_column, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
-from ....models.model import Model
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ...reduction import Reduction
-from ...relax import relax
+from ...relax import bound_words, relax
 from ...strengthening.incumbent import heuristic
 from .records import InstanceCell, RelaxationCell
 
@@ -127,7 +126,7 @@ class RelaxationTask(Task):
     """One relaxation; ``w`` is the incumbent behind M."""
 
     w: FloatArray
-    reduction: Reduction
+    reduction: Reduction[Any]
     solver: str
 
     @property
@@ -155,12 +154,10 @@ class RelaxationTask(Task):
         empty = RelaxationCell(self.name, self.lam, reduction.name, self.solver)
         try:
             M = reduction.constants(model)
-            target = reduction.apply(model)
-            form = target.form if isinstance(target, Model) else target
             solved = relax(model, reduction, self.solver, options)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
-        result = solved.result
+        result, form = solved.result, solved.form
         figures = {} if solved.values is None else linear_summary(model.X, model.y, solved.values["w"])
         return replace(
             empty,
@@ -210,6 +207,6 @@ def outcome(cell: dict[str, Any]) -> str:
     """A cell's record in a few words."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
-    bound = "no bound" if cell["bound"] is None else f"bound {cell['bound']:.7g} ({cell['kind']})"
+    bound = bound_words(cell["bound"], cell["kind"], cell.get("caveat", ""))
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

@@ -82,7 +82,7 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
     [
         (("--lam", "one"), "--lam takes values"),
         (("--seeds", "1.5"), "--seeds takes values"),
-        (("--relaxations", "conik"), "there is no conik"),
+        (("--relaxations", "conik"), "there is no relaxation 'conik'; did you mean conic"),
         (("--encodings", "big"), "encodings must be"),
         (("--kappa", "0.1", "--kappas", "3"), "--kappa VALUES or --kappas COUNT"),
         (("--sizes", "20", "--n", "10"), "--n is one size"),

@@ -1,0 +1,104 @@
+"""The relaxations there are: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those registered.
+
+Nothing is listed by hand: a relaxation is one file, which holds its reduction, its proof and its `Relaxation` record.
+"""
+
+from __future__ import annotations
+
+import difflib
+import functools
+import importlib
+import pkgutil
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from ..errors import InputError
+from ..models.model import Model
+from . import bounds
+from .reduction import Reduction
+from .relaxation import Relaxation
+
+__all__ = ["RelaxationTable", "default_relaxations", "get_relaxation", "readers", "register_relaxation", "relaxations"]
+
+
+class RelaxationTable(Mapping[str, Relaxation]):
+    """Relaxations by name, the weaker bounds first."""
+
+    def __init__(self, records: Mapping[str, Relaxation]) -> None:
+        self._records = dict(sorted(records.items(), key=lambda item: (item[1].rank, item[0])))
+
+    def __getitem__(self, name: str) -> Relaxation:
+        return self._records[name]
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._records)
+
+    def __len__(self) -> int:
+        return len(self._records)
+
+    def __str__(self) -> str:
+        rows = [("name", "reads", "summary"), *((r.name, r.applicability, r.summary) for r in self.values())]
+        widths = [max(len(row[k]) for row in rows) for k in (0, 1)]
+        return "\n".join(f"{name.ljust(widths[0])}  {reads.ljust(widths[1])}  {summary}" for name, reads, summary in rows)
+
+    __repr__ = __str__
+
+
+@functools.cache
+def _found() -> dict[str, Relaxation]:
+    found: dict[str, Relaxation] = {}
+    for module in pkgutil.iter_modules(bounds.__path__):
+        for record in getattr(importlib.import_module(f"{bounds.__name__}.{module.name}"), "RELAXATIONS", ()):
+            if record.name in found:
+                raise RuntimeError(f"two relaxations are called {record.name!r}")
+            found[record.name] = record
+    return found
+
+
+_registered: dict[str, Relaxation] = {}
+
+
+def register_relaxation(record: Relaxation) -> None:
+    """Add a relaxation to those of this session.
+
+    Raises
+    ------
+    InputError
+        Not a `Relaxation`, or one of this name is there already.
+    """
+    if not isinstance(record, Relaxation):
+        raise InputError(f"a relaxation is registered by its record, Relaxation(name, summary, reduction, ...); got {record!r}")
+    if record.name in relaxations():
+        raise InputError(f"there is a relaxation {record.name!r} already: give the new one another name")
+    _registered[record.name] = record
+
+
+def relaxations() -> RelaxationTable:
+    """Every relaxation by name: what it solves and what it reads."""
+    return RelaxationTable({**_found(), **_registered})
+
+
+def get_relaxation(name: str) -> Relaxation:
+    """The relaxation of this name.
+
+    Raises
+    ------
+    InputError
+        There is none; names the nearest that exist.
+    """
+    table = relaxations()
+    if name not in table:
+        near = difflib.get_close_matches(str(name), list(table), n=3, cutoff=0.4)
+        hint = f"did you mean {' or '.join(near)}? " if near else ""
+        raise InputError(f"there is no relaxation {name!r}; {hint}there are {', '.join(table)}")
+    return table[name]
+
+
+def default_relaxations() -> tuple[Reduction[Any], ...]:
+    """Those of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
+    return tuple(record.reduction for record in relaxations().values() if record.default)
+
+
+def readers(model: Model) -> list[str]:
+    """Names of the relaxations that read a model."""
+    return [record.name for record in relaxations().values() if not record.reduction.obstacle(model)]

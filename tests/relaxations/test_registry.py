@@ -1,0 +1,128 @@
+"""Relaxations as records: found by looking, registered in a session, refused where they do not read a model."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import ConicSVM, RampSVM, ZeroOneSVM
+from marginopt.relaxations import (
+    BigM,
+    Conic,
+    Direction,
+    Hinge,
+    KernelConic,
+    Perspective,
+    Relaxation,
+    default_relaxations,
+    get_relaxation,
+    register_relaxation,
+    registry,
+    relax,
+    relaxations,
+)
+from marginopt.solvers import solve
+
+
+def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(12) < 6, 1.0, -1.0)
+    return np.column_stack([np.ones(12), rng.normal(size=(12, 2)) + 0.5 * y[:, None]]), y
+
+
+@pytest.fixture
+def session() -> Iterator[None]:
+    """Registrations of a test end with it."""
+    before = dict(registry._registered)
+    yield
+    registry._registered.clear()
+    registry._registered.update(before)
+
+
+def test_every_record_is_whole_and_its_bound_is_one() -> None:
+    table = relaxations()
+    assert len(table) >= 10 and [r.name for r in table.values()] == list(table)
+    assert len({r.reduction.name for r in table.values()}) == len(table)
+    X, y = data()
+    model = ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0)
+    optimum = solve(model, "zero-one-bb").objective
+    for record in table.values():
+        assert record.summary and record.reference and record.direction in Direction and record.name in str(table)
+        assert "ZeroOneSVM" in record.applicability and record.reduction.obstacle(model) == ""
+        relaxed = relax(model, record.reduction)
+        if record.direction is not Direction.INNER and not relaxed.caveat:
+            assert relaxed.bound <= optimum * (1 + 1e-9), record.name
+            assert relaxed.lifted is not None and relaxed.lifted.value <= optimum * (1 + 1e-9), record.name
+
+
+def test_the_default_report_goes_from_weak_to_strong() -> None:
+    chosen = [r for r in relaxations().values() if r.default]
+    assert [r.reduction for r in chosen] == list(default_relaxations())
+    assert chosen[0].name == "big-m-trivial" and chosen[-1].name == "combined"
+
+
+def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
+    X, y = data()
+    ramp = RampSVM(X, y, lam=1.0)
+    for record in relaxations().values():
+        with pytest.raises(UnsupportedModelError, match="bounds nothing of a RampSVM; no relaxation reads a RampSVM"):
+            relax(ramp, record.reduction)  # type: ignore[arg-type]
+        with pytest.raises(UnsupportedModelError, match="RampSVM"):
+            record.reduction.apply(ramp)  # type: ignore[arg-type]
+    with pytest.raises(UnsupportedModelError, match="no relaxation reads a ConicSVM"):
+        relax(ConicSVM(X, y, lam=1.0), BigM())  # type: ignore[arg-type]
+
+
+def test_a_refusal_names_the_relaxations_that_read_the_model() -> None:
+    X, y = data()
+    free = ZeroOneSVM(X, y, lam=1.0, intercept="free")
+    with pytest.raises(UnsupportedModelError, match=r"intercept='penalised'.*; big-m-trivial, big-m, big-m-incumbent read it"):
+        relax(free, Conic())
+    weighted = ZeroOneSVM(X, y, lam=np.linspace(1.0, 2.0, 12))
+    with pytest.raises(UnsupportedModelError, match=r"one lam for all points.*hinge.*combined read it"):
+        relax(weighted, Conic())
+    budget = ZeroOneSVM(X, y, kappa=0.25, upper_bound=100.0)
+    with pytest.raises(UnsupportedModelError, match=r"a cost λ.*no relaxation reads"):
+        relax(budget, BigM("zero"))
+    assert Perspective("uniform", M="incumbent").obstacle(weighted) == "" and Perspective("uniform").obstacle(weighted)
+    shifted = np.column_stack([X[:, 1:], np.ones(12)])
+    with pytest.raises(UnsupportedModelError, match="first column of ones"):
+        relax(ZeroOneSVM(shifted, y, lam=1.0), KernelConic())
+
+
+def test_what_a_bound_bounds_is_said() -> None:
+    X, y = data()
+    model = ZeroOneSVM(X, y, lam=1.0)
+    words = str(relax(model, Hinge(1.0)))
+    assert "no bound of the 0-1 optimum: M is below its smallest value proved valid" in words
+    assert "its own optimum is at least" in words
+    assert "bound of the 0-1 optimum" in str(relax(model, BigM())) and "no bound" not in str(relax(model, BigM()))
+
+
+def test_the_target_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    X, y = data()
+    model = ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0)
+    built: list[str] = []
+    for record in relaxations().values():
+        kind = type(record.reduction)
+        original = kind.apply
+        with monkeypatch.context() as patch:
+            patch.setattr(kind, "apply", lambda self, m, f=original, name=record.name: built.append(name) or f(self, m))
+            relaxed = relax(model, record.reduction)
+        assert relaxed.form is relaxed.form
+    assert built == list(relaxations())
+
+
+def test_a_relaxation_is_registered_for_the_session(session: None) -> None:
+    record = Relaxation("big-m-7", "big-M at 7", BigM(7.0), "Conic (4)")
+    register_relaxation(record)
+    assert get_relaxation("big-m-7") is record and list(relaxations())[-1] == "big-m-7"
+    with pytest.raises(InputError, match="already"):
+        register_relaxation(record)
+    with pytest.raises(InputError, match="registered by its record"):
+        register_relaxation(BigM(7.0))  # type: ignore[arg-type]
+    with pytest.raises(InputError, match="there is no relaxation 'conik'; did you mean conic"):
+        get_relaxation("conik")
