@@ -9,7 +9,7 @@ from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
-from .registry import RelaxationTable, default_relaxations, get_relaxation, register_relaxation, relaxations
+from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relax import Relaxed, relax
 from .relaxation import Relaxation
 from .report.cells.kappa_record import KappaCell
@@ -66,7 +66,6 @@ __all__ = [
     "performance_ratios",
     "psi_loss",
     "ramp_loss",
-    "register_relaxation",
     "relax",
     "relaxations",
     "shifted_geometric_mean",

@@ -1,4 +1,4 @@
-"""The relaxations there are: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those registered.
+"""The relaxations there are: every module of ``relaxations/bounds`` that defines ``RELAXATIONS``, and those from outside.
 
 Nothing is listed by hand: a relaxation is one file, which holds its reduction, its proof and its `Relaxation` record.
 """
@@ -12,13 +12,14 @@ import pkgutil
 from collections.abc import Iterator, Mapping
 from typing import Any
 
+from .. import extensions
 from ..errors import InputError
 from ..models.model import Model
 from . import bounds
 from .reduction import Reduction
 from .relaxation import Relaxation
 
-__all__ = ["RelaxationTable", "default_relaxations", "get_relaxation", "readers", "register_relaxation", "relaxations"]
+__all__ = ["EXTENSIONS", "RelaxationTable", "default_relaxations", "get_relaxation", "readers", "relaxations"]
 
 
 class RelaxationTable(Mapping[str, Relaxation]):
@@ -55,27 +56,21 @@ def _found() -> dict[str, Relaxation]:
     return found
 
 
-_registered: dict[str, Relaxation] = {}
+def _accept(thing: object) -> Relaxation | None:
+    if isinstance(thing, Reduction) or (isinstance(thing, type) and issubclass(thing, Reduction)):
+        raise InputError("a relaxation comes with its record: give Relaxation(name, summary, reduction, reference)")
+    return thing if isinstance(thing, Relaxation) else None
 
 
-def register_relaxation(record: Relaxation) -> None:
-    """Add a relaxation to those of this session.
-
-    Raises
-    ------
-    InputError
-        Not a `Relaxation`, or one of this name is there already.
-    """
-    if not isinstance(record, Relaxation):
-        raise InputError(f"a relaxation is registered by its record, Relaxation(name, summary, reduction, ...); got {record!r}")
-    if record.name in relaxations():
-        raise InputError(f"there is a relaxation {record.name!r} already: give the new one another name")
-    _registered[record.name] = record
+#: Relaxations of other packages and of the session.
+EXTENSIONS: extensions.Shelf[Relaxation] = extensions.Shelf(
+    "marginopt.relaxations", "a relaxation", _accept, name_of=lambda record: record.name, own=_found
+)
 
 
 def relaxations() -> RelaxationTable:
     """Every relaxation by name: what it solves and what it reads."""
-    return RelaxationTable({**_found(), **_registered})
+    return RelaxationTable({**_found(), **EXTENSIONS.usable()})
 
 
 def get_relaxation(name: str) -> Relaxation:
@@ -85,9 +80,12 @@ def get_relaxation(name: str) -> Relaxation:
     ------
     InputError
         There is none; names the nearest that exist.
+    ExtensionError
+        Another package promises it, and it cannot be used.
     """
     table = relaxations()
     if name not in table:
+        EXTENSIONS.get(name)  # says why where a package promised it
         near = difflib.get_close_matches(str(name), list(table), n=3, cutoff=0.4)
         hint = f"did you mean {' or '.join(near)}? " if near else ""
         raise InputError(f"there is no relaxation {name!r}; {hint}there are {', '.join(table)}")

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
 
+from marginopt import register
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, RampSVM, ZeroOneSVM
 from marginopt.relaxations import (
@@ -19,7 +21,6 @@ from marginopt.relaxations import (
     Relaxation,
     default_relaxations,
     get_relaxation,
-    register_relaxation,
     registry,
     relax,
     relaxations,
@@ -33,13 +34,21 @@ def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
     return np.column_stack([np.ones(12), rng.normal(size=(12, 2)) + 0.5 * y[:, None]]), y
 
 
+@dataclass(frozen=True)
+class Drawn:
+    X: np.ndarray
+    y: np.ndarray
+    name: str = "drawn"
+    source: str = "drawn in the test"
+
+
 @pytest.fixture
 def session() -> Iterator[None]:
     """Registrations of a test end with it."""
-    before = dict(registry._registered)
+    before = set(registry.EXTENSIONS.names)
     yield
-    registry._registered.clear()
-    registry._registered.update(before)
+    for name in set(registry.EXTENSIONS.names) - before:
+        registry.EXTENSIONS.remove(name)
 
 
 def test_every_record_is_whole_and_its_bound_is_one() -> None:
@@ -118,11 +127,14 @@ def test_the_target_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_a_relaxation_is_registered_for_the_session(session: None) -> None:
     record = Relaxation("big-m-7", "big-M at 7", BigM(7.0), "Conic (4)")
-    register_relaxation(record)
+    register(record)
     assert get_relaxation("big-m-7") is record and list(relaxations())[-1] == "big-m-7"
-    with pytest.raises(InputError, match="already"):
-        register_relaxation(record)
-    with pytest.raises(InputError, match="registered by its record"):
-        register_relaxation(BigM(7.0))  # type: ignore[arg-type]
+    X, y = data()
+    report = gap_report([Drawn(X, y)], [get_relaxation("big-m-7").reduction], exact=None, progress=False)
+    assert report.relaxations[0].relaxation == "big-M, M=7"
+    with pytest.raises(InputError, match="marginopt's own"):
+        register(replace(record, name="conic"))
+    with pytest.raises(InputError, match="comes with its record"):
+        register(BigM(7.0))
     with pytest.raises(InputError, match="there is no relaxation 'conik'; did you mean conic"):
         get_relaxation("conik")
