@@ -20,6 +20,7 @@ from marginopt.relaxations import (
     Perspective,
     Relaxation,
     default_relaxations,
+    gap_report,
     get_relaxation,
     registry,
     relax,
