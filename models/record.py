@@ -62,6 +62,15 @@ class Parameter:
         """The option at the prompt."""
         return "--" + self.name.replace("_", "-")
 
+    @property
+    def what(self) -> str:
+        """The summary with choices and default, for help texts."""
+        few = f", {' or '.join(self.choices)}" if self.choices else ""
+        if self.default is None:
+            return self.summary + few
+        default = f"{self.default:g}" if isinstance(self.default, float) else str(self.default)
+        return f"{self.summary}{few} (default {default})"
+
     def read(self, given: Any) -> Any:
         """The value of a word of the command line, or of a number.
 

@@ -1,4 +1,4 @@
-"""The command line: ``marginopt solvers | data | inspect | solve | compare | report | check-proof``.
+"""The command line: ``marginopt formulations | solvers | data | inspect | solve | compare | report | check-proof``.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from . import commands, report as report_command
+from . import commands, report as report_command, stating
 
 __all__ = ["main", "parser"]
 
@@ -50,61 +50,38 @@ def parser() -> argparse.ArgumentParser:
 
     solvers = sub.add_parser("solvers", help="every solver: what it reads and gives, installed, licensed")
     solvers.set_defaults(run=commands.solvers)
+    formulations = sub.add_parser("formulations", help="every formulation: what it is stated on, its parameters, its source")
+    formulations.set_defaults(run=commands.formulations)
     data = sub.add_parser("data", help="the catalogue of data sets, or one of them in figures")
     data.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
-    _data_options(data)
+    stating.add_data_options(data)
     data.set_defaults(run=commands.data)
     inspect = sub.add_parser("inspect", help="a formulation on data: the mathematics, the standard form")
-    _model_options(inspect)
+    stating.add_model_options(inspect)
     inspect.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
     inspect.set_defaults(run=commands.inspect)
     solve = sub.add_parser("solve", help="solve a formulation and print the certificate")
-    _model_options(solve)
+    stating.add_model_options(solve)
     _solve_options(solve)
     solve.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
     solve.add_argument("--proof", metavar="FILE", help="write the proof log of zero-one-bb to FILE (check-proof verifies it)")
     solve.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
     solve.set_defaults(run=commands.solve)
     compare = sub.add_parser("compare", help="several solvers on one model")
-    _model_options(compare)
+    stating.add_model_options(compare)
     _solve_options(compare)
     compare.add_argument("--solvers", required=True, help="names separated by commas")
     compare.set_defaults(run=commands.compare)
     report = sub.add_parser("report", help="a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON")
-    _data_options(report)
+    stating.add_data_options(report)
     report_command.add_options(report)
     report.set_defaults(run=report_command.report)
     proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
     proof.add_argument("file", help="proof log written by solve --proof")
     proof.set_defaults(run=commands.check_proof)
-    for command in (solvers, data, inspect, solve, compare, report, proof):
+    for command in (formulations, solvers, data, inspect, solve, compare, report, proof):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     return top
-
-
-def _data_options(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("data")
-    group.add_argument("--label", help="name or number of the label's column in a CSV or Parquet file")
-    group.add_argument("--pair", nargs=2, metavar=("A", "B"), help="two classes of a multi-class set, relabelled -1 and +1")
-    group.add_argument("--part", choices=("train", "test", "all"), help="part of a set that is published in two")
-    group.add_argument("--n", type=int, help="sub-sample this many points, stratified")
-    group.add_argument("--seed", type=int, default=0, help="seed of the sub-sample and of the solver (default 0)")
-    group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
-
-
-def _model_options(command: argparse.ArgumentParser) -> None:
-    command.add_argument("model", choices=sorted(commands.MODELS), help="the formulation")
-    command.add_argument("data", help="catalogue name (marginopt data) or a LIBSVM, CSV, ARFF, Parquet or npz file")
-    _data_options(command)
-    group = command.add_argument_group("parameters of the formulation")
-    group.add_argument("--lam", type=float, help="λ of hinge, zero-one, conic (default 1)")
-    group.add_argument("--kappa", type=float, help="κ of conic and zero-one, in place of λ")
-    group.add_argument("--M", type=float, help="big-M of zero-one (default: a valid one from the data)")
-    group.add_argument("--intercept", choices=("penalised", "free"), default="penalised", help="of zero-one")
-    group.add_argument("--C", type=float, default=1.0, help="C of l2svm (default 1)")
-    group.add_argument("--kernel", choices=("linear", "rbf", "polynomial"), default=None, help="default: rbf for the duals")
-    group.add_argument("--gamma", type=float, help="γ of the kernel (default: the mean squared distance rule)")
-    group.add_argument("--degree", type=int, default=2, help="degree of the polynomial kernel (default 2)")
 
 
 def _solve_options(command: argparse.ArgumentParser) -> None:

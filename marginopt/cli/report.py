@@ -14,7 +14,8 @@ from ..errors import InputError
 from ..instances import Instance
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.store import digest
-from .commands import SOLVED, json_text, named_instance, prepared
+from .commands import SOLVED, json_text
+from .stating import named_instance, prepared
 
 __all__ = ["add_options", "report"]
 

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from marginopt.cli.main import main, parser
+from marginopt.models.formulations import all_formulations
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def run(capsys: Any, *words: object) -> tuple[int, str, str]:
 
 
 def test_every_command_has_help(capsys: Any) -> None:
-    for command in ("solvers", "data", "inspect", "solve", "compare", "report", "check-proof"):
+    for command in ("formulations", "solvers", "data", "inspect", "solve", "compare", "report", "check-proof"):
         with pytest.raises(SystemExit) as stop:
             parser().parse_args([command, "--help"])
         assert stop.value.code == 0
@@ -47,6 +48,34 @@ def test_solvers_lists_what_there_is(capsys: Any) -> None:
     code, out, _ = run(capsys, "solvers")
     assert code == 0
     assert "clarabel" in out
+
+
+def test_formulations_lists_every_record(capsys: Any) -> None:
+    code, out, _ = run(capsys, "formulations", "--json")
+    assert code == 0
+    assert {row["class"] for row in json.loads(out)} == {info.key for info in all_formulations().values()}
+    assert "Conic" in run(capsys, "formulations")[1]
+
+
+@pytest.mark.parametrize("name", all_formulations())
+def test_every_formulation_is_stated_and_solved_at_the_prompt(capsys: Any, csv: Path, tmp_path: Path, name: str) -> None:
+    info = all_formulations()[name]
+    source = csv
+    if info.small is not None:
+        source = tmp_path / "arrays.npz"
+        np.savez(source, **info.small(np.random.default_rng(3)))
+    code, out, _ = run(capsys, "inspect", name, source, "--json")
+    said = json.loads(out)
+    assert code == 0
+    assert said["model"] == info.key
+    assert "variables" in said or said["no_form"]
+    code, out, _ = run(capsys, "inspect", name, source)
+    assert said["statement"] in out
+    code, out, err = run(capsys, "solve", name, source, "--json", "--time-limit", "300")
+    record = json.loads(out)
+    assert code == 0, err
+    assert record["model"] == info.key
+    assert np.isfinite(record["objective"])
 
 
 def test_data_lists_the_catalogue_and_one_set(capsys: Any, csv: Path) -> None:
@@ -98,6 +127,11 @@ def test_solve_exits_1_when_not_solved(capsys: Any, csv: Path) -> None:
         (("solve", "conic", "{csv}", "--solver", "piqp"), "positive semidefinite"),
         (("solve", "conic", "{csv}", "--kappa", "0.1", "--lam", "1"), "exactly one"),
         (("compare", "hinge", "{csv}", "--solvers", "clarabel,nothing"), "nothing"),
+        (("solve", "hinje", "{csv}"), "did you mean hinge"),
+        (("solve", "hinge", "{csv}", "--kappa", "0.1"), "hinge has no --kappa"),
+        (("solve", "hinge", "{csv}", "--lam", "much"), "--lam needs a number"),
+        (("solve", "l2svm", "{csv}", "--kernel", "sigmoid"), "--kernel must be one of linear, rbf, polynomial"),
+        (("solve", "stiefel", "{csv}"), "npz file that holds H, E"),
     ],
 )
 def test_wrong_use_exits_2_and_says_what(capsys: Any, csv: Path, words: tuple[str, ...], said: str) -> None:

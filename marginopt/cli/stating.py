@@ -1,0 +1,121 @@
+"""A formulation at the prompt: the options that the records ask for, and the model that they and the data make."""
+
+from __future__ import annotations
+
+import argparse
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ..errors import InputError
+from ..instances import Instance, load, read
+from ..models import Data, FormulationInfo, Model
+from ..models.formulations import all_formulations, get_formulation
+
+__all__ = ["add_data_options", "add_model_options", "named_instance", "prepared", "stated"]
+
+#: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
+_GIVEN = "given_"
+
+
+def add_data_options(command: argparse.ArgumentParser) -> None:
+    """What part of a data set is taken, and how it is prepared."""
+    group = command.add_argument_group("data")
+    group.add_argument("--label", help="name or number of the label's column in a CSV or Parquet file")
+    group.add_argument("--pair", nargs=2, metavar=("A", "B"), help="two classes of a multi-class set, relabelled -1 and +1")
+    group.add_argument("--part", choices=("train", "test", "all"), help="part of a set that is published in two")
+    group.add_argument("--n", type=int, help="sub-sample this many points, stratified")
+    group.add_argument("--seed", type=int, default=0, help="seed of the sub-sample and of the solver (default 0)")
+    group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
+
+
+def add_model_options(command: argparse.ArgumentParser) -> None:
+    """The formulation, what it is stated on, and the parameters of all formulations."""
+    table = all_formulations()
+    command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations)")
+    command.add_argument(
+        "data",
+        metavar="DATA",
+        help="catalogue name (marginopt data) or a LIBSVM, CSV, ARFF, Parquet or npz file; "
+        "for a formulation that is stated on arrays, an npz file with these names",
+    )
+    add_data_options(command)
+    group = command.add_argument_group("parameters of the formulation")
+    said: dict[str, dict[str, list[str]]] = {}
+    options: dict[str, str] = {}
+    for info in table.values():
+        for p in info.parameters:
+            options[p.name] = p.option
+            said.setdefault(p.name, {}).setdefault(p.what, []).append(info.name)
+    for name, meanings in said.items():
+        text = "; ".join(f"{what}: {', '.join(names)}" for what, names in meanings.items())
+        group.add_argument(options[name], dest=_GIVEN + name, metavar="VALUE", help=text.replace("%", "%%"))
+
+
+def stated(a: argparse.Namespace) -> Model:
+    """The model that a command line names, on its data.
+
+    Raises
+    ------
+    InputError
+        There is no such formulation, parameter or file; what the data or the model refuse.
+    """
+    info = get_formulation(a.model)
+    given = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
+    chosen = info.chosen(given)
+    if info.data is Data.ARRAYS:
+        return info.state(_arrays(info, a.data), given)
+    instance = prepared(named_instance(a.data, a), a, intercept=info.intercept(chosen))
+    if info.data is Data.TWO_CLASSES and len(instance.classes) > 2:
+        raise InputError(
+            f"{info.name} separates two classes and {instance.name} has {len(instance.classes)}: choose two with --pair A B"
+        )
+    return info.state({"X": instance.X, "y": instance.y}, given)
+
+
+def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
+    """The named arrays of an npz file."""
+    path = Path(name)
+    wanted = ", ".join(info.arrays)
+    if path.suffix != ".npz" or not path.is_file():
+        raise InputError(f"{info.name} is stated on an npz file that holds {wanted}; {name} is none")
+    try:
+        with np.load(path, allow_pickle=False) as held:
+            return {key: held[key] for key in held.files}
+    except (OSError, ValueError) as error:
+        raise InputError(f"{name} cannot be read as an npz file with {wanted}: {error}") from error
+
+
+def named_instance(name: str, a: argparse.Namespace) -> Instance:
+    """A data set by catalogue name or file, with the sub-setting that was asked for; not prepared."""
+    path = Path(name)
+    label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
+    if path.suffix or path.exists():
+        instance = read(path, label=label)
+    else:
+        instance = load(name) if a.part is None else load(name, part=a.part)
+    if a.pair is not None:
+        instance = instance.pair(*(_class_of(instance, text) for text in a.pair))
+    return instance if a.n is None else instance.subsample(a.n, rng=a.seed)
+
+
+def _class_of(instance: Instance, text: str) -> Any:
+    """The class label that a word on the command line stands for."""
+    for value in instance.classes:
+        if str(value) == text or (_is_number(text) and _is_number(str(value)) and float(value) == float(text)):
+            return value
+    raise InputError(f"--pair: {instance.name} has no class {text}; it has {', '.join(map(str, instance.classes))}")
+
+
+def _is_number(text: str) -> bool:
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def prepared(instance: Instance, a: argparse.Namespace, *, intercept: bool) -> Instance:
+    """Standardised, with a column of ones where wanted, unless ``--raw``."""
+    return instance if a.raw else instance.prepared(standardise=True, intercept=intercept)
