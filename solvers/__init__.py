@@ -5,15 +5,16 @@ import types
 
 from .api import compare, solve
 from .compare import Comparison
-from .interface.algorithm import Algorithm, Answer, Measure, Outcome
-from .interface.backend import Backend, NativeSolution
-from .interface.solver import Gives, Problem, RawSolution, Solver, SolverInfo
+from .interface.algorithm import Algorithm, Measure, Outcome
+from .interface.backend import Backend
+from .interface.solver import Gives, Problem, Solver, SolverInfo
 from .judging.certificate import Certificate, certify
 from .judging.result import Claim, Result
 from .judging.result_file import load_result, save_result
 from .judging.separability import Separability, separability
 from .path import SolutionPath, path
 from .read_solution import read_solution
+from .records.answer import Answer
 from .records.licence import Licence, LicenceState
 from .records.options import Options
 from .records.status import Status
@@ -31,11 +32,9 @@ __all__ = [
     "Licence",
     "LicenceState",
     "Measure",
-    "NativeSolution",
     "Options",
     "Outcome",
     "Problem",
-    "RawSolution",
     "Result",
     "Separability",
     "SolutionPath",

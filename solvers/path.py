@@ -16,9 +16,10 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from .auto import choose
 from .interface.algorithm import Algorithm
-from .interface.kept_model import Kept
+from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives
 from .judging.result import Result
+from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
 from .registry import get_solver
@@ -32,6 +33,8 @@ _FIXED = "fixed"
 _NEAR = 1e-6
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
+_NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
+_NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate")
 
 
 @dataclass(frozen=True, eq=False)
@@ -44,7 +47,7 @@ class SolutionPath:
     values : tuple
         Of the parameter, in the order of solving.
     results : tuple of Result
-        ``details["update"]`` of each says what its solver did: built, updated in place, or rebuilt and why.
+        ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
     seconds : float
         Everything: stating the models, updating, solving, certificates.
     """
@@ -77,7 +80,7 @@ class SolutionPath:
     @property
     def updated(self) -> int:
         """How many solves were in-place updates of the one before."""
-        return sum(str(r.details.get("update", "")).startswith("updated") for r in self.results)
+        return sum(_updated(r) for r in self.results)
 
     def __str__(self) -> str:
         first = self.results[0]
@@ -85,7 +88,7 @@ class SolutionPath:
         lines.append(f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update")
         for value, r in zip(self.values, self.results, strict=True):
             gap = f"{r.gap:.1e}" if np.isfinite(r.gap) else "none"
-            lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.details.get('update', '')}")
+            lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -148,15 +151,14 @@ def path(
             own = {**native, **(_carried(chosen, solved) if update else {})}
             options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=own)
             result = solve_problem(stated, chosen, options, kept if update else None)
-            details = {**result.details, parameter: shown}
-            if result.status in _POOR and str(details.get("update", "")).startswith("updated"):
+            update_made = result.update or (BUILT if not results or not update else _NO_MODEL)
+            if result.status in _POOR and _updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept.close()
                 result = solve_problem(stated, chosen, options, kept)
-                details = {**result.details, parameter: shown, "update": "rebuilt: the update's answer was not accurate"}
-            details.setdefault("update", "built" if not results or not update else "rebuilt: not a solver that keeps a model")
+                update_made = _NOT_ACCURATE
             shown_values.append(shown)
-            results.append(dataclasses.replace(result, details=details))
+            results.append(result.noting(update_made, **{parameter: shown}))
             if isinstance(stated, Model):
                 solved.append((stated, result))
             chosen = result.solver if solver.lower() == "auto" else chosen
@@ -166,6 +168,10 @@ def path(
     return SolutionPath(
         parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
     )
+
+
+def _updated(result: Result) -> bool:
+    return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 
 def _order(model: Model | StandardForm, parameter: str, values: Sequence[Any], solver: str) -> Sequence[int]:

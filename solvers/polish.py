@@ -58,10 +58,11 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | 
 def _solutions(form: StandardForm) -> list[FloatArray]:
     """Points of a continuous form: an interior-point solver's, and that of its active set."""
     bridges = plan_bridges(form, Clarabel.info)
-    native = Clarabel().solve_form(bridges[-1].target if bridges else form, Options(tol=1e-9))
-    if native.x is None:
+    target = bridges[-1].target if bridges else form
+    answer = Clarabel().solve_form(target, Options(tol=1e-9))
+    if answer.values is None:
         return []
-    y = native.x
+    y = target.join(answer.values)
     for bridge in reversed(bridges):
         y = bridge.recover(y)
     on_active_set = _on_active_set(form, y)

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from ..errors import SolverError
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .interface.solver import Problem, RawSolution, Solver, SolverInfo
-from .judging.rays import farkas_residual
+from .interface.solver import Problem, Solver, SolverInfo
 from .judging.result import Result
+from .records.answer import Answer
 from .records.licence import OPEN
 from .records.options import Options
 from .records.status import Status
@@ -48,7 +47,7 @@ class _FileSolver(Solver):
         """It is not here."""
         return "it is known only by its solution file"
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         """Refused: there is only a file."""
         raise SolverError(f"{self.info.name} cannot be run: {self.obstacle(problem)}")
 
@@ -71,7 +70,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     Result
         ``solver`` is who wrote the file. The status is the file's claim, lowered where the certificate does not support
         it; a file without a claim (Gurobi's) counts as interrupted. Multipliers of a claim of infeasibility are its proof,
-        checked, in ``details["farkas"]``.
+        checked, in ``farkas``.
 
     Raises
     ------
@@ -81,13 +80,9 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     problem = as_problem(model)
     point = read_point(problem.form, path)
     status = _claimed(point)
-    details: dict[str, Any] = {"file": Path(path).name}
-    if point.ignored:
-        details["variables_not_ours"] = point.ignored
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-    if status is Status.INFEASIBLE and point.multipliers is not None:
-        details |= {"farkas": dict(point.multipliers), "farkas_residual": farkas_residual(problem.form, point.multipliers)}
-    raw = RawSolution(
+    ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
+    raw = Answer(
         status=status,
         native_status=point.says or "the file says nothing of how the solve ended",
         values=None if point.x is None or ray else problem.form.split(point.x),
@@ -96,7 +91,8 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         objective=point.objective,
         bound=point.bound,
         version="(from a file)",
-        details=details,
+        farkas=point.multipliers if status is Status.INFEASIBLE else None,
+        details={"file": Path(path).name, **ignored},
     )
     result = judge(problem, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
     return replace(result, licence="")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
+from dataclasses import replace
 
 import numpy as np
 
@@ -14,12 +15,13 @@ from ..models.program.form import StandardForm
 from .auto import choose
 from .interface.backend import Backend
 from .interface.kept_model import Kept
-from .interface.solver import Problem, RawSolution, Solver
+from .interface.solver import Problem, Solver
 from .judging.certificate import Certificate, certify
-from .judging.rays import evidence
-from .judging.result import Claim, Result
+from .judging.rays import evidence, farkas_residual, ray_residual
+from .judging.result import Result
 from .judging.separability import separability
 from .polish import polish
+from .records.answer import Answer
 from .records.licence import Licence
 from .records.options import Options
 from .records.status import Status
@@ -47,7 +49,7 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
         The solver is not installed, or not licensed (for a model of this size).
     """
     problem = as_problem(model)
-    picked = None
+    picked = ""
     if isinstance(solver, str) and solver.lower() == "auto":
         solver, picked = choose(problem, options)
     chosen = solver if isinstance(solver, Solver) else get_solver(solver)
@@ -117,40 +119,32 @@ def _check_start(problem: Problem, options: Options) -> None:
             )
 
 
-def judge(
-    problem: Problem, solver: Solver, raw: RawSolution, options: Options, licence: Licence, picked: str | None = None
-) -> Result:
-    """Recompute the certificate of a raw answer and say what it supports."""
+def judge(problem: Problem, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
+    """Recompute the certificate of an answer and say what it supports."""
     model = problem.model if raw.model is None else raw.model
     form = _form_if_it_fits(problem if raw.model is None else Problem(raw.model))
-    details = dict(raw.details)
-    if picked is not None:
-        details["picked"] = picked
     values, certificate = _judged_point(form, model, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
+    residual = None if form is None else _ray_residual(form, raw)
+    words = ""
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        details["evidence"], contradicted = evidence(status, details)
+        words, contradicted = evidence(status, residual)
         status = Status.INACCURATE if contradicted else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=problem.name,
         solver=solver.info.name,
-        version=raw.version or _own_version(),
         status=status,
-        claim=Claim(raw.status, raw.native_status, raw.objective, raw.bound, raw.proved),
+        answer=replace(raw, version=raw.version or _own_version()),
         certificate=certificate,
         values={} if values is None else dict(values),
-        multipliers=raw.multipliers,
         reduced=reduced,
-        nodes=raw.nodes,
-        iterations=raw.iterations,
-        trace=raw.trace,
-        build_seconds=raw.build_seconds,
-        solve_seconds=raw.solve_seconds,
+        evidence=words,
+        ray_residual=residual,
+        picked=picked,
         options=options.record(),
         licence=licence.state.value,
         summary={} if values is None or model is None else model.summary(values),
-        details=details,
         maximise=form is not None and form.maximise,
     )
 
@@ -163,7 +157,7 @@ def _form_if_it_fits(problem: Problem) -> StandardForm | None:
 
 
 def _judged_point(
-    form: StandardForm | None, model: Model | None, raw: RawSolution
+    form: StandardForm | None, model: Model | None, raw: Answer
 ) -> tuple[Mapping[str, FloatArray] | None, Certificate | None]:
     """The point, polished if it is mixed-integer, and its certificate; nothing where it is not finite."""
     values = raw.values
@@ -179,7 +173,7 @@ def _judged_point(
     return values, certify(form, values, raw.multipliers, raw.reduced, model)
 
 
-def _status(raw: RawSolution, certificate: Certificate | None, tol: float) -> Status:
+def _status(raw: Answer, certificate: Certificate | None, tol: float) -> Status:
     """The claim, lowered to INACCURATE where the certificate does not support an optimum.
 
     The best evidence there is decides: a proved bound, else the optimality conditions at the multipliers, else (mixed-integer
@@ -207,20 +201,27 @@ def _status(raw: RawSolution, certificate: Certificate | None, tol: float) -> St
 _ABSOLUTE = 1e-3
 
 
-def _inseparable(problem: Problem, solver: Solver) -> RawSolution | None:
+def _inseparable(problem: Problem, solver: Solver) -> Answer | None:
     """The answer INFEASIBLE, with its Farkas proof, where the model needs separable data and these are not."""
     need = None if problem.model is None else problem.model.separable_data
     if need is None:
         return None
     rows, why = need
     test = separability(rows)
-    if test.separable:
+    if test.farkas is None:
         return None
-    return RawSolution(
+    return Answer(
         status=Status.INFEASIBLE,
         native_status=f"not separable ({why}); decided by a linear program before {solver.info.name} was called",
-        details={"farkas": {"margin": test.farkas}, "farkas_residual": test.residual},
+        farkas={"margin": test.farkas},
     )
+
+
+def _ray_residual(form: StandardForm, answer: Answer) -> float | None:
+    """The residual of the ray that is to prove infeasibility, or unboundedness; None where there is none."""
+    if answer.farkas is not None:
+        return farkas_residual(form, answer.farkas)
+    return None if answer.ray is None else ray_residual(form, form.join(answer.ray))
 
 
 def _own_version() -> str:

@@ -154,7 +154,7 @@ class MaxMinSVC(MarginClassifier):
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:
         assert isinstance(problem, MaxMinSVM)
-        gamma = np.asarray(result.details["gamma"])
+        gamma = np.asarray(result.moved["gamma"])
         return _between_edges(problem.at(gamma), result.values["a"], np.sqrt(gamma))
 
     def _solve_all(self, stage: Stage) -> list[Outcome]:

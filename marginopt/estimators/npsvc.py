@@ -16,8 +16,9 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.interface.solver import Problem, RawSolution
+from ..solvers.interface.solver import Problem
 from ..solvers.nonparallel import KernelNPSVCpp
+from ..solvers.records.answer import Answer
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from ..solvers.structure import certify_structure
@@ -187,9 +188,10 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
         self.certificate_ = certify_structure(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
-        self.n_iter_ = len(raw.details["steps"])
-        self.objectives_ = np.asarray(raw.details["objectives"])
-        self.tau_, self.pareto_, self.history_ = raw.details["tau"], raw.details["pareto"], raw.details["steps"]
+        self.n_iter_ = len(raw.history)
+        self.objectives_ = raw.model.objectives(self.values_["U"], self.values_["V"])
+        assert raw.stationarity is not None
+        self.tau_, self.pareto_, self.history_ = raw.moved["tau"], raw.stationarity, list(raw.history)
         if raw.status is Status.ITERATION_LIMIT and self.pareto_ > self.tol:
             warnings.warn(
                 f"{self.n_iter_} iterations left a Pareto residual of {self.pareto_:.2g} > tol = {self.tol:g}: give a larger "
@@ -210,7 +212,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             ridge=self.ridge, offset=self.intercept, neighbours=self.neighbours,
         )  # fmt: skip
 
-    def _solve(self, model: ChebyshevNPSVC, seed: int) -> RawSolution:
+    def _solve(self, model: ChebyshevNPSVC, seed: int) -> Answer:
         """Algorithm 1 without the general certificate, whose form would hold K copies of the rows."""
         algorithm = KernelNPSVCpp(
             gamma=self.dual_weight,

@@ -52,8 +52,8 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
                 stacklevel=2,
             )
         return result
-    if result.status is Status.INFEASIBLE and "farkas" in result.details:
-        farkas = tuple(np.asarray(result.details["farkas"]["margin"], dtype=float).tolist())
+    if result.status is Status.INFEASIBLE and result.farkas is not None:
+        farkas = tuple(np.asarray(result.farkas["margin"], dtype=float).tolist())
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
     raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
 

@@ -27,7 +27,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
     Parameters
     ----------
     steps : sequence of mapping
-        ``KernelNPSVC.history_``, or ``result.details["steps"]`` of "kernel-npsvcpp". The dual value is drawn where it was
+        ``KernelNPSVC.history_``, or ``result.history`` of "kernel-npsvcpp". The dual value is drawn where it was
         recorded (``solve(model, "kernel-npsvcpp", dual_values=True)``).
     labels : sequence, optional
         Names of the classes; 0, 1, ... where not given.
@@ -44,7 +44,7 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
         No steps; not one label for each class.
     """
     if not steps:
-        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.details['steps']")
+        raise InputError("there are no iterations to draw: give KernelNPSVC.history_ or result.history")
     J = np.array([step["objectives"] for step in steps], dtype=np.float64)
     names = _names(labels, J.shape[1])
     if ax is None:

@@ -72,7 +72,15 @@ def select(
     choice = chosen.choose(sample)
     seconds = time.perf_counter() - begin
     notes = _notes(sample, choice)
-    return Selection(chosen.name, choice.gamma, choice.C, choice.models_trained, seconds, choice.details, notes)
+    return Selection(
+        chosen.name,
+        choice.gamma,
+        choice.C,
+        choice.models_trained,
+        seconds,
+        {**choice.details, "unsolved": choice.unsolved},
+        notes,
+    )
 
 
 def _selector(selector: str | Selector) -> Selector:
@@ -132,10 +140,8 @@ def _notes(sample: Sample, choice: Choice) -> tuple[str, ...]:
     ends = {float(sample.gammas[0]): "lower", float(sample.gammas[-1]): "upper"}
     if sample.gammas.size > 1 and choice.gamma in ends:
         notes.append(f"gamma = {choice.gamma:g} is the {ends[choice.gamma]} end of its range: a wider range may do better")
-    if choice.details.get("unsolved"):
-        notes.append(
-            f"{choice.details['unsolved']} of {choice.models_trained} models stopped short of the tolerance {sample.tol:g}"
-        )
+    if choice.unsolved:
+        notes.append(f"{choice.unsolved} of {choice.models_trained} models stopped short of the tolerance {sample.tol:g}")
     return tuple(notes)
 
 

@@ -58,12 +58,13 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """γ, C, how many models were trained for them, and what was seen on the way."""
+    """γ, C, how many models were trained for them, how many of these short of the tolerance, and what was seen on the way."""
 
     gamma: float
     C: float
     models_trained: int
     details: Mapping[str, Any] = field(default_factory=dict)
+    unsolved: int = 0
 
 
 class Selector(ABC):

@@ -62,8 +62,8 @@ class Bat(Selector):
         self._search(flight, lower, upper, sample.seed)
         positions, accuracy = np.array(flight.positions), np.array(flight.accuracies)
         gamma, C = 2.0 ** positions[int(np.argmax(accuracy))]
-        details = {"positions": 2.0**positions, "accuracy": accuracy, "unsolved": trainer.unsolved}
-        return Choice(float(gamma), float(C), trainer.count, details)
+        details = {"positions": 2.0**positions, "accuracy": accuracy}
+        return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
 
     def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> None:
         try:

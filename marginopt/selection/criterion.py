@@ -47,6 +47,5 @@ class CriterionSelector(Selector):
             "criterion": criterion,
             "costs": sample.costs,
             "accuracy": accuracies,
-            "unsolved": trainer.unsolved,
         }
-        return Choice(gamma, C, trainer.count, details)
+        return Choice(gamma, C, trainer.count, details, trainer.unsolved)

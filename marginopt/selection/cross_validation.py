@@ -47,6 +47,5 @@ class CrossValidation(Selector):
             "gammas": sample.gammas,
             "costs": sample.costs,
             "accuracy": accuracy,
-            "unsolved": trainer.unsolved,
         }
-        return Choice(float(sample.gammas[i]), float(sample.costs[j]), trainer.count, details)
+        return Choice(float(sample.gammas[i]), float(sample.costs[j]), trainer.count, details, trainer.unsolved)

@@ -68,8 +68,7 @@ class MaxMinSelector(Selector):
             raise SolverError(f"the max-min problem was not solved: {result.claim.native_status}")
         details = {
             "status": result.status,
-            "stationarity": result.details["stationarity"],
-            "steps": result.details["steps"],
-            "unsolved": 0,
+            "stationarity": result.stationarity,
+            "steps": list(result.history),
         }
-        return Choice(float(result.details["gamma"]), model.C, int(result.details["models_trained"]), details)
+        return Choice(float(result.moved["gamma"]), model.C, len(result.history), details)

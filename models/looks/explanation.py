@@ -44,8 +44,12 @@ class Solution(Protocol):
         """ζ by block."""
 
     @property
-    def details(self) -> Mapping[str, Any]:
-        """What else the solver left: γ or P, where the model's own moved."""
+    def moved(self) -> Mapping[str, Any]:
+        """What the solver determined beside the variables: γ or P, where the model's own moved."""
+
+    @property
+    def evidence(self) -> str:
+        """What stands behind a claim of infeasibility or unboundedness."""
 
 
 @dataclass(frozen=True)
@@ -147,9 +151,9 @@ def explain(model: Model, result: Solution) -> Explanation:
         The result has no point, or belongs to another model.
     """
     if not result.values:
-        evidence = result.details.get("evidence", "")
-        raise InputError(f"the result of {result.model} has no point to explain" + (f"; {evidence}" if evidence else ""))
-    stated = _settled(model, result.details)
+        because = f"; {result.evidence}" if result.evidence else ""
+        raise InputError(f"the result of {result.model} has no point to explain" + because)
+    stated = _settled(model, result.moved)
     form = _form(stated)
     x = None if form is None else form.join(result.values)
     said = explain_points(stated, form, result.values, result.multipliers)
@@ -164,12 +168,12 @@ def explain(model: Model, result: Solution) -> Explanation:
     return Explanation(title, tuple(rows), said)
 
 
-def _settled(model: Model, details: Mapping[str, Any]) -> Model:
+def _settled(model: Model, moved: Mapping[str, Any]) -> Model:
     """The model at the γ or P that was found, where the model leaves these to the solver: the multipliers are that one's."""
-    if isinstance(model, MaxMinSVM) and model.problem.label in details:
-        return model.at(details[model.problem.label])
-    if isinstance(model, ChebyshevNPSVC) and model.P is None and "P" in details:
-        return model.at(details["P"])
+    if isinstance(model, MaxMinSVM) and model.problem.label in moved:
+        return model.at(moved[model.problem.label])
+    if isinstance(model, ChebyshevNPSVC) and model.P is None and "P" in moved:
+        return model.at(moved["P"])
     return model
 
 

@@ -11,13 +11,14 @@ import scipy.sparse as sp
 
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.driver import interrupt_flag
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.observer import Observer
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -55,12 +56,12 @@ class Clarabel(Backend):
         reference="Goulart, Chen: Clarabel, 2024",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with the native tolerances two orders below the gap asked for."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update P, q, A and b in place where their non-zeros stay where they are; equilibration is the first form's."""
         begin = time.perf_counter()
         parts = kept.updates(form, ALL_PARTS)
@@ -92,7 +93,7 @@ class Clarabel(Backend):
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
         return clarabel.DefaultSolver(_objective(form), np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
 
-    def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         observer = Observer("clarabel", options)
         loaded = time.perf_counter()
         observer.start()
@@ -103,25 +104,22 @@ class Clarabel(Backend):
         x, z = np.asarray(solution.x), np.asarray(solution.z)
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-        details = not_taken(options, _TAKEN)
-        if status is Status.INFEASIBLE:
-            details["farkas"] = multipliers
-        if status is Status.UNBOUNDED:
-            details["ray"] = x
         objective, bound = float(solution.obj_val) + form.r, float(solution.obj_val_dual) + form.r
         trace = observer.close(int(solution.iterations), np.nan if ray else objective, np.nan if ray else bound)
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=None if ray or not np.isfinite(x).all() else x,
+            values=None if ray or not np.isfinite(x).all() else form.split(x),
             multipliers=None if ray or not np.isfinite(z).all() else multipliers,
             objective=None if ray else objective,
             bound=None if ray else bound,
+            farkas=multipliers if status is Status.INFEASIBLE else None,
+            ray=form.split(x) if status is Status.UNBOUNDED else None,
             iterations=int(solution.iterations),
             trace=trace,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=details,
+            details=not_taken(options, _TAKEN),
         )
 
     def _settings(self, clarabel: Any, options: Options) -> Any:

@@ -21,10 +21,11 @@ from ...models.arrays import FloatArray
 from ...models.export.native.cvxpy import labelled_variables, multipliers, to_cvxpy
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.linear_rows import not_taken
 from ..interface.native_options import check_native, near_misses
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -86,7 +87,7 @@ class CvxpySolver(Backend):
         except metadata.PackageNotFoundError:
             return cvxpy
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Canonicalise (that is build time), solve, read values and dual values by label."""
         begin = time.perf_counter()
         problem = to_cvxpy(form)
@@ -107,10 +108,10 @@ class CvxpySolver(Backend):
         extra = stats.extra_stats if stats is not None and isinstance(stats.extra_stats, Mapping) else {}
         bound, nodes = extra.get("mip_dual_bound"), extra.get("mip_node_count")
         mixed = bool(form.integer.any())
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=x,
+            values=None if x is None else form.split(x),
             multipliers=None if duals is None else duals[0],
             reduced=None if duals is None else duals[1],
             objective=None if x is None else form.objective(x),

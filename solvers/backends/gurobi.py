@@ -16,12 +16,13 @@ from ...models.export.native.gurobi import change_gurobi, silent_environment, to
 from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.observer import Observer
 from ..interface.solver import Gives, SolverInfo
 from ..judging.newton_polish import newton_polish
+from ..records.answer import Answer
 from ..records.licence import Licence, LicenceState
 from ..records.options import Options
 from ..records.status import Status
@@ -70,13 +71,13 @@ class Gurobi(Backend):
         """Found by starting an environment and, for the size, by a 2,001-variable model without rows; cached."""
         return _licence(os.environ.get("GRB_LICENSE_FILE"))
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
         begin = time.perf_counter()
         with silent_environment(verbose=options.verbose) as environment, to_gurobi(form, environment) as model:
             return self._solve(model, form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Change objective, linear rows and bounds in place; cones are built anew."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}), any_bounds=True)
@@ -90,7 +91,7 @@ class Gurobi(Backend):
             kept.hold(form, kept.native)
         return self._solve(kept.native, form, options, begin)
 
-    def _solve(self, model: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, model: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import gurobipy
 
         self._set_parameters(gurobipy, model, form, options)
@@ -107,7 +108,7 @@ class Gurobi(Backend):
             solution,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details={**details, **solution.details},
+            details=details,
         )
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
@@ -214,7 +215,7 @@ def _watch(codes: Any, observer: Observer, model: Any, where: int) -> None:
         model.terminate()
 
 
-def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> NativeSolution:
+def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> Answer:
     """Incumbent, bound, counts, and multipliers of continuous models."""
     codes = gurobipy.GRB.Status
     words = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
@@ -228,31 +229,34 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> 
     nodes = int(model.NodeCount) if mixed else None
     iterations = int(model.IterCount) + int(model.BarIterCount)
     multipliers = reduced = None
-    details = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else {}
+    infeasible = status is Status.INFEASIBLE and not mixed
+    farkas = _farkas(gurobipy, model, form) if infeasible else None
+    polished = ""
     if found and not mixed and status in (Status.OPTIMAL, Status.STALLED):
         assert x is not None
         found_at = x
         x, multipliers, reduced = _multipliers(model, form, x)
         if x is not found_at:
-            details["polished"] = "point and multipliers by Newton steps on the active constraints"
+            polished = "point and multipliers by Newton steps on the active constraints"
     nothing = float("nan")
     trace = observer.close(
         nodes if nodes is not None else iterations,
         nothing if objective is None else objective,
         nothing if bound is None else bound,
     )
-    return NativeSolution(
+    return Answer(
         status=status,
         native_status=word,
-        x=x,
+        values=None if x is None else form.split(x),
         multipliers=multipliers,
         reduced=reduced,
         objective=objective,
         bound=bound,
+        farkas=farkas,
         nodes=nodes,
         iterations=iterations,
         trace=trace,
-        details=details,
+        polished=polished,
     )
 
 
@@ -285,15 +289,18 @@ def _by_label(form: StandardForm, prices: FloatArray) -> tuple[dict[str, FloatAr
     return z, links
 
 
-def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, Any]:
-    """Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (its sign turned)."""
+def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArray] | None:
+    """Gurobi's proof of infeasibility for linear rows: z ≥ 0 on rows F x + g ≥ 0, with Σ F'z + ζ = 0 (its sign turned).
+
+    None where Gurobi found the model infeasible without a ray.
+    """
     if model.IsQP or model.IsQCP:
-        return {}
+        return None
     try:
         prices = -np.array(model.getAttr("FarkasDual"))
     except (gurobipy.GurobiError, AttributeError):
-        return {"farkas_missing": "Gurobi found the model infeasible without a ray"}
-    return {"farkas": _by_label(form, prices)[0]}
+        return None
+    return _by_label(form, prices)[0]
 
 
 SOLVERS = (Gurobi(),)

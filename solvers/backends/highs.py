@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
+from ...models.arrays import FloatArray
 from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.driver import interrupt_flag
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.linear_rows import by_label, not_taken
@@ -20,6 +22,7 @@ from ..interface.native_options import check_native
 from ..interface.observer import Observer
 from ..interface.solver import Gives, SolverInfo
 from ..judging.rays import ray_residual
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -79,14 +82,14 @@ class Highs(Backend):
         reference="Huangfu, Hall: Parallelizing the dual revised simplex method, 2018",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Load, solve under the callbacks, read back; a presolve that proves no more than "one of both" is turned off."""
         import highspy
 
         begin = time.perf_counter()
         return self._solve(highspy, self._load(highspy, form, options), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Change costs, P, coefficients, sides and bounds in place; the basis stays where HiGHS can use it."""
         import highspy
 
@@ -108,7 +111,7 @@ class Highs(Backend):
             raise SolverError("highs refuses the problem: HighsStatus.kError when the model was passed")
         return highs
 
-    def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
         observer = Observer("highs", options)
         loaded = time.perf_counter()
@@ -119,10 +122,12 @@ class Highs(Backend):
             if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
                 highs.setOptionValue("presolve", "off")
                 highs.run()
+            mended = None
             if form.quadratic is not None and "qp_regularization_value" not in options.native:
-                details |= _mended(highspy, highs, form, options)
+                mended = _mended(highspy, highs, form, options)
         solved = time.perf_counter()
-        return _read(highspy, highs, form, observer, (loaded - begin, solved - loaded), details)
+        answer = _read(highspy, highs, form, observer, mended)
+        return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})
 
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
         highs.setOptionValue("output_flag", options.verbose)
@@ -203,9 +208,7 @@ def _watch(highs: Any, form: StandardForm, observer: Observer, flag: Any) -> Non
         highs.cbIpmInterrupt.subscribe(iteration)
 
 
-def _read(
-    highspy: Any, highs: Any, form: StandardForm, observer: Observer, seconds: tuple[float, float], details: dict[str, Any]
-) -> NativeSolution:
+def _read(highspy: Any, highs: Any, form: StandardForm, observer: Observer, mended: _Proximal | None) -> Answer:
     word = highs.getModelStatus().name
     status = _STATUS.get(word, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
@@ -213,19 +216,19 @@ def _read(
     ended = status not in (Status.INFEASIBLE, Status.UNBOUNDED, Status.FAILED)
     feasible = info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible
     x = np.array(solution.col_value) if ended and solution.value_valid and (feasible or not mixed) else None
-    if "ray" in details:
+    ray = None if mended is None else mended.ray
+    if ray is not None:
         status, ended, x = Status.UNBOUNDED, False, None
     objective = None if x is None else float(info.objective_function_value)
-    if x is not None and "proximal_steps" in details:  # HiGHS's own is that of the shifted problem
+    if x is not None and mended is not None:  # HiGHS's own is that of the shifted problem
         objective = form.objective(x)
     bound = None
     if ended:
         bound = float(info.mip_dual_bound) if mixed else objective if status is Status.OPTIMAL else None
     duals = not mixed and x is not None and solution.dual_valid
-    if status is Status.INFEASIBLE and not mixed and form.quadratic is None:
-        details |= _ray(highs.getDualRay(), "farkas", form)
-    if status is Status.UNBOUNDED and not mixed and form.quadratic is None:
-        details |= _ray(highs.getPrimalRay(), "ray", form)
+    linear = not mixed and form.quadratic is None
+    farkas = _ray(highs.getDualRay()) if linear and status is Status.INFEASIBLE else None
+    ray = _ray(highs.getPrimalRay()) if linear and status is Status.UNBOUNDED else ray
     counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count, info.pdlp_iteration_count)
     iterations = sum(max(int(count), 0) for count in counts)
     nodes = int(info.mip_node_count) if mixed else None
@@ -233,32 +236,43 @@ def _read(
     trace = observer.close(
         iterations if nodes is None else nodes, nothing if objective is None else objective, nothing if bound is None else bound
     )
-    return NativeSolution(
+    return Answer(
         status=status,
         native_status=word,
-        x=x,
+        values=None if x is None else form.split(x),
         multipliers=by_label(form, np.array(solution.row_dual)) if duals else None,
         reduced=np.array(solution.col_dual) if duals else None,
         objective=objective,
         bound=bound if bound is not None and np.isfinite(bound) else None,
+        farkas=None if farkas is None else by_label(form, farkas),
+        ray=None if ray is None else form.split(ray),
         nodes=nodes,
         iterations=iterations,
         trace=trace,
-        build_seconds=seconds[0],
-        solve_seconds=seconds[1],
-        details=details,
+        details={} if mended is None else {"qp_regularization_value": mended.shift, "proximal_steps": mended.steps},
     )
 
 
-def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> dict[str, Any]:
-    """Proximal steps where the active-set method left no stationary point; nothing where it did, or was stopped."""
-    found: dict[str, Any] = {}
+@dataclass(frozen=True, eq=False)
+class _Proximal:
+    """Proximal steps that were taken, with which shift of P, and the ray that they tend to where f is unbounded."""
+
+    steps: int
+    shift: float
+    ray: FloatArray | None = None
+
+
+def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> _Proximal | None:
+    """Proximal steps where the active-set method left no stationary point; None where it did, or was stopped."""
+    found: _Proximal | None = None
     stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
     if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
         stopped.add("kIterationLimit")
     F, _ = form.rows_matrix()
     for shift in _SHIFTS:
-        if highs.getModelStatus().name in stopped or _stationary(highs, form, F) or "ray" in found:
+        if highs.getModelStatus().name in stopped or _stationary(highs, form, F):
+            break
+        if found is not None and found.ray is not None:
             break
         found = _proximal(highspy, highs, form, F, shift)
     return found
@@ -273,7 +287,7 @@ def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
     return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STILL * scale
 
 
-def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> dict[str, Any]:
+def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> _Proximal:
     """x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
 
     Where f is unbounded the steps tend to a ray of it.
@@ -282,9 +296,7 @@ def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, rel
     shift = relative * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
     highs.setOptionValue("qp_regularization_value", shift)
     columns, x = np.arange(form.n, dtype=np.int32), np.zeros(form.n)
-    found: dict[str, Any] = {"qp_regularization_value": shift}
     for k in range(1, _STEPS + 1):
-        found["proximal_steps"] = k
         highs.changeColsCost(form.n, columns, form.q - shift * x)
         highs.run()
         if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
@@ -295,17 +307,14 @@ def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, rel
         if size == 0.0 or _stationary(highs, form, F):
             break
         if k > 1 and ray_residual(form, step / size) <= 1e-9:
-            found["ray"] = step / size
-            break
-    return found
+            return _Proximal(k, shift, step / size)
+    return _Proximal(k, shift)
 
 
-def _ray(found: tuple[Any, bool, Any], name: str, form: StandardForm) -> dict[str, Any]:
+def _ray(found: tuple[Any, bool, Any]) -> FloatArray | None:
     """The ray that proves infeasibility or unboundedness, where HiGHS has one."""
     _, exists, ray = found
-    if not exists:
-        return {}
-    return {name: by_label(form, np.array(ray)) if name == "farkas" else np.array(ray)}
+    return np.array(ray) if exists else None
 
 
 SOLVERS = (Highs(),)

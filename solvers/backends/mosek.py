@@ -15,11 +15,12 @@ from ...models.arrays import FloatArray
 from ...models.export.native.mosek import change_mosek, psd_order, to_mosek
 from ...models.program.cones import PSD, Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.native_options import check_native
 from ..interface.observer import Observer
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.licence import Licence, LicenceState
 from ..records.options import Options
 from ..records.status import Status
@@ -77,13 +78,13 @@ class Mosek(Backend):
         """Found by checking the features PTS and PTON out, without a model; cached."""
         return _licence(os.environ.get("MOSEKLM_LICENSE_FILE"))
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back."""
         begin = time.perf_counter()
         with to_mosek(form) as task:
             return self._solve(task, form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Put what differs into the task that is there."""
         begin = time.perf_counter()
         parts = kept.updates(form, ALL_PARTS, any_bounds=True)
@@ -96,7 +97,7 @@ class Mosek(Backend):
             kept.hold(form, kept.native)
         return self._solve(kept.native, form, options, begin)
 
-    def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import mosek
 
         observer = Observer("mosek", options)
@@ -215,12 +216,12 @@ def _watch(mosek: Any, observer: Observer, code: Any, real: Any, whole: Any, lon
     return int(observer.stopped)
 
 
-def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer: Observer) -> NativeSolution:
+def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer: Observer) -> Answer:
     """What the task holds after ``optimize`` ended with ``code``."""
     mixed = bool(form.integer.any())
     which = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if which is None:
-        return NativeSolution(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=observer.close(0, np.nan, np.nan))
+        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=observer.close(0, np.nan, np.nan))
     solution, problem = _name(task.getsolsta(which)), _name(task.getprosta(which))
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -233,30 +234,29 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer
         bound = float(task.getdouinf(mosek.dinfitem.mio_obj_bound))
     elif point:
         bound = float(task.getdualobj(which))
-    multipliers = reduced = None
-    details: dict[str, Any] = {}
+    multipliers = reduced = farkas = None
     if not mixed and (point or solution == "prim_infeas_cer"):
         z, zeta = read_multipliers(mosek, task, form, which)
         if point:
             multipliers, reduced = z, zeta
         else:
-            details["farkas"] = z
+            farkas = z
     iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
     nothing = float("nan")
     counted = iterations if nodes is None else nodes
     trace = observer.close(counted, nothing if objective is None else objective, nothing if bound is None else bound)
-    return NativeSolution(
+    return Answer(
         status=status,
         native_status=f"{problem}, {solution}, {_name(code)}",
-        x=x,
+        values=None if x is None else form.split(x),
         multipliers=multipliers,
         reduced=reduced,
         objective=objective,
         bound=bound,
+        farkas=farkas,
         nodes=nodes,
         iterations=iterations,
         trace=trace,
-        details=details,
     )
 
 

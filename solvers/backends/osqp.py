@@ -12,11 +12,12 @@ from ...errors import InputError, SolverError
 from ...models.arrays import IntArray
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -58,13 +59,13 @@ class Osqp(Backend):
         reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with native tolerances one order (absolute ones three: they add up) below the gap asked for, then polish."""
         begin = time.perf_counter()
         solver, bounded = self._build(form, options)
         return self._answer(solver, bounded, form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update P, q, A and the sides in place where the non-zeros stay where they are; OSQP starts where it ended."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
@@ -108,7 +109,7 @@ class Osqp(Backend):
             raise SolverError(f"osqp refuses the problem or its options {dict(options.native)!r}: error {error}") from error
         return solver, bounded
 
-    def _answer(self, solver: Any, bounded: IntArray, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _answer(self, solver: Any, bounded: IntArray, form: StandardForm, options: Options, begin: float) -> Answer:
         import osqp
 
         rows = form.rows
@@ -120,28 +121,25 @@ class Osqp(Backend):
         solved = time.perf_counter()
         word = osqp.SolverStatus(answer.info.status_val).name
         status = _STATUS.get(word, Status.FAILED)
-        details |= not_taken(options, _TAKEN)
-        if status is Status.INFEASIBLE:
-            details["farkas"] = by_label(form, -np.asarray(answer.prim_inf_cert)[:rows])
-        if status is Status.UNBOUNDED:
-            details["ray"] = np.asarray(answer.dual_inf_cert)
         reached = status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT, Status.INTERRUPTED)
         usable = reached and answer.x is not None and np.isfinite(answer.x).all() and np.isfinite(answer.y).all()
         y = np.asarray(answer.y)
         reduced = np.zeros(form.n)
         reduced[bounded] = -y[rows:]
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=np.asarray(answer.x) if usable else None,
+            values=form.split(np.asarray(answer.x)) if usable else None,
             multipliers=by_label(form, -y[:rows]) if usable else None,
             reduced=reduced if usable else None,
             objective=float(answer.info.obj_val) + form.r if usable else None,
             bound=float(answer.info.dual_obj_val) + form.r if usable else None,
+            farkas=by_label(form, -np.asarray(answer.prim_inf_cert)[:rows]) if status is Status.INFEASIBLE else None,
+            ray=form.split(np.asarray(answer.dual_inf_cert)) if status is Status.UNBOUNDED else None,
             iterations=int(answer.info.iter),
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
-            details=details,
+            details=details | not_taken(options, _TAKEN),
         )
 
     def _settings(self, solver: Any, options: Options) -> dict[str, Any]:

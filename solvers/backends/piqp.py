@@ -12,12 +12,13 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.linear_rows import LinearRows, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..judging.rays import farkas_residual, ray_residual
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -60,12 +61,12 @@ class Piqp(Backend):
         reference="Schwan, Jiang, Kuhn, Jones: PIQP: a proximal interior-point quadratic programming solver, 2023",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve by the dense or the sparse code, with native tolerances at least two orders below the gap asked for."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update in place where the non-zeros stay where they are."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
@@ -93,7 +94,7 @@ class Piqp(Backend):
         solver.setup(**_data(form, dense, _PARTS))
         return solver, dense
 
-    def _solve(self, native: tuple[Any, bool], form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, native: tuple[Any, bool], form: StandardForm, options: Options, begin: float) -> Answer:
         solver, dense = native
         rows = LinearRows.of(form)
         loaded = time.perf_counter()
@@ -105,22 +106,25 @@ class Piqp(Backend):
         z = rows.multipliers(-np.array(answer.y), np.array(answer.z_l))
         reduced = np.array(answer.z_bl) - np.array(answer.z_bu)
         details = {"code": "dense" if dense else "sparse", **not_taken(options, _TAKEN)}
+        farkas = ray = None
         if status is Status.INFEASIBLE:
-            details["farkas"] = {label: part / _size(*z.values(), reduced) for label, part in z.items()}
-            status = status if farkas_residual(form, details["farkas"]) <= _RAY else Status.STALLED
+            farkas = {label: part / _size(*z.values(), reduced) for label, part in z.items()}
+            status = status if farkas_residual(form, farkas) <= _RAY else Status.STALLED
         if status is Status.UNBOUNDED:
-            details["ray"] = x / _size(x)
-            status = status if ray_residual(form, details["ray"]) <= _RAY else Status.STALLED
+            ray = x / _size(x)
+            status = status if ray_residual(form, ray) <= _RAY else Status.STALLED
         reached = word in ("PIQP_SOLVED", "PIQP_MAX_ITER_REACHED", "PIQP_NUMERICS")
         usable = reached and all(np.isfinite(part).all() for part in (x, reduced, *z.values()))
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=x if usable else None,
+            values=form.split(x) if usable else None,
             multipliers=z if usable else None,
             reduced=reduced if usable else None,
             objective=float(info.primal_obj) + form.r if usable else None,
             bound=float(info.dual_obj) + form.r if usable else None,
+            farkas=farkas,
+            ray=None if ray is None else form.split(ray),
             iterations=int(info.iter),
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,

@@ -19,10 +19,11 @@ from ...models.export.native.pyomo import indices, to_pyomo
 from ...models.export.shared.quadratic_cones import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.linear_rows import not_taken
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -146,7 +147,7 @@ class PyomoSolver(Backend):
         """Version of Pyomo; the executable's own is in its log."""
         return f"pyomo {metadata.version('pyomo')}"
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Write the file, run the executable, read values and suffixes."""
         import pyomo.environ as pyo
 
@@ -172,10 +173,10 @@ class PyomoSolver(Backend):
         mixed = bool(form.integer.any())
         duals = None if x is None or mixed else _multipliers(form, model, x, self.executable.suffixes)
         bound = float(results.problem.lower_bound) if mixed and status not in _WITHOUT_POINT else None
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=x,
+            values=None if x is None else form.split(x),
             multipliers=None if duals is None else duals[0],
             reduced=None if duals is None else duals[1],
             objective=None if x is None else form.objective(x),

@@ -25,10 +25,11 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.linear_rows import LinearRows, not_taken, start_point
 from ..interface.native_options import check_native, near_misses
 from ..interface.solver import Gives, Problem, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -70,7 +71,7 @@ class QPSolver(Backend):
             return "it needs a positive definite quadratic objective"
         return None
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with the native tolerances two orders below the gap asked for, where the interface has such."""
         import qpsolvers
 
@@ -89,26 +90,24 @@ class QPSolver(Backend):
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
                 raise _refusal(self.native_name, options.native, error) from error
             word = f"{type(error).__name__}: {error}"
-            return NativeSolution(Status.FAILED, word, build_seconds=loaded - begin, details=details)
+            return Answer(Status.FAILED, word, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
         word, status = _status(answer)
         y, z, reduced = _duals(form, rows, answer)
         multipliers = None if y is None or z is None else rows.multipliers(y, z)
-        if status is Status.INFEASIBLE and multipliers is not None:
-            size = max((float(np.abs(part).max(initial=0.0)) for part in multipliers.values()), default=0.0)
-            if size:
-                details["farkas"] = {label: part / size for label, part in multipliers.items()}
+        farkas = _to_unit_size(multipliers) if status is Status.INFEASIBLE and multipliers is not None else None
         x = None if answer.x is None else np.asarray(answer.x, dtype=np.float64)
-        if status is Status.UNBOUNDED and x is not None and np.isfinite(x).all() and x.any():
-            details["ray"] = x / np.abs(x).max()
+        ray = status is Status.UNBOUNDED and x is not None and np.isfinite(x).all() and x.any()
         usable = x is not None and np.isfinite(x).all() and status in (Status.OPTIMAL, Status.ITERATION_LIMIT, Status.TIME_LIMIT)
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=x if usable else None,
+            values=form.split(x) if usable and x is not None else None,
             multipliers=multipliers if usable else None,
             reduced=reduced if usable else None,
             objective=form.objective(x) if usable and x is not None else None,
+            farkas=farkas,
+            ray=form.split(x / np.abs(x).max()) if ray and x is not None else None,
             build_seconds=loaded - begin,
             solve_seconds=solved - loaded,
             details=details,
@@ -128,6 +127,12 @@ class QPSolver(Backend):
                 settings[own[0]] = value
                 taken.add(option)
         return {**settings, **options.native}, frozenset(taken)
+
+
+def _to_unit_size(z: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """A ray scaled so that its largest entry is ±1; None where all are 0."""
+    size = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
+    return {label: part / size for label, part in z.items()} if size else None
 
 
 def discover() -> tuple[Backend, ...]:

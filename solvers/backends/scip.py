@@ -11,11 +11,12 @@ from ...errors import InputError, SolverError
 from ...models.export.native.scip import change_scip, extend_point, to_scip
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.observer import Observer
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -64,13 +65,13 @@ class Scip(Backend):
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
         model = to_scip(form)
         return self._solve(model, _watch(model), form, options, begin)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Change objective, linear rows and bounds of the untransformed problem; SCIP tries the old solutions as starts."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
@@ -84,7 +85,7 @@ class Scip(Backend):
         model, watch = kept.native
         return self._solve(model, watch, form, options, begin)
 
-    def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> NativeSolution:
+    def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options)
         details = _start(model, form, options)
         observer = watch.observer = Observer("scip", options)
@@ -108,14 +109,13 @@ class Scip(Backend):
         nodes = int(model.getNTotalNodes())
         nothing = float("nan")
         trace = observer.close(nodes, nothing if objective is None else objective, nothing if bound is None else bound)
-        if root is not None:
-            details["root_bound"] = root
-        return NativeSolution(
+        return Answer(
             status=status,
             native_status=word,
-            x=x,
+            values=None if x is None else form.split(x),
             objective=objective,
             bound=bound,
+            root_bound=root,
             nodes=nodes,
             iterations=int(model.getNLPIterations()),
             trace=trace,

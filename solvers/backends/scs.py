@@ -14,11 +14,12 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import StandardForm
 from ...models.program.svec import svec_size
-from ..interface.backend import Backend, NativeSolution
+from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
@@ -76,12 +77,12 @@ class Scs(Backend):
         reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
     )
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with native tolerances two orders (absolute ones four: they add up) below the gap asked for."""
         begin = time.perf_counter()
         return self._solve(self._build(form, options), form, options, begin, again=False)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update b and c of SCS's workspace, which starts where it ended; P and A it cannot change."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "g", "g of cones"}))
@@ -107,7 +108,7 @@ class Scs(Backend):
             data["P"] = sp.csc_matrix(sp.triu(form.quadratic.csc, format="csc"))
         return _Workspace(self._load(scs, data, cone, options), order, A, b)
 
-    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> NativeSolution:
+    def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> Answer:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
         if start is not None:
@@ -133,9 +134,7 @@ class Scs(Backend):
             raise SolverError(f"scs refuses the problem: {error}") from error
 
 
-def _read(
-    form: StandardForm, answer: Any, order: IntArray, build: float, seconds: float, details: dict[str, Any]
-) -> NativeSolution:
+def _read(form: StandardForm, answer: Any, order: IntArray, build: float, seconds: float, details: dict[str, Any]) -> Answer:
     info = answer["info"]
     word = str(info["status"])
     status = _STATUS.get(int(info["status_val"]), Status.FAILED)
@@ -145,18 +144,16 @@ def _read(
     z[order] = answer["y"][: order.size]
     x = np.asarray(answer["x"])
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
-    if status is Status.INFEASIBLE:
-        details["farkas"] = by_label(form, z)
-    if status is Status.UNBOUNDED:
-        details["ray"] = x
     usable = not ray and np.isfinite(x).all() and np.isfinite(z).all()
-    return NativeSolution(
+    return Answer(
         status=status,
         native_status=word,
-        x=x if usable else None,
+        values=form.split(x) if usable else None,
         multipliers=by_label(form, z) if usable else None,
         objective=float(info["pobj"]) + form.r if usable else None,
         bound=float(info["dobj"]) + form.r if usable else None,
+        farkas=by_label(form, z) if status is Status.INFEASIBLE else None,
+        ray=form.split(x) if status is Status.UNBOUNDED else None,
         iterations=int(info["iter"]),
         build_seconds=build,
         solve_seconds=seconds,

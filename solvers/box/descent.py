@@ -11,8 +11,9 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.trace import relative_gap
 from .interior import interior_operations, interior_point

@@ -24,8 +24,9 @@ from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import ConicBound, conic_multipliers, conic_reduced
 from ...models.formulations.conic.point import ConicPoint
 from ...models.views import ConicProblem
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from .blas_threads import blas_threads
 from .coordinates import Prepared
@@ -185,12 +186,12 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     def answer(self, state: FactoredState) -> Answer:
         """Feasible point, repaired multipliers, certified bound."""
         if state.outcome is Outcome.INFEASIBLE:
-            return Answer(None, details={"reason": "rows of zeros alone exceed the budget κn"})
+            return Answer(details={"reason": "rows of zeros alone exceed the budget κn"})
         prepared = state.prepared
         point, bound = _certify(state, improve=True)
         mu = None if prepared.problem.kappa is None else bound.mu
         return Answer(
-            point.values,
+            values=point.values,
             multipliers=conic_multipliers(prepared.problem, bound.gamma, bound.v, mu),
             reduced=conic_reduced(prepared.problem, bound.v),
             bound=bound.value,

@@ -11,8 +11,9 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import conic_multipliers, conic_reduced
 from ...models.views import ConicProblem
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from .blas_threads import blas_threads
 from .coordinates import Prepared
@@ -112,14 +113,14 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
     def answer(self, state: ConicState) -> Answer:
         """Feasible point, repaired multipliers of every constraint, and the certified bound."""
         if state.outcome is Outcome.INFEASIBLE:
-            return Answer(None, details={"reason": "rows of zeros alone exceed the budget κn"})
+            return Answer(details={"reason": "rows of zeros alone exceed the budget κn"})
         prepared = state.prepared
         with blas_threads(state.system.order, state.threads):
             point = prepared.point(state.best.w, state.best.V)
             bound = prepared.bound(*state.best.dual_point, point, state.tolerance)
         mu = None if prepared.problem.kappa is None else bound.mu
         return Answer(
-            point.values,
+            values=point.values,
             multipliers=conic_multipliers(prepared.problem, bound.gamma, bound.v, mu),
             reduced=conic_reduced(prepared.problem, bound.v),
             bound=bound.value,

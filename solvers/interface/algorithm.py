@@ -2,7 +2,7 @@
 
 A concrete algorithm is a frozen data class whose fields are its parameters. It is written like the paper: ``init``
 makes the state (whose fields carry the paper's symbols), ``advance`` works for about a budget of seconds, ``measure``
-says where it stands. Stopping, time, trace, callback, progress, interruption and the raw solution are the driver's
+says where it stands. Stopping, time, trace, callback, progress, interruption and the rest of the answer are the driver's
 (`solvers.interface.driver`), for every algorithm alike.
 """
 
@@ -12,21 +12,21 @@ import enum
 from abc import abstractmethod
 from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
-from ...models.arrays import FloatArray
 from ...models.kernels.threads import pooled
 from ...models.model import Model
+from ..records.answer import Answer
 from ..records.options import Options
-from .solver import Problem, RawSolution, Solver, SolverInfo
+from .solver import Problem, Solver, SolverInfo
 
 if TYPE_CHECKING:
     from ..judging.result import Result
 
-__all__ = ["Algorithm", "Answer", "Measure", "Outcome"]
+__all__ = ["Algorithm", "Measure", "Outcome"]
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -62,25 +62,6 @@ class Measure:
     checkpoint: bool = True
 
 
-@dataclass(frozen=True, eq=False)
-class Answer:
-    """The point that an algorithm ends with.
-
-    ``values`` by the labels of the model's form; ``multipliers`` by constraint label where the algorithm has them; ``model`` is
-    the model that the point belongs to, where a parameter of the given one was moved; ``bound`` (with ``proved``) only where the
-    algorithm carries a valid bound that the model cannot recompute from a point.
-    """
-
-    values: Mapping[str, FloatArray] | None
-    multipliers: Mapping[str, FloatArray] | None = None
-    reduced: FloatArray | None = None
-    bound: float | None = None
-    proved: bool = False
-    nodes: int | None = None
-    model: Model | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
 class Algorithm(Solver, Generic[V, S]):
     """A hand-written algorithm on a view ``V`` with a state ``S``.
 
@@ -111,7 +92,12 @@ class Algorithm(Solver, Generic[V, S]):
 
     @abstractmethod
     def answer(self, state: S) -> Answer:
-        """The current point: feasible and usable whenever ``advance`` has returned."""
+        """The current point, feasible and usable whenever ``advance`` has returned.
+
+        With multipliers, bound and whatever is peculiar to the algorithm; status, objective, iterations, trace and times are the
+        driver's. ``bound`` (with ``proved``) only where the algorithm carries a valid bound that the model cannot recompute from
+        a point.
+        """
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """In which order a path solves its values: as given, unless the algorithm gains by another one."""
@@ -146,7 +132,7 @@ class Algorithm(Solver, Generic[V, S]):
                 return cast("V", view)
         return None
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         """Drive the algorithm to its end (`solvers.interface.driver.drive`)."""
         from .driver import drive
 

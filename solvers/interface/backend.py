@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import replace
 from importlib import metadata
-from typing import Any
 
 import numpy as np
 
@@ -16,59 +14,19 @@ from ...models.memory import materialise_limit
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..judging.rays import farkas_residual, ray_residual
+from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
-from ..records.status import Status
-from ..records.trace import Trace
-from .kept_model import Kept
-from .solver import Problem, RawSolution, Solver, SolverInfo
+from .kept_model import BUILT, Kept
+from .solver import Problem, Solver, SolverInfo
 
-__all__ = ["Backend", "NativeSolution", "missing_features", "plan_bridges"]
-
-
-@dataclass(frozen=True, eq=False)
-class NativeSolution:
-    """What a backend returns for the (bridged) form that it was given.
-
-    Parameters
-    ----------
-    status, native_status
-        As in `RawSolution`.
-    x : ndarray (n,), optional
-    multipliers : mapping of label to array, optional
-        z_k of every constraint, by the signs of `models.program.form`: in the dual cone (free for equalities), and
-        P x + q = Σ F_k'z_k + ζ.
-    reduced : ndarray (n,), optional
-        ζ; None counts as zeros when multipliers are given (a solver whose bounds were rows).
-    objective, bound : float, optional
-        The solver's claims.
-    details : mapping
-        Anything worth keeping; ``farkas`` (multipliers by label) proves infeasibility, ``ray`` (n,) unboundedness: both are
-        brought back to the form and checked by `Backend.run`.
-    build_seconds : float
-        Time of translating and loading the model, apart from solving.
-    """
-
-    status: Status
-    native_status: str
-    x: FloatArray | None = None
-    multipliers: Mapping[str, FloatArray] | None = None
-    reduced: FloatArray | None = None
-    objective: float | None = None
-    bound: float | None = None
-    nodes: int | None = None
-    iterations: int | None = None
-    trace: Trace = field(default_factory=Trace)
-    build_seconds: float = 0.0
-    solve_seconds: float = 0.0
-    details: Mapping[str, Any] = field(default_factory=dict)
+__all__ = ["Backend", "missing_features", "plan_bridges"]
 
 
 class Backend(Solver):
     """An off-the-shelf solver: one file, one record, one method."""
 
     @abstractmethod
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve a form that has only features this backend reads."""
 
     def obstacle(self, problem: Problem) -> str | None:
@@ -83,16 +41,17 @@ class Backend(Solver):
         """Version of the installed package."""
         return metadata.version(self.info.package)
 
-    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> NativeSolution:
+    def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""
-        kept.note = "rebuilt: the solver, or our use of it, has no updates" if kept.note else "built"
+        first = kept.update is None
+        kept.update = BUILT if first else Update(UpdateKind.REBUILT, "the solver, or our use of it, has no updates")
         return self.solve_form(form, options)
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         """Bridge the form, solve it, and bring point and multipliers back."""
         return self.run_kept(problem, options, None)
 
-    def run_kept(self, problem: Problem, options: Options, kept: Kept | None) -> RawSolution:
+    def run_kept(self, problem: Problem, options: Options, kept: Kept | None) -> Answer:
         """As `run`, with the solver's model kept between the calls of one path (`solvers.interface.kept_model`)."""
         begin = time.perf_counter()
         form = problem.form
@@ -103,56 +62,46 @@ class Backend(Solver):
             start = _extended(options, form, bridges)
         built = time.perf_counter() - begin
         if kept is None:
-            native = self.solve_form(target, start)
+            answer = self.solve_form(target, start)
         else:
             other = kept.under(options)
-            native = self.solve_kept(target, start, kept)
-            kept.note = "rebuilt: other options" if other else kept.note
-        x, dual = native.x, None
-        if native.multipliers is not None:
-            reduced = np.zeros(target.n) if native.reduced is None else native.reduced
-            dual = DualPoint(native.multipliers, reduced)
-        for bridge in reversed(bridges):
-            x = None if x is None else bridge.recover(x)
-            dual = None if dual is None else bridge.lift_dual(dual)
-        details = {**native.details, **_rays(native.details, form, bridges)}
-        if kept is not None:
-            details["update"] = kept.note
-        if bridges:
-            details["bridges"] = [type(b).__name__ for b in bridges]
-        return RawSolution(
-            status=native.status,
-            native_status=native.native_status,
-            values=None if x is None else form.split(x),
-            multipliers=None if dual is None else dual.multipliers,
-            reduced=None if dual is None else dual.reduced,
-            objective=native.objective,
-            bound=native.bound,
-            nodes=native.nodes,
-            iterations=native.iterations,
-            trace=native.trace,
-            build_seconds=built + native.build_seconds,
-            solve_seconds=native.solve_seconds,
+            answer = self.solve_kept(target, start, kept)
+            kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
+        return replace(
+            _brought_back(answer, form, bridges),
+            build_seconds=built + answer.build_seconds,
             version=self.version(),
-            details=details,
+            bridges=tuple(type(bridge).__name__ for bridge in bridges),
+            update=None if kept is None else kept.update,
         )
 
 
-def _rays(details: Mapping[str, Any], form: StandardForm, bridges: list[Bridge]) -> dict[str, Any]:
-    """The rays of an infeasible or unbounded problem brought back to the form, with their residuals (`solvers.judging.rays`)."""
-    found: dict[str, Any] = {}
-    if "farkas" in details:
-        width = bridges[-1].target.n if bridges else form.n
-        dual = DualPoint(details["farkas"], np.zeros(width))
-        for bridge in reversed(bridges):
-            dual = bridge.lift_dual(dual)
-        found |= {"farkas": dict(dual.multipliers), "farkas_residual": farkas_residual(form, dual.multipliers)}
-    if "ray" in details:
-        d = details["ray"]
-        for bridge in reversed(bridges):
-            d = bridge.recover(d)
-        found |= {"ray": form.split(d), "ray_residual": ray_residual(form, d)}
-    return found
+def _brought_back(answer: Answer, form: StandardForm, bridges: list[Bridge]) -> Answer:
+    """Point, multipliers and rays of the bridged form, brought back to the form."""
+    target = bridges[-1].target if bridges else form
+    dual = None
+    if answer.multipliers is not None:
+        dual = _lifted(DualPoint(answer.multipliers, np.zeros(target.n) if answer.reduced is None else answer.reduced), bridges)
+    return replace(
+        answer,
+        values=None if answer.values is None else form.split(_recovered(target.join(answer.values), bridges)),
+        multipliers=None if dual is None else dual.multipliers,
+        reduced=None if dual is None else dual.reduced,
+        farkas=None if answer.farkas is None else _lifted(DualPoint(answer.farkas, np.zeros(target.n)), bridges).multipliers,
+        ray=None if answer.ray is None else form.split(_recovered(target.join(answer.ray), bridges)),
+    )
+
+
+def _recovered(x: FloatArray, bridges: list[Bridge]) -> FloatArray:
+    for bridge in reversed(bridges):
+        x = bridge.recover(x)
+    return x
+
+
+def _lifted(dual: DualPoint, bridges: list[Bridge]) -> DualPoint:
+    for bridge in reversed(bridges):
+        dual = bridge.lift_dual(dual)
+    return dual
 
 
 def missing_features(form: StandardForm, info: SolverInfo) -> str:
@@ -197,8 +146,6 @@ def _after_bridges(features: frozenset[Feature], info: SolverInfo) -> frozenset[
 def _extended(options: Options, form: StandardForm, bridges: list[Bridge]) -> Options:
     """Start values for the bridged form: only a complete start can be extended."""
     assert options.start is not None
-    from dataclasses import replace
-
     if any(block.label not in options.start for block in form.blocks):
         return replace(options, start=None)
     x = form.join(options.start)

@@ -8,17 +8,19 @@ import threading
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from types import FrameType
 from typing import Any, TypeVar
 
 import numpy as np
 
 from ...errors import UnsupportedModelError
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 from ..records.trace import Trace, TraceRow, relative_gap
 from .algorithm import Algorithm, Measure, Outcome
-from .solver import Problem, RawSolution
+from .solver import Problem
 
 __all__ = ["drive", "interrupt_flag"]
 
@@ -41,7 +43,7 @@ _STATUS = {
 }
 
 
-def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> RawSolution:
+def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> Answer:
     """Run an algorithm on a problem until its rule, a limit, the callback or Ctrl-C ends it.
 
     The time limit counts from the start of ``init``, after compiled code was loaded. The returned point is whatever ``answer``
@@ -70,22 +72,15 @@ def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> Raw
     recorder.close()
     answer = algorithm.answer(state)
     last = recorder.last
-    return RawSolution(
+    return replace(
+        answer,
         status=status,
         native_status=status.name.lower() if status not in _STATUS.values() else outcome_word(status),
-        values=answer.values,
-        multipliers=answer.multipliers,
-        reduced=answer.reduced,
         objective=last.objective if np.isfinite(last.objective) else None,
-        bound=answer.bound,
-        proved=answer.proved,
-        nodes=answer.nodes,
-        model=answer.model,
         iterations=last.iteration,
         trace=recorder.trace(),
         build_seconds=start - build_start,
         solve_seconds=time.perf_counter() - start,
-        details=answer.details,
     )
 
 

@@ -10,9 +10,13 @@ import numpy as np
 
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
+from ..records.answer import Update, UpdateKind
 from ..records.options import Options
 
-__all__ = ["ALL_PARTS", "Kept", "kept_parts"]
+__all__ = ["ALL_PARTS", "BUILT", "Kept", "kept_parts"]
+
+#: Of a model that is the first.
+BUILT = Update(UpdateKind.BUILT)
 
 
 @dataclass
@@ -25,7 +29,7 @@ class Kept:
         The (bridged) form that ``native`` holds.
     native : object, optional
         The solver's own object.
-    note : str
+    update : Update, optional
         What the last solve did: built, updated in place (what), or rebuilt (why).
     release : callable, optional
         Frees ``native``, where that is not left to Python.
@@ -35,7 +39,7 @@ class Kept:
 
     form: StandardForm | None = None
     native: Any = None
-    note: str = ""
+    update: Update | None = None
     release: Callable[[], None] | None = None
     options: Options | None = None
 
@@ -49,19 +53,19 @@ class Kept:
         return other
 
     def updates(self, form: StandardForm, allowed: frozenset[str], *, any_bounds: bool = False) -> frozenset[str] | None:
-        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in the note.
+        """The parts to update so that ``native`` holds ``form``; None where it must be built, with the reason in ``update``.
 
         ``any_bounds`` says that the solver takes bounds on variables that had none.
         """
         if self.form is None or self.native is None:
-            self.note = "built"
+            self.update = BUILT
             return None
         parts, why = kept_parts(self.form, form, any_bounds=any_bounds)
         refused = sorted(parts - allowed)
         if why or refused:
-            self.note = f"rebuilt: {why or 'the solver does not update ' + ', '.join(refused)}"
+            self.update = Update(UpdateKind.REBUILT, why or "the solver does not update " + ", ".join(refused))
             return None
-        self.note = "updated in place: " + (", ".join(sorted(parts)) or "nothing")
+        self.update = Update(UpdateKind.UPDATED, ", ".join(sorted(parts)) or "nothing")
         return parts
 
     def hold(self, form: StandardForm, native: Any, release: Callable[[], None] | None = None) -> None:

@@ -1,7 +1,7 @@
-"""What a solver is: one record of what it reads and gives, and one method that returns its raw answer.
+"""What a solver is: one record of what it reads and gives, and one method that returns its answer.
 
 Two kinds: a `Backend` hands a standard form to an off-the-shelf solver, an `Algorithm` (`solvers.interface.algorithm`) is
-hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the raw
+hand-written, reads a structural view of the model and runs on the shared driver. Neither judges itself: the
 answer's certificate is recomputed outside (`solvers.judging.certificate`).
 """
 
@@ -9,20 +9,17 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, field
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import ClassVar
 
-from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ..records.answer import Answer
 from ..records.licence import OPEN, Licence
 from ..records.options import Options
-from ..records.status import Status
-from ..records.trace import Trace
 
-__all__ = ["Gives", "Problem", "RawSolution", "Solver", "SolverInfo"]
+__all__ = ["Gives", "Problem", "Solver", "SolverInfo"]
 
 
 class Gives(enum.Enum):
@@ -105,54 +102,6 @@ class Problem:
         return self.model.name if self.model is not None else self.form.name
 
 
-@dataclass(frozen=True, eq=False)
-class RawSolution:
-    """A solver's own answer, before it is judged. Everything in the form's minimisation sense.
-
-    Parameters
-    ----------
-    status : Status
-        The solver's claim in our vocabulary.
-    native_status : str
-        The solver's own word.
-    values : mapping of label to array, optional
-        Primal point by block; None where there is none.
-    multipliers : mapping of label to array, optional
-        z_k by constraint, in the sign convention of `models.program.form`.
-    reduced : ndarray, optional
-        ζ, the bounds' multipliers (n,).
-    objective, bound : float, optional
-        As claimed by the solver.
-    proved : bool
-        Whether ``bound`` is proved by the solver's own arithmetic on valid dual points (our exact solver), rather than claimed.
-    nodes, iterations : int, optional
-    build_seconds, solve_seconds : float
-    version : str
-    model : Model, optional
-        The model that the point belongs to, where the algorithm moved a parameter of the one that was given (γ in a minimax
-        model): the certificate is that model's.
-    details : mapping
-        Anything worth keeping: what ``auto`` picked, columns computed, a ray that proves infeasibility under ``"farkas"``.
-    """
-
-    status: Status
-    native_status: str
-    values: Mapping[str, FloatArray] | None = None
-    multipliers: Mapping[str, FloatArray] | None = None
-    reduced: FloatArray | None = None
-    objective: float | None = None
-    bound: float | None = None
-    proved: bool = False
-    nodes: int | None = None
-    iterations: int | None = None
-    trace: Trace = field(default_factory=Trace)
-    build_seconds: float = 0.0
-    solve_seconds: float = 0.0
-    version: str = ""
-    model: Model | None = None
-    details: Mapping[str, Any] = field(default_factory=dict)
-
-
 class Solver(ABC):
     """A solver: its record and how to run it."""
 
@@ -167,5 +116,5 @@ class Solver(ABC):
         """Why this solver cannot read the problem, in a sentence without its name; None where it can."""
 
     @abstractmethod
-    def run(self, problem: Problem, options: Options) -> RawSolution:
-        """Solve and return the raw answer."""
+    def run(self, problem: Problem, options: Options) -> Answer:
+        """Solve and return the answer."""

@@ -10,7 +10,6 @@ so a negative right side leaves no x.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
 
@@ -53,13 +52,12 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
     return outside / -slope if slope < 0.0 else float("inf")
 
 
-def evidence(status: Status, details: Mapping[str, Any]) -> tuple[str, bool]:
+def evidence(status: Status, residual: float | None) -> tuple[str, bool]:
     """What stands behind a claim of infeasibility or unboundedness, in words, and whether a ray that was given contradicts it.
 
-    Reads ``farkas_residual`` or ``ray_residual`` from a result's details.
+    ``residual`` is that of the ray; None where the solver gave none.
     """
     infeasible = status is Status.INFEASIBLE
-    residual = details.get("farkas_residual" if infeasible else "ray_residual")
     if residual is None:
         return "claimed by the solver, without a ray that could be checked", False
     if not residual <= _SUPPORTED:

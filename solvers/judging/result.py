@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.doors import source_of
 from ...models.importing.source import Returned
+from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace, relative_gap
 from .certificate import Certificate
@@ -19,7 +20,7 @@ from .certificate import Certificate
 __all__ = ["Claim", "Result"]
 
 #: Version of the stored layout (`solvers.judging.result_file`).
-RESULT_VERSION = 1
+RESULT_VERSION = 2
 
 
 @dataclass(frozen=True)
@@ -42,52 +43,155 @@ class Result:
 
     Parameters
     ----------
-    model, solver, version : str
-        Names and the solver's version.
+    model, solver : str
+        Names.
     status : Status
         After the certificate was looked at.
-    claim : Claim
+    answer : Answer
+        What the solver said; its fields are attributes here too.
     certificate : Certificate or None
         None where there is no point.
     values : mapping of label to array
-        Empty where there is no point.
-    multipliers : mapping of label to array or None
-        z_k by constraint label, signs as in `models.program.form`.
+        The point that was judged, that of the answer completed and polished; empty where there is none.
     reduced : mapping of label to array or None
         ζ by block.
-    nodes, iterations : int or None
-    trace : Trace
-    build_seconds, solve_seconds : float
+    evidence : str
+        What stands behind a claim of infeasibility or unboundedness.
+    ray_residual : float or None
+        Of the Farkas multipliers or the ray, recomputed (`solvers.judging.rays`).
+    picked : str
+        What ``auto`` picked, and why.
     options : mapping
         What was asked for.
     licence : str
     summary : mapping
         Figures of merit that the model computes from the point.
-    details : mapping
-        What the solver adds (what ``auto`` picked, bridges used, a Farkas ray).
     maximise : bool
         The model's sense.
     """
 
     model: str
     solver: str
-    version: str
     status: Status
-    claim: Claim
+    answer: Answer
     certificate: Certificate | None
     values: Mapping[str, FloatArray]
-    multipliers: Mapping[str, FloatArray] | None = None
     reduced: Mapping[str, FloatArray] | None = None
-    nodes: int | None = None
-    iterations: int | None = None
-    trace: Trace = field(default_factory=Trace)
-    build_seconds: float = 0.0
-    solve_seconds: float = 0.0
+    evidence: str = ""
+    ray_residual: float | None = None
+    picked: str = ""
     options: Mapping[str, Any] = field(default_factory=dict)
     licence: str = ""
     summary: Mapping[str, float] = field(default_factory=dict)
-    details: Mapping[str, Any] = field(default_factory=dict)
     maximise: bool = False
+
+    @property
+    def claim(self) -> Claim:
+        """What the solver says of itself, in the form's sense."""
+        a = self.answer
+        return Claim(a.status, a.native_status, a.objective, a.bound, a.proved)
+
+    @property
+    def version(self) -> str:
+        """The solver's version."""
+        return self.answer.version
+
+    @property
+    def multipliers(self) -> Mapping[str, FloatArray] | None:
+        """z_k by constraint label, signs as in `models.program.form`."""
+        return self.answer.multipliers
+
+    @property
+    def farkas(self) -> Mapping[str, FloatArray] | None:
+        """Multipliers by constraint label that prove infeasibility; None where the solver gave none."""
+        return self.answer.farkas
+
+    @property
+    def ray(self) -> Mapping[str, FloatArray] | None:
+        """Direction by block that proves unboundedness; None where the solver gave none."""
+        return self.answer.ray
+
+    @property
+    def root_bound(self) -> float | None:
+        """The bound of a tree search before its first branching, in the form's sense, where the solver says it."""
+        return self.answer.root_bound
+
+    @property
+    def stationarity(self) -> float | None:
+        """First-order residual of a nonconvex problem, where the algorithm measures one."""
+        return self.answer.stationarity
+
+    @property
+    def moved(self) -> Mapping[str, Any]:
+        """What the solver determined beside the variables: γ or P of a minimax model."""
+        return self.answer.moved
+
+    @property
+    def history(self) -> Sequence[Mapping[str, Any]]:
+        """What an algorithm of outer iterations saw in each of them."""
+        return self.answer.history
+
+    @property
+    def update(self) -> Update | None:
+        """What the solver did with what it kept of the problem before, on a path."""
+        return self.answer.update
+
+    @property
+    def bridges(self) -> tuple[str, ...]:
+        """The reformulations between the form and what the solver read."""
+        return self.answer.bridges
+
+    @property
+    def nodes(self) -> int | None:
+        """Nodes of a tree search."""
+        return self.answer.nodes
+
+    @property
+    def iterations(self) -> int | None:
+        """Iterations of the solver."""
+        return self.answer.iterations
+
+    @property
+    def trace(self) -> Trace:
+        """What happened, when, at which objective and bound."""
+        return self.answer.trace
+
+    @property
+    def build_seconds(self) -> float:
+        """Time of translating and loading the model."""
+        return self.answer.build_seconds
+
+    @property
+    def solve_seconds(self) -> float:
+        """Time of solving."""
+        return self.answer.solve_seconds
+
+    @property
+    def details(self) -> dict[str, Any]:
+        """Everything else worth showing, in one mapping for people: the solver's remarks, and the facts that have attributes."""
+        a, residual = self.answer, self.ray_residual
+        infeasible = a.status is Status.INFEASIBLE
+        facts: dict[str, Any] = {
+            "farkas": a.farkas,
+            "farkas_residual": residual if infeasible else None,
+            "ray": a.ray,
+            "ray_residual": None if infeasible else residual,
+            "root_bound": a.root_bound,
+            "stationarity": a.stationarity,
+            "steps": list(a.history) or None,
+            "bridges": list(a.bridges) or None,
+            "update": None if a.update is None else str(a.update),
+            "polished": a.polished or None,
+            "picked": self.picked or None,
+            "evidence": self.evidence or None,
+        }
+        return {**a.details, **a.moved, **{name: fact for name, fact in facts.items() if fact is not None}}
+
+    def noting(self, update: Update | None = None, **details: Any) -> Result:
+        """The same result with an update, and more to show."""
+        a = self.answer
+        noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
+        return replace(self, answer=noted)
 
     @property
     def sign(self) -> float:
@@ -182,8 +286,8 @@ class Result:
             lines.append(f"  objective {self.objective:.10g}   bound {bound}   relative gap {gap}")
             lines.append(f"  certificate: {self.certificate}")
         lines.append(f"  solver says: {self.claim.native_status}" + _claimed(self.claim, self.sign))
-        if "evidence" in self.details:
-            lines.append(f"  evidence: {self.details['evidence']}")
+        if self.evidence:
+            lines.append(f"  evidence: {self.evidence}")
         counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
         counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
         counts.append(f"{self.build_seconds:.3g} s building, {self.solve_seconds:.3g} s solving")

@@ -12,51 +12,71 @@ from typing import Any
 import numpy as np
 
 from ...errors import DataError
+from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace, TraceRow
 from .certificate import Certificate
-from .result import RESULT_VERSION, Claim, Result
+from .result import RESULT_VERSION, Result
 
 __all__ = ["load_result", "save_result"]
 
-_PARTS = ("values", "multipliers", "reduced")
-_PLAIN = (
-    "model",
-    "solver",
-    "version",
+#: Mappings of label to array, of the result and of its answer.
+_JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
+_PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "maximise")
+_SAID_PLAIN = (
+    "native_status",
+    "objective",
+    "bound",
+    "proved",
+    "root_bound",
+    "stationarity",
     "nodes",
     "iterations",
     "build_seconds",
     "solve_seconds",
-    "licence",
-    "maximise",
+    "version",
+    "bridges",
+    "polished",
 )
+#: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
+_REMARKS = ("models_trained", "objectives", "dual_value")
+_TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
 
 
 def save_result(result: Result, path: str | Path) -> Path:
-    """Write a result to ``path`` (suffix .npz is added where it is missing) and return the path."""
+    """Write a result to ``path`` (suffix .npz is added where it is missing) and return the path.
+
+    The point is the judged one; the solver's own, before it was completed and polished, is not kept, nor is a model whose
+    parameters the solver moved (the parameters are).
+    """
     target = Path(path)
     if target.suffix != ".npz":
         target = target.with_name(target.name + ".npz")
-    arrays: dict[str, Any] = {}
-    for part in _PARTS:
-        content = getattr(result, part)
-        if content is not None:
-            arrays.update({f"{part}/{label}": np.asarray(value) for label, value in content.items()})
-    for name in ("iteration", "seconds", "objective", "bound", "active", "columns"):
-        arrays[f"trace/{name}"] = result.trace.column(name)
+    answer = result.answer
+    parts = {part: getattr(result, part) for part in _JUDGED} | {part: getattr(answer, part) for part in _SAID}
+    held = {part: content for part, content in parts.items() if content is not None}
+    arrays: dict[str, Any] = {
+        f"{part}/{label}": np.asarray(value) for part, content in held.items() for label, value in content.items()
+    }
+    arrays |= {f"trace/{name}": answer.trace.column(name) for name in _TRACE}
     meta = {
         "format": "marginopt result",
         "format_version": RESULT_VERSION,
         **{name: getattr(result, name) for name in _PLAIN},
         "status": result.status.name,
-        "claim": {**asdict(result.claim), "status": result.claim.status.name},
         "certificate": None if result.certificate is None else asdict(result.certificate),
         "options": dict(result.options),
         "summary": dict(result.summary),
-        "details": _plain(result.details),
-        "steps": [row.step for row in result.trace],
-        "parts": [part for part in _PARTS if getattr(result, part) is not None],
+        "answer": {
+            **{name: getattr(answer, name) for name in _SAID_PLAIN},
+            "status": answer.status.name,
+            "update": None if answer.update is None else str(answer.update),
+            "history": _plain(answer.history),
+            "moved": _plain(answer.moved),
+            "details": _plain(answer.details),
+        },
+        "steps": [row.step for row in answer.trace],
+        "parts": list(held),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
     np.savez_compressed(target, **arrays)
@@ -64,7 +84,7 @@ def save_result(result: Result, path: str | Path) -> Path:
 
 
 def load_result(path: str | Path) -> Result:
-    """Read a result that `save_result` wrote.
+    """Read a result that `save_result` wrote, of this version or of one before.
 
     Raises
     ------
@@ -79,22 +99,59 @@ def load_result(path: str | Path) -> Result:
         raise DataError(f"there is no file {path}") from error
     except (KeyError, ValueError, zipfile.BadZipFile) as error:
         raise DataError(f"{path} is not a stored marginopt result: {error}") from error
-    if meta.get("format_version") != RESULT_VERSION:
-        raise DataError(f"{path} has layout {meta.get('format_version')}; this version reads {RESULT_VERSION}")
-    certificate = meta["certificate"]
-    claim = meta["claim"]
-    plain: dict[str, Any] = {name: meta[name] for name in _PLAIN}
-    plain |= {part: _part(arrays, part) for part in meta["parts"]}
-    return Result(
-        **plain,
-        status=Status[meta["status"]],
-        claim=Claim(**{**claim, "status": Status[claim["status"]]}),
-        certificate=None if certificate is None else Certificate(**certificate),
+    if meta.get("format_version") not in (1, RESULT_VERSION):
+        raise DataError(f"{path} has layout {meta.get('format_version')}; this version reads 1 and {RESULT_VERSION}")
+    parts = {part: _part(arrays, part) for part in meta["parts"]}
+    if meta["format_version"] == 1:
+        meta, parts = _from_layout_1(meta, parts)
+    said, certificate = meta["answer"], meta["certificate"]
+    fields: dict[str, Any] = {name: said[name] for name in _SAID_PLAIN} | {part: parts[part] for part in _SAID if part in parts}
+    answer = Answer(
+        **{**fields, "bridges": tuple(said["bridges"])},
+        status=Status[said["status"]],
+        values=parts.get("values") or None,
         trace=_trace(arrays, meta["steps"]),
+        update=None if said["update"] is None else Update.read(said["update"]),
+        history=said["history"],
+        moved=said["moved"],
+        details=said["details"],
+    )
+    return Result(
+        **{name: meta[name] for name in _PLAIN},
+        status=Status[meta["status"]],
+        answer=answer,
+        certificate=None if certificate is None else Certificate(**certificate),
+        values=parts.get("values", {}),
+        reduced=parts.get("reduced"),
         options=meta["options"],
         summary=meta["summary"],
-        details=meta["details"],
     )
+
+
+def _from_layout_1(meta: dict[str, Any], parts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Layout 1 had no answer: its fields were the result's and the claim's, and what mattered was among the details."""
+    details = dict(meta["details"])
+    for name in ("farkas", "ray"):
+        if name in details:
+            parts[name] = {label: np.asarray(value, dtype=np.float64) for label, value in details.pop(name).items()}
+    residuals = [details.pop(name) for name in ("farkas_residual", "ray_residual") if name in details]
+    history = details.pop("steps") if isinstance(details.get("steps"), list) else []
+    answer = {name: meta[name] for name in ("nodes", "iterations", "build_seconds", "solve_seconds", "version")} | meta["claim"]
+    answer |= {
+        "root_bound": details.pop("root_bound", None),
+        "stationarity": details.pop("stationarity", details.pop("pareto", None)),
+        "bridges": details.pop("bridges", []),
+        "polished": details.pop("polished", ""),
+        "update": details.pop("update", None),
+        "history": history,
+        "moved": {name: details.pop(name) for name in list(details) if history and name not in _REMARKS},
+    }
+    judged = {
+        "evidence": details.pop("evidence", ""),
+        "picked": details.pop("picked", ""),
+        "ray_residual": residuals[0] if residuals else None,
+    }
+    return {**meta, **judged, "answer": {**answer, "details": details}}, parts
 
 
 def _part(arrays: Mapping[str, Any], part: str) -> dict[str, Any]:
@@ -102,7 +159,7 @@ def _part(arrays: Mapping[str, Any], part: str) -> dict[str, Any]:
 
 
 def _trace(arrays: Mapping[str, Any], steps: list[str]) -> Trace:
-    columns = {name: arrays[f"trace/{name}"] for name in ("iteration", "seconds", "objective", "bound", "active", "columns")}
+    columns = {name: arrays[f"trace/{name}"] for name in _TRACE}
     return Trace(
         tuple(
             TraceRow(

@@ -11,8 +11,9 @@ from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.views import SimplexQP
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Problem, Solver, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..simplex.projected_gradient.pga import ProjectedGradient
 from ..simplex.smo.simplex import SMO
@@ -232,7 +233,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     def answer(self, state: MaxMinState) -> Answer:
         """The last inner solution, at the γ that it was solved for."""
         if not state.steps or state.a is None:
-            return Answer(None, details={"reason": "stopped before the first inner problem was solved"})
+            return Answer(details={"reason": "stopped before the first inner problem was solved"})
         gamma = np.array(state.steps[-1].gamma)
         problem = state.problem
         model = problem.inner(gamma)
@@ -244,10 +245,8 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             multipliers={"sum": nu},
             reduced=gradient - nu[view.groups],
             model=model,
-            details={
-                problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist(),
-                "stationarity": self._stationarity(state),
-                "models_trained": state.models,
-                "steps": [vars(step) for step in state.steps],
-            },
+            moved={problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist()},
+            stationarity=self._stationarity(state),
+            history=[vars(step) for step in state.steps],
+            details={"models_trained": state.models},
         )

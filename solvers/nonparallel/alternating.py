@@ -16,8 +16,9 @@ from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradi
 from ...models.formulations.stiefel import polar
 from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, Problem, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.trace import relative_gap
 from ..stiefel.ascent import orthonormal_start
@@ -300,15 +301,19 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         largest = int(np.argmax(weighted))
         multipliers, reduced = fixed.multipliers(values, largest, lam[largest])
         state.U, state.V = U, V
-        details = {
-            "P": state.P,
-            "pareto": self._residual(state),
-            "tau": state.tau,
-            "objectives": (weighted / np.asarray(fixed.weights)).tolist(),
-            "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),
-            "steps": [vars(step) for step in state.steps],
-        }
-        return Answer(values=values, multipliers=multipliers, reduced=reduced, model=fixed, details=details)
+        return Answer(
+            values=values,
+            multipliers=multipliers,
+            reduced=reduced,
+            model=fixed,
+            moved={"P": state.P, "tau": state.tau},
+            stationarity=self._residual(state),
+            history=[vars(step) for step in state.steps],
+            details={
+                "objectives": (weighted / np.asarray(fixed.weights)).tolist(),
+                "dual_value": float(state.tau @ (np.asarray(fixed.weights) * bounds)),
+            },
+        )
 
 
 @dataclass(frozen=True)

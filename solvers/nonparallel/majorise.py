@@ -13,8 +13,9 @@ from ...models.arrays import FloatArray
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.trace import relative_gap
 
@@ -117,5 +118,6 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
             multipliers=point.multipliers,
             reduced=point.reduced,
             model=state.majorant,
-            details={"objectives": state.objectives, "stationarity": state.stationarity},
+            stationarity=state.stationarity,
+            details={"objectives": state.objectives},
         )

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
-from ..interface.algorithm import Answer
+from ..records.answer import Answer
 
 __all__ = ["relative", "simplex_answer", "simplex_multipliers"]
 

@@ -14,8 +14,9 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 
 __all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
@@ -101,7 +102,7 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
 
     def answer(self, state: StiefelState) -> Answer:
         """P."""
-        return Answer(values={"P": state.P}, details={"stationarity": state.residual, "shift": state.shift})
+        return Answer(values={"P": state.P}, stationarity=state.residual, details={"shift": state.shift})
 
 
 @dataclass(frozen=True)

@@ -13,7 +13,8 @@ from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
 from ...models.views import StiefelProblem
 from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, Problem, RawSolution, Solver, SolverInfo
+from ..interface.solver import Gives, Problem, Solver, SolverInfo
+from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 from .ascent import orthonormal_start
@@ -68,7 +69,7 @@ class Pymanopt(Solver):
             return f"it reads the structural view StiefelProblem, which {problem.name} does not have"
         return None
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         """Rounds until the relative Riemannian gradient is at most ``tol``, or a limit ends them."""
         chosen = replace_parameters(self, options.native)
         assert problem.model is not None
@@ -89,7 +90,7 @@ class Pymanopt(Solver):
             P, word = polar(np.asarray(answer.point)), str(answer.stopping_criterion)
             iterations += int(answer.iterations)
         residual = _residual(view, P)[1]
-        return RawSolution(
+        return Answer(
             status=_status(residual <= tol, options, start, iterations),
             native_status=word,
             values={"P": P},
@@ -97,7 +98,7 @@ class Pymanopt(Solver):
             iterations=iterations,
             build_seconds=start - build,
             solve_seconds=time.perf_counter() - start,
-            details={"stationarity": residual},
+            stationarity=residual,
         )
 
 

@@ -16,9 +16,10 @@ from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
-from ..interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, Problem, RawSolution, SolverInfo
+from ..interface.solver import Gives, Problem, SolverInfo
+from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from .engines.engine import Engine, Limits, Shared
 from .incumbent import Polish, hinge_path, trivial_incumbent
@@ -127,7 +128,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
         if problem.model is None or problem.model.view(ZeroOneBudget) is None:
             return super().run(problem, options)
@@ -324,14 +325,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         shared, engine = state.shared, state.engine
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = _violated(problem, w)
+        update: Update | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **engine.figures()}
         if as_earlier(self.earlier):
-            details |= {
-                "carried_bound": state.carried,
-                "update": "closed by earlier results" if engine is None and shared.closed else "started from earlier results",
-            }
+            details["carried_bound"] = state.carried
+            update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
         if state.writer is not None and isinstance(engine, BoxEngine):
             state.writer.finish(engine.own_bound, w)
             details["proof"] = self.proof
@@ -343,6 +343,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             bound=self.measure(state).bound,
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
+            update=update,
             details=details,
         )
 

@@ -16,8 +16,9 @@ from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import auto, registry
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.backend import Backend, NativeSolution, missing_features, plan_bridges
+from marginopt.solvers.interface.backend import Backend, missing_features, plan_bridges
 from marginopt.solvers.interface.solver import Gives, Problem, Solver, SolverInfo
+from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
@@ -38,7 +39,7 @@ class Fake(Backend):
         """The given one."""
         return self.terms
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Clarabel's answer."""
         return Clarabel().solve_form(form, options)
 
@@ -290,7 +291,7 @@ def test_starts_pass_the_bridges(overlapping: Any) -> None:
             Clarabel.info, name="warm", reads=Clarabel.info.reads - {Feature.QUADRATIC}, gives=frozenset({Gives.WARM_START})
         )
 
-        def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+        def solve_form(self, form: StandardForm, options: Options) -> Answer:
             seen.append(options.start)
             return super().solve_form(form, options)
 

@@ -144,7 +144,7 @@ def _root(result: Result) -> float | None:
     Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
     final bound, whatever number stands there.
     """
-    told = as_number(result.details.get("root_bound"))
+    told = as_number(result.root_bound)
     if told is None and not get_solver(result.solver).info.views:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
         told = root[-1] if root else None

@@ -11,8 +11,9 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, Problem, SolverInfo
+from ...records.answer import Answer
 from ...records.options import Options
 from ..answer import relative, simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes

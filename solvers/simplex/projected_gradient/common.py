@@ -12,7 +12,8 @@ from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
 from ....models.memory import check_bytes
 from ....models.views import SimplexQP
-from ...interface.algorithm import Answer, Measure
+from ...interface.algorithm import Measure
+from ...records.answer import Answer
 
 __all__ = ["Start", "State", "answer_of", "measure_of", "start_point", "state_of"]
 

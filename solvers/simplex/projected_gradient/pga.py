@@ -10,8 +10,9 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import BoolArray, FloatArray
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
+from ...records.answer import Answer
 from ...records.options import Options
 from .common import Start, State, answer_of, measure_of, state_of
 

@@ -11,8 +11,9 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import BoxEqualityQP
-from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
+from ...records.answer import Answer
 from ...records.options import Options
 from ..answer import relative
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
+from ...records.answer import Answer
 from ...records.options import Options
 from ..newton.inexact import load_passes
 from ..warm_up import load_loops

@@ -18,8 +18,9 @@ from ....errors import InputError
 from ....models.arrays import FloatArray
 from ....models.formulations.zero_one.budget import ZeroOneBudget
 from ....models.views import ZeroOneProblem
-from ...interface.algorithm import Algorithm, Answer, Measure, Outcome
+from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
+from ...records.answer import Answer
 from ...records.options import Options
 from ..incumbent import Polish
 from ..proof.conflict_recorder import ConflictRecorder

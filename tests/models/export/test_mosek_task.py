@@ -259,8 +259,8 @@ def test_statuses(solution, problem, code, status):
     assert native.status is status
     assert native.native_status == f"{problem}, {solution}, {code}"
     point = status not in (Status.INFEASIBLE, Status.UNBOUNDED)
-    assert (native.x is not None) is point
-    assert ("farkas" in native.details) is (solution == "prim_infeas_cer")
+    assert (native.values is not None) is point
+    assert (native.farkas is not None) is (solution == "prim_infeas_cer")
     if point:
         assert native.objective == pytest.approx(result.certificate.objective, rel=1e-9)
         assert native.bound == pytest.approx(result.certificate.objective, rel=1e-6)
@@ -269,7 +269,7 @@ def test_statuses(solution, problem, code, status):
 def test_ended_without_any_solution():
     with to_mosek(FORMS["hinge"]) as task:
         native = read_solution(mosek, task, FORMS["hinge"], mosek.rescode.trm_max_time, Observer("mosek", Options()))
-    assert native.status is Status.TIME_LIMIT and native.x is None
+    assert native.status is Status.TIME_LIMIT and native.values is None
 
 
 def test_callback_records_and_stops():

@@ -639,7 +639,8 @@ def test_an_executable_appears_when_it_is_found_and_its_answer_is_read(tmp_path,
     form = form_of([0.0, 0.0], [("sum", [[1, 1]], [-1], Nonnegative(1))], [0, 0], [1, 1], np.eye(2))
     raw = solver.solve_form(form, Options(time_limit=5, iteration_limit=100, threads=1))
     assert raw.status is Status.OPTIMAL
-    assert raw.x == pytest.approx([1.0, 0.25])
+    assert raw.values is not None
+    assert raw.values["x"] == pytest.approx([1.0, 0.25])
     assert raw.multipliers["sum"] == pytest.approx([0.5])
     assert raw.reduced == pytest.approx([1.5, -2.0])
     assert raw.details["options_not_taken"] == ["threads"]

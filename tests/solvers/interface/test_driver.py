@@ -14,9 +14,10 @@ import pytest
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
-from marginopt.solvers.interface.algorithm import Algorithm, Answer, Measure, Outcome
+from marginopt.solvers.interface.algorithm import Algorithm, Measure, Outcome
 from marginopt.solvers.interface.driver import drive
 from marginopt.solvers.interface.solver import Problem, SolverInfo
+from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.records.trace import Trace, TraceRow, relative_gap
@@ -71,7 +72,7 @@ class Counter(Algorithm[SimplexQP, State]):
     def answer(self, state: State) -> Answer:
         """The uniform weights."""
         n = state.view.n
-        return Answer({"a": np.full(n, 1.0 / n)}, nodes=7, details={"note": "fake"})
+        return Answer(values={"a": np.full(n, 1.0 / n)}, nodes=7, details={"note": "fake"})
 
 
 @pytest.fixture

@@ -15,10 +15,11 @@ from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm,
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.backend import Backend, NativeSolution
+from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.solver import SolverInfo
 from marginopt.solvers.judging.certificate import certify
 from marginopt.solvers.judging.result import Claim, Result
+from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
@@ -182,28 +183,28 @@ class Liar(Backend):
     objective: float | None = None
     bound: float | None = None
     status: Status = Status.OPTIMAL
-    after: Callable[[NativeSolution], NativeSolution] | None = field(default=None)
+    after: Callable[[Answer], Answer] | None = field(default=None)
 
     info: ClassVar[SolverInfo] = SolverInfo(name="liar", summary="lies", package="marginopt", reads=frozenset(Feature))
 
-    def solve_form(self, form: StandardForm, options: Options) -> NativeSolution:
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Tell the lie; ``after`` may change Clarabel's honest answer into one."""
         if self.after is not None:
             honest = Clarabel()
             raw = honest.run(_problem(form), Options(tol=1e-9))
             return self.after(
-                NativeSolution(
+                Answer(
                     Status.OPTIMAL,
                     "Optimal",
-                    None if raw.values is None else form.join(raw.values),
+                    raw.values,
                     raw.multipliers,
                     raw.reduced,
                     raw.objective,
                     raw.bound,
                 )
             )
-        x = None if self.x is None else np.asarray(self.x, dtype=np.float64)
-        return NativeSolution(self.status, "Trust me", x, self.multipliers, self.reduced, self.objective, self.bound)
+        values = None if self.x is None else form.split(np.asarray(self.x, dtype=np.float64))
+        return Answer(self.status, "Trust me", values, self.multipliers, self.reduced, self.objective, self.bound)
 
 
 def _problem(form: StandardForm) -> Any:
@@ -256,13 +257,13 @@ def test_other_claims_are_passed_on(status: Status) -> None:
     assert solve_problem(box_qp(), Liar(x=[0.0, 0, 0], status=status), Options()).status is status
 
 
-def _moved(where: str, size: float) -> Callable[[NativeSolution], NativeSolution]:
-    def change(s: NativeSolution) -> NativeSolution:
+def _moved(where: str, size: float) -> Callable[[Answer], Answer]:
+    def change(s: Answer) -> Answer:
         if where == "x":
-            assert s.x is not None
-            x = s.x.copy()
-            x[0] += size
-            return replace(s, x=x)
+            assert s.values is not None
+            values = {label: np.array(value) for label, value in s.values.items()}
+            next(iter(values.values())).flat[0] += size
+            return replace(s, values=values)
         assert s.multipliers is not None
         # alternating factors: a common one would be undone by the scaling into the dual's feasible set
         return replace(s, multipliers={k: z * (1 + size * (-1.0) ** np.arange(z.size)) for k, z in s.multipliers.items()})
@@ -327,7 +328,8 @@ def test_mixed_integer_claims() -> None:
 
 def result(objective: float, proved: float, claim: Claim, *, maximise: bool = False) -> Result:
     certificate = replace(certify(box_qp(), OPTIMUM), objective=objective, bound=proved)
-    return Result("m", "s", "1", Status.OPTIMAL, claim, certificate, OPTIMUM, maximise=maximise)
+    answer = Answer(claim.status, claim.native_status, objective=claim.objective, bound=claim.bound, proved=claim.proved)
+    return Result("m", "s", Status.OPTIMAL, answer, certificate, OPTIMUM, maximise=maximise)
 
 
 def test_the_better_kind_of_bound_wins() -> None:

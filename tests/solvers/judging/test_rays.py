@@ -11,7 +11,7 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
-from marginopt.solvers import Options, Problem, RawSolution, Solver, SolverInfo
+from marginopt.solvers import Answer, Options, Problem, Solver, SolverInfo
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.solve import judge
 
@@ -78,27 +78,29 @@ class _Liar(Solver):
     def obstacle(self, problem: Problem) -> str | None:
         return None
 
-    def run(self, problem: Problem, options: Options) -> RawSolution:
+    def run(self, problem: Problem, options: Options) -> Answer:
         raise AssertionError("judged only")
 
 
-def _judged(form: StandardForm, status: mo.Status, details: Mapping[str, Any]) -> mo.Result:
-    raw = RawSolution(status=status, native_status="so it says", details=details)
+def _judged(form: StandardForm, status: mo.Status, **rays: Mapping[str, Any]) -> mo.Result:
+    raw = Answer(status=status, native_status="so it says", **rays)
     return judge(Problem(None, form), _Liar(), raw, Options(), OPEN)
 
 
 def test_claims_that_their_rays_do_not_support_are_shown() -> None:
-    wrong = _judged(_UNBOUNDED, mo.Status.INFEASIBLE, {"farkas_residual": 0.3})
+    wrong = _judged(_INFEASIBLE, mo.Status.INFEASIBLE, farkas={"apart": np.array([1.3, 0.7])})  # |1.3 - 0.7|/(1.3 + 0.7)
     assert wrong.status is mo.Status.INACCURATE
     assert wrong.claim.status is mo.Status.INFEASIBLE
     assert "does not support the claim: residual 3.0e-01" in wrong.details["evidence"]
-    wrong = _judged(_INFEASIBLE, mo.Status.UNBOUNDED, {"ray_residual": float("inf")})
+    wrong = _judged(_INFEASIBLE, mo.Status.UNBOUNDED, ray={"x": np.ones(2)})  # an ascent
     assert wrong.status is mo.Status.INACCURATE
-    assert _judged(_INFEASIBLE, mo.Status.INFEASIBLE, {"farkas_residual": float("nan")}).status is mo.Status.INACCURATE
+    assert wrong.ray_residual == np.inf
+    unknown = _judged(_INFEASIBLE, mo.Status.INFEASIBLE, farkas={"apart": np.array([np.nan, 1.0])})
+    assert unknown.status is mo.Status.INACCURATE
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:
-    result = _judged(_INFEASIBLE, mo.Status.INFEASIBLE, {})
+    result = _judged(_INFEASIBLE, mo.Status.INFEASIBLE)
     assert result.status is mo.Status.INFEASIBLE
     assert result.details["evidence"] == "claimed by the solver, without a ray that could be checked"
 
