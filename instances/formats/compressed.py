@@ -8,7 +8,7 @@ import lzma
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import IO
+from typing import Any
 
 from ...errors import DataError, InputError
 from ...files import FAULTS, READ_LIMIT, fault
@@ -56,13 +56,13 @@ def read_bytes(path: Path) -> bytes:
         raise DataError(f"no such file: {path}")
     if path.is_dir():
         raise DataError(f"{path} is a directory; the name of a data file is needed")
-    opened: dict[str, Callable[[Path], IO[bytes]]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+    opened: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
     unpack = opened.get(path.suffix.lower())
     try:
         if unpack is None:
             return path.read_bytes()
         with unpack(path) as packed:
-            content = packed.read(READ_LIMIT + 1)
+            content: bytes = packed.read(READ_LIMIT + 1)
     except PermissionError:
         raise DataError(f"{path} cannot be read: permission denied") from None
     except FAULTS as error:
