@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from ...errors import InputError
 from ..record import FormulationInfo
 
-__all__ = ["FormulationTable", "all_formulations", "get_formulation", "register"]
+__all__ = ["FormulationTable", "all_formulations", "find_formulation", "get_formulation", "register"]
 
 _REGISTERED: list[FormulationInfo] = []
 
@@ -122,6 +122,11 @@ def get_formulation(name: str) -> FormulationInfo:
     near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no formulation {name!r}; {hint}known: {', '.join(table)}")
+
+
+def find_formulation(name: str) -> FormulationInfo | None:
+    """The record whose public names hold this one. Ours come first, so that no other package is loaded for them."""
+    return next((info for info in _records() if name in info.public), None)
 
 
 class _CallablePackage(types.ModuleType):
