@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import enum
-import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -82,6 +81,8 @@ class Parameter:
         """
         try:
             value = self.kind(given)
+            if value != value:  # NaN is no number, and a formulation that does not use it would never say so
+                raise ValueError
         except (TypeError, ValueError):
             what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
             raise InputError(f"{self.option} needs {what}; it is {given!r}") from None
@@ -122,10 +123,11 @@ class FormulationInfo:
         Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
     intercept : callable
         Whether the data are to have a first column of ones, as the parameters are; only asked where there are data.
-    also : tuple of str
-        Further public names of its file, which stand in ``models`` beside the class.
     small : callable, optional
         Small arrays for tests, seeded; needed with `Data.ARRAYS`, and a default is there for data.
+    objective : callable, optional
+        The stated objective of a model (in its own sense) at values of the form's blocks, computed from the data and not from the
+        form: the conformance suite compares the two.
 
     Examples
     --------
@@ -144,7 +146,7 @@ class FormulationInfo:
     arrays: tuple[str, ...] = ()
     intercept: Callable[[Chosen], bool] = field(default=_never, repr=False)
     small: Callable[[np.random.Generator], Arrays] | None = field(default=None, repr=False)
-    also: tuple[str, ...] = ()
+    objective: Callable[[Any, Mapping[str, Any]], float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
         if (self.data is Data.ARRAYS) != bool(self.arrays) or (self.data is Data.ARRAYS and self.small is None):
@@ -154,11 +156,6 @@ class FormulationInfo:
     def key(self) -> str:
         """Name of the class: what tables of optima, stores and result files call the formulation."""
         return self.model.__name__
-
-    @property
-    def public(self) -> dict[str, Any]:
-        """The class and what stands beside it, by name."""
-        return {self.key: self.model, **{name: getattr(sys.modules[self.model.__module__], name) for name in self.also}}
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -193,13 +190,17 @@ class FormulationInfo:
             raise InputError(f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}")
         return self.build(arrays, self.chosen({} if given is None else given))
 
-    def example(self, rng: np.random.Generator, given: Mapping[str, object] | None = None) -> Model:
-        """A small instance: 12 points in the plane after a column of ones (three classes where several go), or `small`."""
+    def example_arrays(self, rng: np.random.Generator) -> Arrays:
+        """Small arrays: 12 points in the plane after a column of ones (three classes where several go), or `small`."""
         if self.small is not None:
-            return self.state(self.small(rng), given)
+            return self.small(rng)
         classes = np.arange(3.0) if self.data is Data.CLASSES else np.array([-1.0, 1.0])
         y = np.repeat(classes, 12 // classes.size)
         turn = 2.0 * np.pi * y / classes.size
         centres = np.column_stack([np.cos(turn), np.sin(turn) + 0.5 * y])
         X = np.column_stack([np.ones(12), 1.2 * centres + rng.normal(scale=0.7, size=(12, 2))])
-        return self.state({"X": X, "y": y}, given)
+        return {"X": X, "y": y}
+
+    def example(self, rng: np.random.Generator, given: Mapping[str, object] | None = None) -> Model:
+        """A small instance, on `example_arrays`."""
+        return self.state(self.example_arrays(rng), given)

@@ -1,7 +1,7 @@
 """The formulations, one file each, and their collection: ``models.formulations()``.
 
-Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by looking. What comes from
-elsewhere is added by `register`.
+Nothing is listed by hand: every module below this package that defines ``FORMULATIONS`` is found by looking. Formulations of
+other packages and of the session stand on the shelf `EXTENSIONS`.
 """
 
 from __future__ import annotations
@@ -14,26 +14,22 @@ import pkgutil
 import sys
 import types
 from collections.abc import Iterable, Iterator, Mapping
+from inspect import isabstract
 
+from ... import extensions
 from ...errors import InputError
+from ..model import Model
 from ..record import FormulationInfo
 
-__all__ = ["FormulationTable", "all_formulations", "find_formulation", "get_formulation", "register"]
-
-_REGISTERED: list[FormulationInfo] = []
+__all__ = ["EXTENSIONS", "FormulationTable", "all_formulations", "get_formulation"]
 
 
 class FormulationTable(Mapping[str, FormulationInfo]):
-    """Records by name at the prompt; printable."""
+    """Records by name at the prompt; printable. What packages promise in vain is told of, and is no key."""
 
-    def __init__(self, records: Iterable[FormulationInfo]) -> None:
-        self._records: dict[str, FormulationInfo] = {}
-        keys: set[str] = set()
-        for info in records:
-            if info.name in self._records or info.key in keys:
-                raise InputError(f"two formulations are called {info.name!r} or {info.key}; names and classes must differ")
-            keys.add(info.key)
-            self._records[info.name] = info
+    def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
+        self._records = {info.name: info for info in records}
+        self.failures = dict(failures or {})
 
     def __getitem__(self, name: str) -> FormulationInfo:
         return self._records[name]
@@ -64,7 +60,7 @@ class FormulationTable(Mapping[str, FormulationInfo]):
         widths = {c: max([len(c), *(len(row[c]) for row in self.rows)]) for c in columns}
         lines = ["  ".join(c.ljust(widths[c]) for c in columns).rstrip()]
         lines += ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in self.rows]
-        return "\n".join(lines)
+        return "\n".join([*lines, *self.failures.values()])
 
     __repr__ = __str__
 
@@ -79,30 +75,38 @@ def _built_in() -> tuple[FormulationInfo, ...]:
     """The records of every module below this package."""
     modules = pkgutil.walk_packages(__path__, __name__ + ".")
     found = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
+    for what in ([info.name for info in found], [info.key for info in found]):
+        if len(set(what)) < len(what):
+            raise RuntimeError(f"two formulations are called {next(name for name in what if what.count(name) > 1)!r}")
     return tuple(sorted(found, key=lambda info: info.name))
 
 
-def _records() -> Iterator[FormulationInfo]:
-    """Every record there is: our own, then those from elsewhere."""
-    yield from _built_in()
-    yield from _REGISTERED
+def _accept(thing: object) -> FormulationInfo | None:
+    if isinstance(thing, Model) or (isinstance(thing, type) and issubclass(thing, Model)):
+        name = thing.__name__ if isinstance(thing, type) else type(thing).__name__
+        raise InputError(f"a formulation is added by its record: FormulationInfo({name}, name=..., build=..., ...)")
+    if not isinstance(thing, FormulationInfo):
+        return None
+    if isabstract(thing.model):
+        raise InputError(f"{thing.key} is abstract: it lacks {', '.join(sorted(thing.model.__abstractmethods__))}")
+    if any(thing.key == info.key and thing is not info for info in _built_in()):
+        raise InputError(f"the class {thing.key} has the name of one of marginopt's own, which result files use; choose another")
+    return thing
+
+
+#: Formulations of other packages and of the session.
+EXTENSIONS: extensions.Shelf[FormulationInfo] = extensions.Shelf(
+    "marginopt.formulations",
+    "a formulation",
+    _accept,
+    name_of=lambda info: info.name,
+    own=lambda: {info.name for info in _built_in()},
+)
 
 
 def all_formulations() -> FormulationTable:
-    """Every formulation by its name at the prompt."""
-    return FormulationTable(_records())
-
-
-def register(info: FormulationInfo) -> None:
-    """Add a formulation for this session.
-
-    Raises
-    ------
-    InputError
-        Its name or its class is taken.
-    """
-    FormulationTable((*_records(), info))  # refuses what is taken
-    _REGISTERED.append(info)
+    """Every formulation by its name at the prompt: our own, then those from outside."""
+    return FormulationTable((*_built_in(), *EXTENSIONS.usable().values()), EXTENSIONS.failures())
 
 
 def get_formulation(name: str) -> FormulationInfo:
@@ -112,21 +116,22 @@ def get_formulation(name: str) -> FormulationInfo:
     ------
     InputError
         There is none; names the nearest that exist.
+    ExtensionError
+        Another package promises it, and it cannot be used.
     """
+    for info in _built_in():
+        if name in (info.name, info.key):
+            return info
+    outside = EXTENSIONS.get(name)
+    if outside is not None:
+        return outside
     table = all_formulations()
-    if name in table:
-        return table[name]
     for info in table.values():
         if info.key == name:
             return info
     near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no formulation {name!r}; {hint}known: {', '.join(table)}")
-
-
-def find_formulation(name: str) -> FormulationInfo | None:
-    """The record whose public names hold this one. Ours come first, so that no other package is loaded for them."""
-    return next((info for info in _records() if name in info.public), None)
 
 
 class _CallablePackage(types.ModuleType):

@@ -176,6 +176,5 @@ FORMULATIONS = (
         build=_build,
         arrays=("H", "E"),
         small=_small,
-        also=("polar",),
     ),
 )

@@ -9,6 +9,7 @@ from importlib import metadata
 
 import numpy as np
 
+from ...errors import UnsupportedModelError
 from ...models.arrays import FloatArray
 from ...models.memory import materialise_limit
 from ...models.program.bridges import BoundsToRows, Bridge, DualPoint, EpigraphBridge, RotatedBridge
@@ -30,11 +31,15 @@ class Backend(Solver):
         """Solve a form that has only features this backend reads."""
 
     def obstacle(self, problem: Problem) -> str | None:
-        """Features of the form that it cannot read, even after bridges; or a form too large to materialise."""
-        missing = missing_features(problem.form, self.info)
+        """Features of the form that it cannot read, even after bridges; no form at all, or one too large to materialise."""
+        try:
+            form = problem.form
+        except UnsupportedModelError as error:
+            return str(error)
+        missing = missing_features(form, self.info)
         if missing:
             return f"it does not read {missing}"
-        need, limit = problem.form.bytes, materialise_limit()
+        need, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {need:,} bytes (limit {limit:,})" if need > limit else None
 
     def version(self) -> str:

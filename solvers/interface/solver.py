@@ -60,6 +60,9 @@ class SolverInfo:
         Relative gap asked for by default.
     first_order : bool
         Whether the accuracy to expect is that of a first-order method.
+    reaches : float, optional
+        Relative gap that it can be held to on small problems, where that is not the usual one: 1e-4 for a first-order method,
+        else 1e-6.
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     reference : str
@@ -77,6 +80,7 @@ class SolverInfo:
     gives: frozenset[Gives] = frozenset()
     tolerance: float = 1e-6
     first_order: bool = False
+    reaches: float | None = None
     extra: str = ""
     reference: str = ""
 

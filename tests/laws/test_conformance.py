@@ -1,88 +1,96 @@
-"""Every solver × small instances of every formulation that it reads, against optima found independently.
-
-A solver that cannot read a formulation must refuse it by name; one that is not installed or not licensed is skipped with
-that reason. No other skips.
-"""
+"""The laws of solvers on generated instances, and the conformance command."""
 
 from __future__ import annotations
 
-from typing import Any
+import json
+from collections.abc import Iterator
 
 import pytest
 
 import marginopt as mo
-from marginopt.errors import LicenceError, UnsupportedModelError
-from marginopt.instances import reference_optima
+from marginopt.conformance import SOLVER_LAWS, Case, State, Trial, examine, tally
+from marginopt.conformance.__main__ import main
+from marginopt.conformance.verdict import Verdict
+from marginopt.errors import InputError
 from marginopt.models.formulations import get_formulation
-from marginopt.solvers.interface.solver import Gives, Problem
-from marginopt.solvers.registry import all_solvers, installed
-
-#: Relative gaps asked of methods that converge too slowly for the usual ones: plain Frank-Wolfe is sublinear.
-TOLERANCES = {"fw": 1e-3}
+from marginopt.solvers import Solver, SolverInfo, all_solvers, get_solver
+from marginopt.solvers.registry import EXTENSIONS
+from marginopt.solvers.simplex import SMO
 
 
-def _model(record: Any) -> mo.Model:
-    """The formulation of a reference record."""
-    info = get_formulation(record.formulation)
-    known = {p.name for p in info.parameters}
-    return info.state({"X": record.X, "y": record.y}, {k: v for k, v in record.parameters.items() if k in known})
-
-
-def _generated() -> list[tuple[str, mo.Model, float | None]]:
-    """More instances, seeded, whose optimum is pinned down by a proved gap rather than known beforehand."""
-    cases: list[tuple[str, mo.Model, float | None]] = []
+def _generated() -> list[Case]:
+    """Seeded instances whose optimum is pinned down by a proved gap rather than known beforehand."""
+    found = []
     for seed in range(3):
         data = mo.instances.gaussian_clusters(12 + 4 * seed, 2 + seed, sigma=0.5, outliers="clustered", rng=seed)
-        cases += [
-            (f"HingeSVM-generated{seed}", mo.HingeSVM(data.X, data.y, lam=0.5 + seed), None),
-            (f"ConicSVM-generated{seed}", mo.ConicSVM(data.X, data.y, lam=0.3 + seed), None),
-            (f"L2SVMDual-generated{seed}", mo.L2SVMDual(data.X, data.y, C=2.0, kernel=mo.RBF(0.3)), None),
-            (f"MEBDual-generated{seed}", mo.MEBDual.labelled(data.X, data.y, 2.0, mo.RBF(0.3)), None),
-        ]
-    return cases
+        arrays = {"X": data.X, "y": data.y}
+        for name, parameters in (
+            ("hinge", {"lam": 0.5 + seed}),
+            ("conic", {"lam": 0.3 + seed}),
+            ("l2svm", {"C": 2.0, "gamma": 0.3}),
+            ("meb", {"gamma": 0.3}),
+        ):
+            found.append(Case(get_formulation(name), f"clusters {seed}", arrays, parameters))
+    return found
 
 
-def _cases() -> list[tuple[str, mo.Model, float | None]]:
-    known = []
-    for k, record in enumerate(reference_optima()):
-        model = _model(record)
-        known.append((f"{model.name}-{k}", model, record.optimum))
-    return known + _generated()
+@pytest.mark.parametrize("solver", sorted(all_solvers()))
+@pytest.mark.parametrize("case", _generated(), ids=lambda case: case.name)
+def test_solver_on_generated_instances(solver: str, case: Case) -> None:
+    trial = Trial(get_solver(solver), case)
+    laws = SOLVER_LAWS.found[:1] if trial.without else [law for law in SOLVER_LAWS.found if law.every_case]
+    wrong = {law.name: v.words for law in laws if (v := law(trial)).state is State.VIOLATED}
+    assert not wrong
 
 
-CASES = _cases()
+class Crooked(SMO):
+    """A solver of ours that claims too much: what it answers is shifted."""
+
+    info = SolverInfo("crooked", "SMO with a wrong answer", views=SMO.info.views, gives=SMO.info.gives, reference="none")
+
+    def answer(self, state):  # type: ignore[no-untyped-def]
+        from dataclasses import replace
+
+        right = super().answer(state)
+        return replace(right, values={label: value + 0.01 for label, value in right.values.items()})
 
 
-@pytest.mark.parametrize("name", sorted(all_solvers()))
-@pytest.mark.parametrize("case", CASES, ids=[c[0] for c in CASES])
-def test_solver_reaches_the_known_optimum(name: str, case: tuple[str, mo.Model, float | None], assert_kkt: Any) -> None:
-    _, model, optimum = case
-    solver = all_solvers()[name]
-    if not installed(solver):
-        pytest.skip(f"{name}: package {solver.info.package} is not installed")
-    if not solver.licence().usable:
-        pytest.skip(f"{name}: {solver.licence().state.value}")
-    if solver.obstacle(Problem(model)) is not None:
-        with pytest.raises(UnsupportedModelError, match=name):
-            mo.solve(model, name)
-        return
-    if not solver.info.views and solver.licence().refusal(model.form) is not None:
-        with pytest.raises(LicenceError, match="allows"):
-            mo.solve(model, name)
-        return
-    tol = TOLERANCES.get(name, 1e-4 if solver.info.first_order else 1e-6)
-    result = mo.solve(model, name, tol=tol, time_limit=60)
-    assert result.certificate is not None, result
-    if Gives.DUALS in solver.info.gives or model.form.integer.any():
-        assert result.solved, result
-    else:
-        # a global solver closes the gap of objectives only: our certificate of its point, which is of first order, may be wider
-        assert result.claim.status is mo.Status.OPTIMAL, result
-    if optimum is not None:
-        assert result.objective == pytest.approx(optimum, rel=tol, abs=1e-7)
-    if not model.form.integer.any():
-        if Gives.DUALS in solver.info.gives:
-            assert result.bound_kind == "proved"
-            assert_kkt(model.form, result, tol)
-    else:
-        assert result.gap <= 2e-6
+@pytest.fixture
+def crooked() -> Iterator[Solver]:
+    solver = Crooked()
+    mo.register(solver)
+    yield solver
+    EXTENSIONS.remove("crooked")
+
+
+def test_a_solver_that_claims_too_much_is_found_out(crooked: Solver) -> None:
+    found = {c.law.name for c in examine("crooked", ["l2svm"]) if c.verdict.state is State.VIOLATED}
+    assert {"reaches the optimum", "its point is feasible", "optimality conditions"} <= found
+
+
+def test_the_command_prints_law_by_law(crooked: Solver, capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["crooked", "--on", "l2svm"]) == 1
+    out = capsys.readouterr().out
+    assert "✗ crooked / l2svm on linear-c1" in out and "does not hold" in out
+    assert main(["smo", "--on", "hulls,hinge", "--all"]) == 0
+    out = capsys.readouterr().out
+    assert "reaches the optimum: holds" in out and "✓ smo / hulls" in out
+    assert "it reads the structural view SimplexQP, which HingeSVM does not have" in out
+    assert main(["hinge", "--on", "clarabel", "--json"]) == 0
+    records = json.loads(capsys.readouterr().out)
+    assert {r["state"] for r in records} == {"holds", "not applicable"} and all(r["words"] for r in records)
+    assert main(["conic", "--on", "clarabel"]) == 0  # a formulation and a relaxation
+    assert "lifts its dual" in capsys.readouterr().out
+
+
+def test_wrong_use_has_its_own_exit_code(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["clarabell"]) == 2
+    assert "did you mean clarabel" in capsys.readouterr().err
+    with pytest.raises(InputError, match="no solver, formulation or relaxation"):
+        list(examine("nothing of the sort"))
+
+
+def test_a_verdict_has_words() -> None:
+    with pytest.raises(ValueError, match="says nothing"):
+        Verdict(State.NOT_APPLICABLE, " ")
+    assert tally([]) == dict.fromkeys(State, 0)

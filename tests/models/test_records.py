@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 from pathlib import Path
 from typing import Any
 
@@ -91,18 +90,41 @@ def test_missing_arrays_are_named() -> None:
         get_formulation("stiefel").state({"H": np.eye(3)})
 
 
-def test_a_record_is_registered_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formulations, "_REGISTERED", [])
+def test_a_record_is_registered_once() -> None:
     hinge = get_formulation("hinge")
 
     class Mine(mo.HingeSVM):
         pass
 
     mine = FormulationInfo(Mine, "mine", "mine", "me (1)", Data.TWO_CLASSES, hinge.build, hinge.parameters)
-    formulations.register(mine)
-    assert get_formulation("mine") is mine
-    with pytest.raises(InputError, match="two formulations are called"):
-        formulations.register(mine)
+    mo.register(mine)
+    try:
+        assert get_formulation("mine") is get_formulation("Mine") is mine
+        assert list(formulations())[-1] == "mine"  # type: ignore[operator]
+        with pytest.raises(InputError, match="was registered in this session"):
+            mo.register(FormulationInfo(Mine, "mine", "", "", Data.TWO_CLASSES, hinge.build))
+    finally:
+        formulations.EXTENSIONS.remove("mine")
+    with pytest.raises(InputError, match="there is no formulation"):
+        get_formulation("mine")
+
+
+def test_what_is_no_new_record_is_refused() -> None:
+    class HingeSVM(mo.HingeSVM):
+        pass
+
+    class Half(mo.Model):
+        pass
+
+    build = get_formulation("hinge").build
+    for thing, message in (
+        (mo.HingeSVM, r"its record: FormulationInfo\(HingeSVM"),
+        (FormulationInfo(HingeSVM, "other", "", "", Data.TWO_CLASSES, build), "which result files use"),
+        (FormulationInfo(mo.HingeSVM, "hinge", "", "", Data.TWO_CLASSES, build), "which result files use"),
+        (FormulationInfo(Half, "half", "", "", Data.TWO_CLASSES, build), "abstract: it lacks compile, form_bytes, statement"),
+    ):
+        with pytest.raises(InputError, match=message):
+            mo.register(thing)
 
 
 def test_a_record_of_arrays_needs_an_example() -> None:
@@ -115,34 +137,3 @@ def test_no_file_lists_the_formulations() -> None:
     """A new file is found: the packages below know no formulation by name."""
     text = (ROOT / "__init__.py").read_text(encoding="utf-8")
     assert not [info.key for info in RECORDS if info.key in text]
-
-
-def _for_checkers(package: Any) -> set[str]:
-    """Names that a package imports for type checkers from the files of records."""
-    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
-    blocks = [n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
-    return {a.asname for b in blocks for n in b.body if isinstance(n, ast.ImportFrom) for a in n.names if a.asname}
-
-
-def test_what_type_checkers_are_told_is_what_the_records_say() -> None:
-    ours = {name for info in RECORDS for name in info.public}
-    assert _for_checkers(mo.models) <= ours
-    estimators = {info.name for info in mo.estimators.all_estimators().values()}
-    assert _for_checkers(mo.estimators) <= estimators
-    assert _for_checkers(mo) - {"deep", "DeepNPSVC"} <= {info.key for info in RECORDS} | estimators
-    for package, names in ((mo.models, ours), (mo.estimators, estimators), (mo, estimators)):
-        assert names < set(package.__all__)
-        assert names < set(dir(package))
-
-
-def test_a_formulation_is_public_without_a_line_elsewhere(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(formulations, "_REGISTERED", [])
-
-    class UnheardOf(mo.HingeSVM):
-        pass
-
-    hinge = get_formulation("hinge")
-    formulations.register(FormulationInfo(UnheardOf, "unheard", "s", "r", Data.TWO_CLASSES, hinge.build, hinge.parameters))
-    assert mo.UnheardOf is UnheardOf
-    assert mo.models.UnheardOf is UnheardOf
-    assert {"UnheardOf"} < set(mo.__all__)

@@ -28,10 +28,21 @@ _COARSE, _SPREAD = 64, 1e4
 
 @dataclass(frozen=True, eq=False)
 class HingeFactor:
-    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G."""
+    """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
+
+    Raises
+    ------
+    InputError
+        H or G is not finite.
+    """
 
     H: FloatArray
     G: FloatArray
+
+    def __post_init__(self) -> None:
+        for name, matrix in (("H", self.H), ("G", self.G)):
+            if not np.isfinite(matrix).all():
+                raise InputError(f"{name} must be finite")
 
     @property
     def shape(self) -> tuple[int, int]:

@@ -76,6 +76,8 @@ class HingeQuadratic(Model):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
         if (self.weights < 0).any() or (self.tau < 0).any():
             raise InputError("weights and tau must be ≥ 0")
+        if not np.isfinite(self.constant):
+            raise InputError(f"constant must be finite; it is {self.constant}")
 
     # -- the dual -----------------------------------------------------------------------------------------------
 

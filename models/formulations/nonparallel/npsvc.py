@@ -404,6 +404,5 @@ FORMULATIONS = (
             *kernel_parameters("linear"),
         ),
         intercept=_linear,
-        also=("nearest_hyperplane",),
     ),
 )

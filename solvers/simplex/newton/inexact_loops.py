@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba as nb
 import numpy as np
 
-from ...interface.compiled import entry
-
 __all__ = ["add_rows", "gather_rows"]
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
@@ -16,7 +17,7 @@ _FLUSH = 64
 _WIDTH = 2048
 
 
-@entry
+@_njit
 def add_rows(columns: Any, slots: Any, weights: Any, out: Any) -> None:
     """out += Σ_k weights_k·columns[slots_k], eight rows a pass; weights of the columns' type, out float64."""
     n, count = columns.shape[1], slots.size
@@ -57,7 +58,7 @@ def add_rows(columns: Any, slots: Any, weights: Any, out: Any) -> None:
                 total[j] += part[j]
 
 
-@entry
+@_njit
 def gather_rows(columns: Any, slots: Any, own: Any, out: Any) -> None:
     """out_kj = columns[slots_k, own_j]."""
     for k in range(slots.size):

@@ -4,17 +4,18 @@ from __future__ import annotations
 
 from typing import Any
 
+import numba as nb
 import numpy as np
 
-from ...interface.compiled import entry
-
 __all__ = ["symmetric_rows"]
+
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
 _WIDTH = 512
 
 
-@entry
+@_njit
 def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any) -> None:
     """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 

@@ -1,10 +1,10 @@
-"""``auto-simplex``: SMO with precision, cache and start for the problem's size, the gap asked for and the memory there is."""
+"""``auto-simplex``: the algorithm for a simplex QP by its size, the gap asked for and the memory there is."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import ClassVar, Literal
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ..start import StartRule
+from ..newton.inexact import load_passes
+from ..warm_up import load_loops
 from .simplex import SMO, SmoState
-from .simplex_state import Phase
 
 __all__ = ["AutoSimplex", "AutoState", "choose"]
 
@@ -27,21 +27,17 @@ _SHARE = 4
 
 @dataclass(eq=False)
 class AutoState:
-    """SMO as it was configured, why so, and its state."""
+    """The algorithm that was picked, why, and its state."""
 
     algorithm: SMO
     reason: str
     state: SmoState
 
 
-def _precision(view: SimplexQP) -> Literal["single", "double"]:
-    return "double" if view.n <= _DOUBLE_UP_TO else "single"
-
-
 def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
-    """SMO with its parameters, and the reason in one sentence.
+    """An algorithm with its parameters, and the reason in one sentence.
 
-    It is SMO throughout, since that needs several times fewer iterations than the Frank-Wolfe methods at equal
+    Second-order SMO is the engine throughout: it needs several times fewer iterations than the Frank-Wolfe methods at equal
     cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small or the gap is out of
     float32's reach and the matrix fits), the cache, and whether its Newton finisher may be
     used (where its matrix fits the memory; the run itself then decides by the work left).
@@ -51,12 +47,11 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     if memory is None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _SHARE
     whole = 8 * n * n
-    precision = _precision(view) if whole <= memory else "single"
-    double = precision == "double"
+    double = n <= _DOUBLE_UP_TO and whole <= memory
     need = whole if double else whole // 2
     cache = int(min(memory, max(need, 32 * n)))
-    start: StartRule = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
-    algorithm = SMO(initial=start, cache_bytes=cache, precision=precision)
+    start = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
+    algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single")  # type: ignore[arg-type]
     fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
@@ -67,7 +62,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
 
 @dataclass(frozen=True)
 class AutoSimplex(Algorithm[SimplexQP, AutoState]):
-    """SMO with parameters chosen by `choose`; ``details`` says which and why, and whether Newton steps ended the run.
+    """Picks the algorithm (`choose`), runs it, and says in ``details`` what was picked and why.
 
     Parameters
     ----------
@@ -80,34 +75,35 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="auto-simplex",
-        summary="smo, its precision, cache and start chosen by size, gap and memory",
+        summary="the fastest of the simplex algorithms for the size, gap and memory",
         views=(SimplexQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         reference="docs/simplex.md",
     )
 
-    def load(self, view: SimplexQP) -> None:
+    def load(self) -> None:
         """Load the compiled loops before the clock starts."""
-        SMO(precision=_precision(view)).load(view)
+        load_loops(type(self))
+        load_passes()
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
-        """Choose and start."""
+        """Pick and start."""
         algorithm, reason = choose(view, options)
         algorithm = replace(algorithm, stride=self.stride)
         return AutoState(algorithm, reason, algorithm.init(view, options, rng))
 
     def advance(self, state: AutoState, seconds: float) -> Outcome:
-        """Let SMO work."""
+        """Let the picked algorithm work."""
         return state.algorithm.advance(state.state, seconds)
 
     def measure(self, state: AutoState) -> Measure:
-        """Where SMO stands."""
+        """Where the picked algorithm stands."""
         return state.algorithm.measure(state.state)
 
     def answer(self, state: AutoState) -> Answer:
-        """Its answer, with what was chosen."""
+        """Its answer, with what was picked."""
         answer = state.algorithm.answer(state.state)
-        finished = "smo with Newton finisher" if state.state.newton.guesses else "smo"
-        if state.state.began is Phase.LOW_RANK:
+        finished = "smo with Newton finisher" if state.state.guesses else "smo"
+        if state.state.start == "low rank":
             finished = "low-rank start, Newton steps" + ("" if state.state.step == "newton" else ", smo")
         return replace(answer, details={"algorithm": finished, "reason": state.reason, **answer.details})

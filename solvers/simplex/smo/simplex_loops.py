@@ -7,16 +7,20 @@ set I_low is the support here). Columns may be float32; the gradient is float64.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
+import numba as nb
 import numpy as np
 
-from ...interface.compiled import entry, inlined, inner
+__all__ = ["SmoWork", "restore", "run", "vertices"]
 
-__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "restore", "run", "vertices"]
+_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
+# Integers and floats of the state.
+ITERATION, MISSING, DROPS, CLOCK = range(4)
+OBJECTIVE, CTA, GAP = range(3)
 
 _BLOCK = 512
 _RESUM = 2000
@@ -24,7 +28,29 @@ _RESUM = 2000
 _TINY, _TINY_SINGLE = 1e-300, 1e-30
 
 
-@entry
+class SmoWork(NamedTuple):
+    """State of the iteration; arrays only, so that compiled code changes it in place."""
+
+    columns: Any  #: (slots, n)
+    slot: Any  #: (n,)
+    stamp: Any  #: (slots,)
+    diagonal: Any  #: (n,)
+    c: Any  #: (n,)
+    a: Any  #: (n,)
+    g: Any  #: (n,) ∇ = Qa + c
+    group: Any  #: (n,) simplex of a variable
+    members: Any  #: (n,) variables sorted by simplex
+    offset: Any  #: (G + 1,) where each simplex begins in ``members``
+    support: Any  #: (n,) the support of simplex s from offset[s] on, unordered
+    size: Any  #: (G,) support sizes
+    place: Any  #: (n,) place in ``support`` or -1
+    live: Any  #: (n,) float32: 1 on the support, else 0
+    vertex: Any  #: (G,) argmin ∇ of each simplex
+    integer: Any
+    real: Any
+
+
+@_njit
 def vertices(w: Any) -> None:
     """vertex_s = argmin ∇ over every simplex s."""
     for s in range(w.vertex.size):
@@ -36,7 +62,7 @@ def vertices(w: Any) -> None:
         w.vertex[s] = at
 
 
-@inlined
+@_njit
 def _update(g: Any, step: float, up: Any, down: Any) -> int:
     """g += step·(up - down) and its argmin, as separate short loops over blocks."""
     n = g.size
@@ -58,7 +84,7 @@ def _update(g: Any, step: float, up: Any, down: Any) -> int:
     return at
 
 
-@entry
+@_njit
 def restore(w: Any) -> None:
     """Recompute a'∇ and c'a, and with them objective and gap, from the support."""
     slope, linear, lowest = 0.0, 0.0, 0.0
@@ -68,12 +94,12 @@ def restore(w: Any) -> None:
             slope += w.a[k] * w.g[k]
             linear += w.a[k] * w.c[k]
         lowest += w.g[w.vertex[s]]
-    w.now.objective = 0.5 * (slope + linear)
-    w.now.linear = linear
-    w.now.gap = slope - lowest
+    w.real[OBJECTIVE] = 0.5 * (slope + linear)
+    w.real[CTA] = linear
+    w.real[GAP] = slope - lowest
 
 
-@inlined
+@_njit
 def _worst(w: Any) -> int:
     """The simplex with the largest violation max_{support} ∇ - min ∇."""
     if w.size.size == 1:
@@ -89,7 +115,7 @@ def _worst(w: Any) -> int:
     return chosen
 
 
-@inlined
+@_njit
 def _partner(w: Any, s: int, i: int, column: Any) -> int:
     """The support point j of simplex s whose pair with i decreases the objective most; -1 if none does."""
     first, size = w.offset[s], w.size[s]
@@ -107,7 +133,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
     return j
 
 
-@inner
+@_njit
 def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int:
     """The same over all points in memory order, those outside the support masked: faster than gathering a large one.
 
@@ -138,7 +164,7 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int
     return at
 
 
-@inlined
+@_njit
 def _leave(w: Any, s: int, j: int) -> None:
     last = w.offset[s] + w.size[s] - 1
     moved, hole = w.support[last], w.place[j]
@@ -149,18 +175,18 @@ def _leave(w: Any, s: int, j: int) -> None:
     w.a[j] = 0.0
 
 
-@inner
+@_njit
 def _cached(w: Any, i: int) -> int:
     s = w.slot[i]
     if s < 0:
-        w.now.missing = i
+        w.integer[MISSING] = i
     else:
-        w.now.clock += 1
-        w.stamp[s] = w.now.clock
+        w.integer[CLOCK] += 1
+        w.stamp[s] = w.integer[CLOCK]
     return int(s)
 
 
-@inlined
+@_njit
 def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     """Exact step from j to i, clipped at a_j; objective and gradient follow."""
     slope = w.g[j] - w.g[i]
@@ -174,12 +200,12 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     if step >= w.a[j]:
         step = w.a[j]
         _leave(w, s, j)
-        w.now.drops += 1
+        w.integer[DROPS] += 1
     else:
         w.a[j] -= step
     w.a[i] += step
-    w.now.linear += step * (w.c[i] - w.c[j])
-    w.now.objective += step * (0.5 * step * curvature - slope)
+    w.real[CTA] += step * (w.c[i] - w.c[j])
+    w.real[OBJECTIVE] += step * (0.5 * step * curvature - slope)
     nearest = _update(w.g, step, up, down)
     if w.vertex.size == 1:
         w.vertex[0] = nearest
@@ -187,20 +213,20 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
         vertices(w)
 
 
-@entry
+@_njit
 def run(w: Any, iterations: int, tol: float) -> int:
     """Up to ``iterations`` pair steps; stops where the gap is at most tol·max(|f|, |f - gap|)."""
     for _ in range(iterations):
-        if w.now.iteration % _RESUM == _RESUM - 1:
+        if w.integer[ITERATION] % _RESUM == _RESUM - 1:
             restore(w)
-        f, lowest = w.now.objective, 0.0
+        f, lowest = w.real[OBJECTIVE], 0.0
         for s in range(w.vertex.size):
             lowest += w.g[w.vertex[s]]
-        gap = 2.0 * f - w.now.linear - lowest
-        w.now.gap = gap
+        gap = 2.0 * f - w.real[CTA] - lowest
+        w.real[GAP] = gap
         if gap <= tol * max(abs(f), abs(f - gap)):
             restore(w)
-            f, gap = w.now.objective, w.now.gap
+            f, gap = w.real[OBJECTIVE], w.real[GAP]
             if gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
         s = _worst(w)
@@ -215,6 +241,6 @@ def run(w: Any, iterations: int, tol: float) -> int:
         if down < 0:
             return COLUMN
         _move(w, s, i, j, w.columns[up], w.columns[down])
-        w.now.iteration += 1
+        w.integer[ITERATION] += 1
     restore(w)
     return BUDGET

@@ -98,9 +98,9 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         reference="docs/zero-one-bb.md",
     )
 
-    def load(self, view: ZeroOneBudget) -> None:
+    def load(self) -> None:
         """The λ form's engines."""
-        self.solver.load(view)
+        self.solver.load()
 
     def init(self, view: ZeroOneBudget, options: Options, rng: np.random.Generator) -> BudgetState:
         """Reduce the points and offer w = 0, b = ±1 and the start."""

@@ -1,0 +1,38 @@
+"""The laws that every solver, formulation and relaxation obeys, ours and others', and their examination by name.
+
+``python -m marginopt.conformance NAME`` prints law by law whether it holds, does not hold (with the numbers), or does not apply
+(with the reason). The project's own tests run the same laws on everything that there is, as a matrix without empty cells
+(tests/laws/test_matrix.py).
+"""
+
+from .cases import Case, cases
+from .examine import Cell, examine, formulation_cells, relaxation_cells, solver_cells, tally, trial_cells
+from .formulation_laws import FORMULATION_LAWS
+from .laws import Law, Laws
+from .program_laws import PROGRAM_LAWS
+from .relaxation_laws import RELAXATION_LAWS, Reduced
+from .solver_laws import SOLVER_LAWS
+from .trial import Trial
+from .verdict import State, Verdict
+
+__all__ = [
+    "FORMULATION_LAWS",
+    "PROGRAM_LAWS",
+    "RELAXATION_LAWS",
+    "SOLVER_LAWS",
+    "Case",
+    "Cell",
+    "Law",
+    "Laws",
+    "Reduced",
+    "State",
+    "Trial",
+    "Verdict",
+    "cases",
+    "examine",
+    "formulation_cells",
+    "relaxation_cells",
+    "solver_cells",
+    "tally",
+    "trial_cells",
+]

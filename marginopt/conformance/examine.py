@@ -1,0 +1,148 @@
+"""Examine something by its name: which cases it is tried on, and what every law says of every one of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
+
+from ..errors import InputError
+from ..models.formulations import all_formulations, get_formulation
+from ..models.record import FormulationInfo
+from ..relaxations import Relaxation, relaxations
+from ..solvers.interface.solver import Solver
+from ..solvers.registry import all_solvers
+from .cases import cases
+from .formulation_laws import FORMULATION_LAWS
+from .laws import Law
+from .program_laws import PROGRAM_LAWS
+from .relaxation_laws import RELAXATION_LAWS, Reduced
+from .solver_laws import SOLVER_LAWS
+from .trial import Trial, unusable
+from .verdict import State, Verdict, not_applicable
+
+__all__ = ["Cell", "examine", "formulation_cells", "relaxation_cells", "solver_cells", "trial_cells"]
+
+T = TypeVar("T")
+#: The formulation that relaxations are of.
+_ZERO_ONE = "ZeroOneSVM"
+
+
+@dataclass(frozen=True)
+class Cell:
+    """What one law says of one thing.
+
+    Parameters
+    ----------
+    law : Law
+    subject : str
+        The thing, and the case that it was tried on.
+    verdict : Verdict
+    """
+
+    law: Law[Any] = field(repr=False)
+    subject: str
+    verdict: Verdict
+
+    def __str__(self) -> str:
+        return f"{self.law.name}, {self.subject}: {self.verdict}"
+
+
+def formulation_cells(info: FormulationInfo) -> Iterator[Cell]:
+    """The laws of a formulation on each of its cases."""
+    for k, case in enumerate(cases(info)):
+        for law in FORMULATION_LAWS.found:
+            if law.every_case or k == 0:
+                yield Cell(law, case.name, law(case))
+
+
+def trial_cells(info: FormulationInfo, solver: Solver, skipped: Mapping[str, str] | None = None) -> Iterator[Cell]:
+    """The laws of a solver on each case of a formulation; ``skipped`` holds a reason for each law, by name, not to be tried."""
+    for k, case in enumerate(cases(info)):
+        trial = Trial(solver, case)
+        for law in SOLVER_LAWS.found:
+            if law.every_case or k == 0:
+                yield Cell(law, trial.name, _tried(law, trial, {} if skipped is None else skipped))
+
+
+def _tried(law: Law[Trial], trial: Trial, skipped: Mapping[str, str]) -> Verdict:
+    if law.name in skipped:
+        return not_applicable(skipped[law.name])
+    if trial.without and law is not SOLVER_LAWS.found[0]:  # the first law is the one of refusals
+        return not_applicable(trial.without)
+    return law(trial)
+
+
+def solver_cells(solver: Solver) -> Iterator[Cell]:
+    """The laws of a solver alone."""
+    reason = unusable(solver)
+    for law in PROGRAM_LAWS.found:
+        yield Cell(law, solver.info.name, not_applicable(reason) if reason else law(solver))
+
+
+def relaxation_cells(relaxation: Relaxation) -> Iterator[Cell]:
+    """The laws of a relaxation on every 0-1 problem with a known optimum."""
+    for case in cases(get_formulation(_ZERO_ONE)):
+        if case.optimum is None:
+            continue
+        reduced = Reduced(relaxation, case)
+        for law in RELAXATION_LAWS.found:
+            refused = bool(reduced.obstacle) and law is not RELAXATION_LAWS.found[0]
+            yield Cell(law, reduced.name, not_applicable(reduced.obstacle) if refused else law(reduced))
+
+
+def examine(name: str, others: Iterable[str] | None = None) -> Iterator[Cell]:
+    """Everything the laws say of a solver, a formulation or a relaxation.
+
+    Parameters
+    ----------
+    name : str
+        As in ``marginopt.solvers()``, ``models.formulations()`` or ``relaxations.relaxations()``; all of them where one name is
+        used for several.
+    others : iterable of str, optional
+        Where ``name`` is a solver, the formulations to try it on; where it is a formulation, the solvers to try on it. All where
+        they are not given.
+
+    Raises
+    ------
+    InputError
+        Nothing is called so.
+    ExtensionError
+        A package promises it, and it cannot be used.
+    """
+    solvers, formulations, bounds = all_solvers(), all_formulations(), relaxations()
+    if name not in {*solvers, *formulations, *bounds}:
+        _raise_unknown(name, [*solvers, *formulations, *bounds])
+    wanted = None if others is None else set(others)
+    if name in solvers:
+        yield from solver_cells(solvers[name])
+        for key, info in formulations.items():
+            if wanted is None or key in wanted:
+                yield from trial_cells(info, solvers[name])
+    if name in formulations:
+        yield from formulation_cells(formulations[name])
+        for key, solver in solvers.items():
+            if wanted is None or key in wanted:
+                yield from trial_cells(formulations[name], solver)
+    if name in bounds:
+        yield from relaxation_cells(bounds[name])
+
+
+def _raise_unknown(name: str, known: list[str]) -> None:
+    import difflib
+
+    from ..extensions import Shelf
+
+    for shelf in Shelf.every:
+        shelf.get(name)  # raises where a package promises it in vain
+    near = difflib.get_close_matches(name, known, n=3, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}?" if near else f"there are {', '.join(known)}"
+    raise InputError(f"no solver, formulation or relaxation is called {name!r}; {hint}")
+
+
+def tally(cells: Iterable[Cell]) -> dict[State, int]:
+    """How many cells there are of each state."""
+    counts = dict.fromkeys(State, 0)
+    for cell in cells:
+        counts[cell.verdict.state] += 1
+    return counts
