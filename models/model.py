@@ -158,6 +158,18 @@ class Model(ABC):
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""
         return {}
 
+    def dual(self) -> StandardForm:
+        """The Lagrangian dual of the form, with the same optimum, named by the primal's labels (`models.program.dual`).
+
+        Raises
+        ------
+        UnsupportedModelError
+            Integer variables or indicators; or a formulation without a standard form.
+        """
+        from .program.dual import dual_form
+
+        return dual_form(self.form)
+
     # -- looks --------------------------------------------------------------------------------------------------
 
     def __str__(self) -> str:

@@ -109,7 +109,7 @@ class HingeQuadratic(Model):
         )
 
     @property
-    def dual(self) -> BoxProgram:
+    def dual_program(self) -> BoxProgram:
         """The dual as a program of its own, for solvers that are to be given that one."""
         return BoxProgram(self.factor.Z, self.box.q, self.box.lower, self.box.upper, self.box.ridge)
 

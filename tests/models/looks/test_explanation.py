@@ -172,7 +172,7 @@ def test_quadratic_with_losses_and_its_box() -> None:
     np.testing.assert_allclose(margin[plain & (short > 1e-3)], w[plain & (short > 1e-3)], atol=1e-5)
     np.testing.assert_allclose(result.reduced["xi"][plain], (w - lam)[plain], atol=1e-5)
     assert "lambda_j = margin - tau_j overshoot" in str(said)
-    box = model.dual
+    box = model.dual_program
     answer, told = _solved(box)
     assert answer.reduced is not None
     gradient = box.box.gradient(answer.values["a"])

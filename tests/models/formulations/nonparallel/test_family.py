@@ -73,7 +73,7 @@ def test_dual_is_a_program_of_its_own_with_the_negative_optimum(loss: Any) -> No
     X, y = _data()
     model = NonparallelSVM(X, y, 2, loss=loss)
     program = model.program
-    dual = solvers.solve(program.dual, "clarabel")
+    dual = solvers.solve(program.dual_program, "clarabel")
     assert program.box.offset is not None
     assert program.box.offset - dual.objective == pytest.approx(solvers.solve(model, "boxqp").objective, rel=1e-6)
 

@@ -1,0 +1,138 @@
+r"""The Lagrangian dual of a convex standard form, as a standard form.
+
+Primal and dual, with z_k in the dual cone of K_k, prices ζ_l, ζ_u ≥ 0 of the bounds that are finite, and P = R'R::
+
+    minimise  ½ x'P x + q'x + r                   maximise  r - ½ ||s||² - Σ_k <z_k, g_k> + l'ζ_l - u'ζ_u
+    with      F_k x + g_k in K_k,  l ≤ x ≤ u      with      R's + q = Σ_k F_k'z_k + ζ_l - ζ_u
+
+(s = Rx at the optimum; where no factor R is known, P x̂ stands for R's and ½ x̂'P x̂ for ½ ||s||².) Weak duality holds for every
+pair of feasible points; the optima agree where one of the two has a strictly feasible point, or all cones are polyhedral.
+
+Names: a *block* of the dual is called as the *constraint* of the primal whose multiplier it is, a *constraint* of the dual as
+the *block* of the primal whose stationarity it states. So the multipliers of a solved primal are values of the dual's blocks,
+and the dual's multipliers of ``w`` are a primal w.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import UnsupportedModelError
+from ..arrays import FloatArray
+from .cones import Indicator, Nonnegative, Zero
+from .form import Block, Constraint, Quadratic, StandardForm
+
+__all__ = ["dual_form"]
+
+
+def dual_form(form: StandardForm) -> StandardForm:
+    """The dual of a convex form; its optimum, in the sense of the stated model, is the primal's.
+
+    Parameters
+    ----------
+    form : StandardForm
+        Continuous, with P ⪰ 0.
+
+    Returns
+    -------
+    StandardForm
+        Blocks by the labels of the primal's constraints, ``lower <block>`` and ``upper <block>`` for the prices of bounds, and
+        ``image`` for s = Rx (``point`` for x̂). ``maximise`` is the opposite of the primal's.
+
+    Raises
+    ------
+    UnsupportedModelError
+        Integer variables or indicator constraints: the Lagrangian dual would have another optimum.
+    """
+    if form.integer.any() or any(isinstance(c.cone, Indicator) for c in form.constraints):
+        raise UnsupportedModelError(
+            f"{form.name} has integer variables or indicators, whose Lagrangian dual has another optimum; relax them first "
+            "(form.relax_integrality())"
+        )
+    parts = _Parts(form.n)
+    image = None if form.quadratic is None else _image(form.quadratic, parts, form)
+    for c in form.constraints:
+        cone = None if isinstance(c.cone, (Zero, Nonnegative)) else c.cone
+        low = 0.0 if isinstance(c.cone, Nonnegative) else -np.inf
+        parts.add(c.label, sp.csc_array(-c.F.T), c.g, low)
+        if cone is not None:
+            parts.cones.append((c.label, len(parts.blocks) - 1))
+    identity = sp.eye_array(form.n, format="csc")
+    for b in form.blocks:
+        places = np.arange(form.n)[form.slices[b.label]]
+        for side, bounds, sign in (("lower", form.lower, 1.0), ("upper", form.upper, -1.0)):
+            finite = places[np.isfinite(bounds[places])]
+            if finite.size:
+                parts.add(f"{side} {b.label}", sp.csc_array(-sign * identity[:, finite]), -sign * bounds[finite], 0.0)
+    return _assembled(form, parts, image)
+
+
+@dataclass(eq=False)
+class _Parts:
+    """The dual's blocks as they are collected: label, columns of the stationarity rows, costs, lower bounds."""
+
+    rows: int
+    blocks: list[Block] = field(default_factory=list)
+    columns: list[sp.csc_array] = field(default_factory=list)
+    costs: list[FloatArray] = field(default_factory=list)
+    lower: list[FloatArray] = field(default_factory=list)
+    cones: list[tuple[str, int]] = field(default_factory=list)
+
+    def add(self, label: str, columns: sp.csc_array, costs: FloatArray, lower: float) -> None:
+        size = columns.shape[1]
+        self.blocks.append(Block(label, (size,)))
+        self.columns.append(columns)
+        self.costs.append(np.asarray(costs, dtype=np.float64))
+        self.lower.append(np.full(size, lower))
+
+
+def _image(quadratic: Quadratic, parts: _Parts, form: StandardForm) -> sp.csc_array | FloatArray:
+    """The block of s (or x̂), first of all; returns its quadratic objective."""
+    taken = {b.label for b in form.blocks} | {c.label for c in form.constraints}
+    factored = quadratic.factor is not None
+    label = "image" if factored else "point"
+    while label in taken:
+        label += "'"
+    if factored:
+        R = sp.csr_array(quadratic.factor)
+        parts.add(label, sp.csc_array(R.T), np.zeros(R.shape[0]), -np.inf)
+        return sp.eye_array(R.shape[0], format="csc")
+    P = quadratic.csc
+    parts.add(label, P, np.zeros(P.shape[0]), -np.inf)
+    return P
+
+
+def _assembled(form: StandardForm, parts: _Parts, image: sp.csc_array | FloatArray | None) -> StandardForm:
+    columns = sp.csr_array(sp.hstack(parts.columns, format="csr")) if parts.columns else sp.csr_array((form.n, 0))
+    starts = np.concatenate([[0], np.cumsum([b.size for b in parts.blocks])]).astype(int)
+    n = int(starts[-1])
+    constraints = [
+        Constraint(b.label, sp.csr_array(columns[form.slices[b.label]]), form.q[form.slices[b.label]], Zero(b.size))
+        for b in form.blocks
+        if b.size
+    ]
+    identity = sp.eye_array(n, format="csr")
+    for label, k in parts.cones:
+        own = form.constraint(label)
+        rows = sp.csr_array(identity[starts[k] : starts[k + 1]])
+        constraints.append(Constraint(f"cone of {label}", rows, np.zeros(own.rows), own.cone))
+    quadratic = None
+    if image is not None:
+        size = image.shape[0]
+        P = sp.block_diag([image, sp.csc_array((n - size, n - size))], format="csc") if n > size else image
+        quadratic = Quadratic(matrix=sp.csc_array(P))
+    return StandardForm(
+        name=f"dual of {form.name}",
+        blocks=tuple(parts.blocks),
+        q=np.concatenate([np.zeros(0), *parts.costs]),
+        constraints=tuple(constraints),
+        lower=np.concatenate([np.zeros(0), *parts.lower]),
+        upper=np.full(n, np.inf),
+        integer=np.zeros(n, dtype=bool),
+        quadratic=quadratic,
+        r=-form.r,
+        maximise=not form.maximise,
+    )

@@ -1,0 +1,122 @@
+"""The dual form: its optimum is the primal's for every convex formulation, by solvers that share nothing."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+
+import marginopt as mo
+from marginopt.errors import UnsupportedModelError
+from marginopt.models import (
+    PSD,
+    RBF,
+    Block,
+    BoxProgram,
+    ChebyshevNPSVC,
+    ConicSVM,
+    Constraint,
+    ConvexHullsDual,
+    HingeQuadratic,
+    HingeSVM,
+    L1SVMDual,
+    L2SVMDual,
+    MEBDual,
+    Model,
+    NonparallelSVM,
+    ParetoQP,
+    Quadratic,
+    RotatedSecondOrder,
+    SecondOrder,
+    StandardForm,
+    Zero,
+    ZeroOneSVM,
+)
+from marginopt.models.formulations.nonparallel.hinge_quadratic import HingeFactor
+from marginopt.models.program.dual import dual_form
+from marginopt.solvers.judging.certificate import certify
+
+
+def _models() -> list[Model]:
+    rng = np.random.default_rng(3)
+    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
+    y = np.array([1.0, -1, 1, -1, 1, -1, 1, 1, -1])
+    return [
+        HingeSVM(X, y, lam=0.7),
+        L1SVMDual(X, y, C=2.0, kernel=RBF(0.3)),
+        L2SVMDual(X, y, C=2.0),
+        MEBDual(X, kernel=RBF(0.5)),
+        ConvexHullsDual(X, y),
+        NonparallelSVM(X, y, 1.0),
+        NonparallelSVM(X, y, 1.0, loss="pinball"),
+        ChebyshevNPSVC(X, y, P=np.eye(3)[:, :2]),
+        ParetoQP(X[:4], np.arange(4.0), gamma=0.5),
+        HingeQuadratic(HingeFactor(np.eye(3), X), np.ones(3), np.ones(9), np.ones(9), np.zeros(9)),
+        BoxProgram(X, -np.ones(9), 0.0, 1.0, 0.1),
+        ConicSVM(X, y, lam=0.5),
+        ConicSVM(X, y, kappa=0.4),
+        ConicSVM(X, np.where(X[:, 1] > 0, 1.0, -1.0), kappa=0.0),
+    ]
+
+
+MODELS = _models()
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name}")
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+def test_strong_duality_of_every_convex_formulation(model: Model, solver: str) -> None:
+    """inf of the form = the form's own statement of its dual, solved apart; SCS at its own accuracy."""
+    form = model.form
+    primal = mo.solve(form, "clarabel", tol=1e-8)
+    dual = mo.solve(model.dual(), solver, tol=1e-8 if solver == "clarabel" else 1e-5)
+    assert dual.certificate is not None
+    assert dual.objective == pytest.approx(primal.objective, rel=1e-6 if solver == "clarabel" else 2e-4, abs=1e-6)
+
+
+@pytest.mark.parametrize("model", MODELS, ids=lambda model: f"{model.name}")
+def test_the_multipliers_of_the_primal_are_a_point_of_the_dual(model: Model) -> None:
+    """Names: a block of the dual is called as the constraint whose multiplier it is, a constraint as the primal's block."""
+    form, dual = model.form, model.dual()
+    assert {c.label for c in form.constraints if c.rows} <= {b.label for b in dual.blocks}
+    assert {b.label for b in form.blocks if b.size} <= {c.label for c in dual.constraints}
+    result = mo.solve(form, "clarabel", tol=1e-8)
+    assert result.multipliers is not None
+    solved = mo.solve(dual, "clarabel", tol=1e-8)
+    assert solved.multipliers is not None
+    x = np.concatenate([solved.multipliers[b.label] for b in form.blocks if b.size])
+    certificate = certify(form, form.split(x), result.multipliers)
+    assert certificate.primal_residual <= 1e-5
+    assert certificate.objective == pytest.approx(form.objective(form.join(result.values)), rel=1e-4, abs=1e-5)
+
+
+def test_random_cones_have_no_gap() -> None:
+    """Second-order, rotated and semidefinite cones, equalities, bounds of all kinds, P by matrix and by factor."""
+    rng = np.random.default_rng(5)
+    for seed in range(6):
+        n = 5
+        inner = rng.normal(size=n)
+        cones = [(SecondOrder(3), [3.0, 0, 0]), (RotatedSecondOrder(3), [2.0, 2, 0]), (PSD.of_order(2), [2.0, 0, 2])]
+        constraints = []
+        for k, (cone, interior) in enumerate(cones):
+            F = rng.normal(size=(3, n))
+            constraints.append(Constraint(f"c{k}", sp.csr_array(F), np.array(interior) - F @ inner, cone))
+        row = rng.normal(size=(1, n))
+        constraints.append(Constraint("sum", sp.csr_array(row), -row @ inner, Zero(1)))
+        R = rng.normal(size=(3, n))
+        quadratic = Quadratic(factor=R) if seed % 2 else Quadratic(matrix=R.T @ R)
+        lower, upper = np.full(n, -np.inf), np.full(n, np.inf)
+        lower[:3], upper[2:4] = inner[:3] - 1.0, inner[2:4] + 0.5
+        form = StandardForm(
+            f"random {seed}", (Block("x", (2,)), Block("v", (3,))), rng.normal(size=n), tuple(constraints), lower, upper,
+            np.zeros(n, dtype=bool), quadratic, 0.3, bool(seed % 3 == 0),
+        )  # fmt: skip
+        box = form.with_bounds(np.maximum(lower, inner - 9), np.minimum(upper, inner + 9))  # bounded, so both attain
+        primal, dual = mo.solve(box, "clarabel", tol=1e-8), mo.solve(dual_form(box), "clarabel", tol=1e-8)
+        assert dual.objective == pytest.approx(primal.objective, rel=1e-6, abs=1e-6)
+        assert dual_form(box).maximise is not box.maximise
+
+
+def test_integers_have_no_lagrangian_dual_of_the_same_optimum() -> None:
+    X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
+    with pytest.raises(UnsupportedModelError, match="relax them first"):
+        ZeroOneSVM(X, [-1, 1, -1, 1], lam=1.0).dual()
