@@ -14,6 +14,8 @@ Everything public is here; the subpackages ``models``, ``solvers``, ``relaxation
 ``marginopt.estimators``) are imported when they are first asked for, since scikit-learn is slow to import.
 """
 
+from __future__ import annotations
+
 from importlib import import_module, metadata
 from typing import TYPE_CHECKING, Any
 
@@ -32,106 +34,91 @@ from .extensions import register
 from .instances import Instance, catalogue, load
 from .models import (
     RBF,
-    ChebyshevNPSVC,
-    ConicSVM,
-    ConvexHullsDual,
-    HingeSVM,
-    L1SVMDual,
-    L2SVMDual,
     Laplacian,
     Linear,
-    MaxMinSVM,
-    MEBDual,
     Mixture,
     Model,
-    NonparallelSVM,
-    ParetoQP,
     Polynomial,
     Precomputed,
-    RampSVM,
     RationalQuadratic,
     StandardForm,
-    StiefelQP,
-    ZeroOneSVM,
     from_cvxpy,
     from_gurobi,
     from_highs,
     from_pyomo,
     from_scipy,
 )
+from .models.formulations import find_formulation, public_formulations
 from .performance import performance_profile
 from .reading import read
 from .relaxations import GapReport, gap_report
 from .selection import Selection, select
 from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, path, read_solution, solve
 
-if TYPE_CHECKING:
+if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
+    from collections.abc import Mapping
+
     from . import deep as deep, estimators
     from .deep import DeepNPSVC as DeepNPSVC
     from .estimators import (
-        L2SVC,
-        NCHSVC,
-        ConicSVC,
-        ConicSVCCV,
-        HingeSVC,
-        HingeSVCCV,
-        KernelNPSVC,
-        MaxMinSVC,
-        MEBOneClass,
-        ZeroOneSVC,
+        L2SVC as L2SVC,
+        NCHSVC as NCHSVC,
+        ConicSVC as ConicSVC,
+        ConicSVCCV as ConicSVCCV,
+        HingeSVC as HingeSVC,
+        HingeSVCCV as HingeSVCCV,
+        KernelNPSVC as KernelNPSVC,
+        MaxMinSVC as MaxMinSVC,
+        MEBOneClass as MEBOneClass,
+        ZeroOneSVC as ZeroOneSVC,
+    )
+    from .estimators.record import EstimatorInfo
+    from .models import (
+        BoxProgram as BoxProgram,
+        ChebyshevNPSVC as ChebyshevNPSVC,
+        ConicSVM as ConicSVM,
+        ConvexHullsDual as ConvexHullsDual,
+        HingeQuadratic as HingeQuadratic,
+        HingeSVM as HingeSVM,
+        L1SVMDual as L1SVMDual,
+        L2SVMDual as L2SVMDual,
+        MaxMinSVM as MaxMinSVM,
+        MEBDual as MEBDual,
+        NonparallelSVM as NonparallelSVM,
+        ParetoQP as ParetoQP,
+        RampSVM as RampSVM,
+        StiefelQP as StiefelQP,
+        ZeroOneSVM as ZeroOneSVM,
     )
 
 __version__ = metadata.version("marginopt")
 
 __all__ = [
-    "L2SVC",
-    "NCHSVC",
     "RBF",
     "Certificate",
-    "ChebyshevNPSVC",
     "Comparison",
-    "ConicSVC",
-    "ConicSVCCV",
-    "ConicSVM",
-    "ConvexHullsDual",
     "DataError",
     "GapReport",
-    "HingeSVC",
-    "HingeSVCCV",
-    "HingeSVM",
     "InputError",
     "Instance",
-    "KernelNPSVC",
-    "L1SVMDual",
-    "L2SVMDual",
     "Laplacian",
     "LicenceError",
     "Linear",
-    "MEBDual",
-    "MEBOneClass",
     "MarginoptError",
     "MarginoptWarning",
-    "MaxMinSVC",
-    "MaxMinSVM",
     "MissingPackageError",
     "Mixture",
     "Model",
-    "NonparallelSVM",
     "Options",
-    "ParetoQP",
     "Polynomial",
     "Precomputed",
-    "RampSVM",
     "RationalQuadratic",
     "Result",
     "Selection",
     "StandardForm",
     "Status",
-    "StiefelQP",
     "TooLargeError",
     "UnsupportedModelError",
-    "ZeroOneSVC",
-    "ZeroOneSVM",
     "__version__",
     "catalogue",
     "certify",
@@ -160,32 +147,33 @@ __all__ = [
     "solvers",
 ]
 
-_ESTIMATORS = frozenset(
-    {
-        "L2SVC",
-        "NCHSVC",
-        "ConicSVC",
-        "ConicSVCCV",
-        "HingeSVC",
-        "HingeSVCCV",
-        "KernelNPSVC",
-        "MEBOneClass",
-        "MaxMinSVC",
-        "ZeroOneSVC",
-    }
-)
+#: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.
+_OWN = tuple(__all__)
+del __all__
 
 
 def __getattr__(name: str) -> Any:
-    """The estimators, imported on first use; those of ``deep`` need PyTorch."""
+    """Formulations and estimators by their records, imported on first use; what ``deep`` holds needs PyTorch."""
     if name in ("deep", "DeepNPSVC"):
         package = import_module(".deep", __name__)
         return package if name == "deep" else package.DeepNPSVC
-    if name == "estimators" or name in _ESTIMATORS:
-        package = import_module(".estimators", __name__)
-        return package if name == "estimators" else getattr(package, name)
+    if name == "estimators":
+        return import_module(".estimators", __name__)
+    if name == "__all__":
+        return sorted([*_OWN, *(info.key for info in public_formulations()), *_estimators()])
+    if not name.startswith("_"):
+        found = find_formulation(name)
+        if found is not None:
+            return found.model
+        if name in _estimators():
+            return _estimators()[name].estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
+def _estimators() -> Mapping[str, EstimatorInfo]:
+    """Their records; scikit-learn is imported."""
+    return import_module(".estimators", __name__).all_estimators()
+
+
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__, "DeepNPSVC", "deep"})
+    return sorted({*globals(), *__getattr__("__all__"), "DeepNPSVC", "deep"})

@@ -20,6 +20,7 @@ __all__ = [
     "SolverError",
     "TooLargeError",
     "UnsupportedModelError",
+    "WriteError",
 ]
 
 
@@ -76,6 +77,20 @@ class ExtensionError(MarginoptError):
 
 class SolverError(MarginoptError):
     """A solver failed in a way that is neither the user's nor the model's fault."""
+
+
+class WriteError(InputError):
+    """A file could not be written; what was at its place before is there still.
+
+    Attributes
+    ----------
+    result : object or None
+        What was found before the file failed (a `marginopt.Result`), so that a full disk does not lose a solution.
+    """
+
+    def __init__(self, message: str, result: object = None) -> None:
+        super().__init__(message)
+        self.result = result
 
 
 class MarginoptWarning(UserWarning):

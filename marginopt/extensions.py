@@ -87,6 +87,11 @@ class Shelf(Generic[T]):
         """Every name from outside, usable or not, in alphabetical order; imports nothing."""
         return sorted({*self._session, *self._promises})
 
+    @property
+    def session(self) -> dict[str, T]:
+        """What this session registered, by name; looks for no package."""
+        return dict(self._session)
+
     def get(self, name: str) -> T | None:
         """The thing of this name; None where nothing from outside has it.
 

@@ -1,21 +1,11 @@
-"""What is stated: the labelled standard form, cones, kernels and one file per formulation."""
+"""What is stated: the labelled standard form, cones, kernels and one file per formulation.
+
+The formulations' own names (``HingeSVM``, ...) come from their records (`models.formulations`) when they are first asked for.
+"""
+
+from typing import TYPE_CHECKING, Any
 
 from . import formulations
-from .formulations.conic.model import ConicSVM
-from .formulations.convex_hulls import ConvexHullsDual
-from .formulations.enclosing_ball import MEBDual
-from .formulations.hinge import HingeSVM
-from .formulations.l1_svm import L1SVMDual
-from .formulations.l2_svm import L2SVMDual
-from .formulations.max_min import MaxMinProblem, MaxMinSVM
-from .formulations.nonparallel.box_program import BoxProgram
-from .formulations.nonparallel.chebyshev import ChebyshevNPSVC
-from .formulations.nonparallel.hinge_quadratic import HingeQuadratic
-from .formulations.nonparallel.npsvc import NonparallelSVM, nearest_hyperplane
-from .formulations.pareto import ParetoQP
-from .formulations.ramp import RampSVM
-from .formulations.stiefel import StiefelQP, polar
-from .formulations.zero_one.model import ZeroOneSVM
 from .importing.doors import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
@@ -31,48 +21,51 @@ from .record import Data, FormulationInfo, Parameter
 from .statement import Line, Statement
 from .views import BoxEqualityQP, BoxQP, ConicProblem, SimplexQP, StiefelProblem, ZeroOneProblem
 
+if TYPE_CHECKING:  # for type checkers; a formulation that has no line here works all the same
+    from .formulations.conic.model import ConicSVM as ConicSVM
+    from .formulations.convex_hulls import ConvexHullsDual as ConvexHullsDual
+    from .formulations.enclosing_ball import MEBDual as MEBDual
+    from .formulations.hinge import HingeSVM as HingeSVM
+    from .formulations.l1_svm import L1SVMDual as L1SVMDual
+    from .formulations.l2_svm import L2SVMDual as L2SVMDual
+    from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
+    from .formulations.nonparallel.box_program import BoxProgram as BoxProgram
+    from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
+    from .formulations.nonparallel.hinge_quadratic import HingeQuadratic as HingeQuadratic
+    from .formulations.nonparallel.npsvc import NonparallelSVM as NonparallelSVM, nearest_hyperplane as nearest_hyperplane
+    from .formulations.pareto import ParetoQP as ParetoQP
+    from .formulations.ramp import RampSVM as RampSVM
+    from .formulations.stiefel import StiefelQP as StiefelQP, polar as polar
+    from .formulations.zero_one.model import ZeroOneSVM as ZeroOneSVM
+
 __all__ = [
     "PSD",
     "RBF",
     "Block",
     "Bound",
     "BoxEqualityQP",
-    "BoxProgram",
     "BoxQP",
     "CallableKernel",
-    "ChebyshevNPSVC",
     "Cone",
     "ConicProblem",
-    "ConicSVM",
     "Constraint",
-    "ConvexHullsDual",
     "Data",
     "Feature",
     "FeatureMap",
     "FormDelta",
     "FormulationInfo",
-    "HingeQuadratic",
-    "HingeSVM",
     "Indicator",
     "Kernel",
-    "L1SVMDual",
-    "L2SVMDual",
     "Laplacian",
     "Line",
     "Linear",
-    "MEBDual",
-    "MaxMinProblem",
-    "MaxMinSVM",
     "Mixture",
     "Model",
     "Nonnegative",
-    "NonparallelSVM",
     "Parameter",
-    "ParetoQP",
     "Polynomial",
     "Precomputed",
     "Quadratic",
-    "RampSVM",
     "RationalQuadratic",
     "RotatedSecondOrder",
     "SecondOrder",
@@ -80,10 +73,8 @@ __all__ = [
     "StandardForm",
     "Statement",
     "StiefelProblem",
-    "StiefelQP",
     "Zero",
     "ZeroOneProblem",
-    "ZeroOneSVM",
     "formulations",
     "from_cvxpy",
     "from_gurobi",
@@ -91,7 +82,23 @@ __all__ = [
     "from_pyomo",
     "from_scipy",
     "materialise_limit",
-    "nearest_hyperplane",
     "neighbour_laplacian",
-    "polar",
 ]
+#: What stands here in words; the whole list has the formulations as well, and is made when it is asked for.
+_OWN = tuple(__all__)
+del __all__
+
+
+def __getattr__(name: str) -> Any:
+    """A formulation's class, or what stands beside it in its file."""
+    if name == "__all__":
+        return sorted([*_OWN, *(public for info in formulations.public_formulations() for public in info.public)])
+    if not name.startswith("_"):
+        found = formulations.find_formulation(name)
+        if found is not None:
+            return found.public[name]
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})

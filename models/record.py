@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+import sys
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
@@ -123,6 +124,8 @@ class FormulationInfo:
         Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
     intercept : callable
         Whether the data are to have a first column of ones, as the parameters are; only asked where there are data.
+    also : tuple of str
+        Further public names of its file, which stand in ``models`` beside the class.
     small : callable, optional
         Small arrays for tests, seeded; needed with `Data.ARRAYS`, and a default is there for data.
     objective : callable, optional
@@ -146,6 +149,7 @@ class FormulationInfo:
     arrays: tuple[str, ...] = ()
     intercept: Callable[[Chosen], bool] = field(default=_never, repr=False)
     small: Callable[[np.random.Generator], Arrays] | None = field(default=None, repr=False)
+    also: tuple[str, ...] = ()
     objective: Callable[[Any, Mapping[str, Any]], float] | None = field(default=None, repr=False)
 
     def __post_init__(self) -> None:
@@ -156,6 +160,11 @@ class FormulationInfo:
     def key(self) -> str:
         """Name of the class: what tables of optima, stores and result files call the formulation."""
         return self.model.__name__
+
+    @property
+    def public(self) -> dict[str, Any]:
+        """The class and what stands beside it, by name."""
+        return {self.key: self.model, **{name: getattr(sys.modules[self.model.__module__], name) for name in self.also}}
 
     @property
     def needs(self) -> tuple[str, ...]:

@@ -4,6 +4,7 @@ import sys
 import types
 
 from .api import compare, solve
+from .asked import SolverLike
 from .compare import Comparison
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
@@ -40,6 +41,7 @@ __all__ = [
     "SolutionPath",
     "Solver",
     "SolverInfo",
+    "SolverLike",
     "SolverTable",
     "Status",
     "Trace",

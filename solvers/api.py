@@ -2,50 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InputError, MarginoptError
-from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .asked import SolverLike, resolve_all
 from .compare import Comparison, ComparisonRow
-from .interface.solver import Solver
+from .interface.native_options import near_misses
 from .judging.result import Result
-from .records.options import Callback, Options
+from .records.options import COMMON, Options
 from .solve import as_problem, solve_problem
 
 __all__ = ["compare", "solve"]
 
 
-def solve(
-    model: Model | StandardForm,
-    solver: str | Solver = "auto",
-    *,
-    time_limit: float | None = None,
-    tol: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    iteration_limit: int | None = None,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
-    verbose: bool = False,
-    progress: bool = False,
-    start: Mapping[str, FloatArray] | None = None,
-    callback: Callback | None = None,
-    **native: Any,
-) -> Result:
+def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Options | None = None, **overrides: Any) -> Result:
     """Solve a formulation and recompute the certificate of the answer.
 
     Parameters
     ----------
     model : Model or StandardForm
-    solver : str or Solver
-        A name of ``marginopt.solvers()``, or ``"auto"``.
-    time_limit, tol, threads, seed, iteration_limit, node_limit, memory_limit, verbose, progress, start, callback
-        See `marginopt.Options`.
-    **native
-        The solver's own options by its own names, passed through untouched; an unknown one is an error.
+    solver : str, Solver or pair
+        A name of ``marginopt.solvers()``, a solver object, either of them with its options, ``("smo", {"tol": 1e-9})``, or
+        ``"auto"``.
+    options : Options, optional
+        Common options, kept for several calls; keywords prevail over them.
+    **overrides
+        Common options: ``time_limit``, ``tol``, ``threads``, ``seed``, ``iteration_limit``, ``node_limit``, ``memory_limit``,
+        ``verbose``, ``progress``, ``start``, ``callback`` (see `marginopt.Options`). All others are the solver's own options by
+        its own names, passed through untouched; an unknown one is an error.
 
     Returns
     -------
@@ -60,55 +47,39 @@ def solve(
     MissingPackageError, LicenceError
         The solver is not installed, or its licence does not cover the model.
     """
-    options = Options(
-        time_limit=time_limit,
-        tol=tol,
-        threads=threads,
-        seed=seed,
-        iteration_limit=iteration_limit,
-        node_limit=node_limit,
-        memory_limit=memory_limit,
-        verbose=verbose,
-        progress=progress,
-        start=start,
-        callback=callback,
-        native=native,
-    )
-    return solve_problem(model, solver, options)
+    return solve_problem(model, solver, Options.of(options, **overrides))
 
 
 def compare(
-    model: Model | StandardForm,
-    solvers: Sequence[str],
-    *,
-    time_limit: float | None = None,
-    tol: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    progress: bool = False,
+    model: Model | StandardForm, solvers: Sequence[SolverLike], options: Options | None = None, **overrides: Any
 ) -> Comparison:
     """Solve one model by several solvers, one after the other, under the same limits.
 
     A solver that cannot take the model (unknown feature, missing package or licence) becomes a row with its reason.
 
+    Parameters
+    ----------
+    model : Model or StandardForm
+    solvers : sequence
+        As for `solve`; ``["smo", ("smo", {"precision": "double"}), MyBackend()]``. Rows have distinct labels.
+    options, **overrides
+        Common options, for every solver; its own go with it in its pair.
+
     Raises
     ------
     InputError
-        No solvers were named, or a name does not exist.
+        No solvers were named, a name does not exist, or an option is none of the common ones.
     """
-    from .registry import get_solver
-
-    if isinstance(solvers, str) or not solvers:
-        raise InputError(f"solvers must be a list of solver names; it is {solvers!r}")
-    for name in solvers:
-        if name != "auto":
-            get_solver(name)  # a misspelt name is an error of the call, not a row
+    asked = resolve_all(solvers)  # a misspelt name is an error of the call, not a row
+    chosen = Options.of(options, **overrides)
+    for option in chosen.native:
+        others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
+        raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
     problem = as_problem(model)
-    options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, progress=progress)
     rows = []
-    for name in solvers:
+    for item in asked:
         try:
-            rows.append(ComparisonRow(name, solve_problem(model, name, options), ""))
+            rows.append(ComparisonRow(item.label, solve_problem(model, item, chosen), ""))
         except MarginoptError as error:
-            rows.append(ComparisonRow(name, None, str(error)))
+            rows.append(ComparisonRow(item.label, None, str(error)))
     return Comparison(problem.name, tuple(rows))

@@ -17,7 +17,7 @@ _COLUMNS = ("solver", "status", "objective", "bound", "kind", "gap", "iterations
 
 @dataclass(frozen=True, eq=False)
 class ComparisonRow:
-    """One solver's result, or the reason why there is none."""
+    """One solver's result under its label, or the reason why there is none."""
 
     solver: str
     result: Result | None

@@ -14,10 +14,11 @@ from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .asked import SolverLike, resolve
 from .auto import choose
 from .interface.algorithm import Algorithm
 from .interface.kept_model import BUILT, Kept
-from .interface.solver import Gives
+from .interface.solver import Gives, Solver
 from .judging.result import Result
 from .records.answer import Update, UpdateKind
 from .records.options import Options
@@ -99,13 +100,10 @@ def path(
     parameter: str,
     values: Sequence[Any],
     *,
-    solver: str = "auto",
+    solver: SolverLike = "auto",
     update: bool = True,
-    time_limit: float | None = None,
-    tol: float | None = None,
-    threads: int | None = None,
-    seed: int = 0,
-    **native: Any,
+    options: Options | None = None,
+    **overrides: Any,
 ) -> SolutionPath:
     """Solve a model for each value of one of its parameters, in the order given (results are always in that order).
 
@@ -123,12 +121,12 @@ def path(
         misses a bound by no more than 1e-6 is taken as the bound).
     values : sequence
         At least one.
-    solver : str
-        ``"auto"`` chooses at the first value and stays.
+    solver : str, Solver or pair
+        As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays.
     update : bool
-        False builds every form anew and starts nowhere.
-    time_limit, tol, threads, seed, **native
-        As in `marginopt.solve`, for each solve.
+        False builds every form anew and starts nowhere but at the ``start`` that is given.
+    options, **overrides
+        As in `marginopt.solve`, for each solve; a ``start`` is that of the first.
 
     Raises
     ------
@@ -141,27 +139,30 @@ def path(
     results: list[Result] = []
     solved: list[tuple[Model, Result]] = []
     shown_values: list[Any] = []
-    chosen = solver
-    order = _order(model, parameter, values, solver) if update else range(len(values))
+    asked = resolve(solver)
+    common = asked.over(Options.of(options, **overrides))
+    chosen = asked.solver
+    order = _order(model, parameter, values, chosen, common) if update else range(len(values))
     try:
         for k in order:
             latest = solved[-1][0] if solved and update else model
             stated, shown = _stated(latest, parameter, values[k], share=update)
-            start = _start(chosen, results, stated) if update else None
-            own = {**native, **(_carried(chosen, solved) if update else {})}
-            options = Options(time_limit=time_limit, tol=tol, threads=threads, seed=seed, start=start, native=own)
-            result = solve_problem(stated, chosen, options, kept if update else None)
+            again = common
+            if update and results:
+                carried = _carried(chosen, solved)
+                again = Options.of(common, start=_start(chosen, results, stated), **carried)
+            result = solve_problem(stated, chosen or "auto", again, kept if update else None)
             update_made = result.update or (BUILT if not results or not update else _NO_MODEL)
             if result.status in _POOR and _updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept.close()
-                result = solve_problem(stated, chosen, options, kept)
+                result = solve_problem(stated, chosen or "auto", again, kept)
                 update_made = _NOT_ACCURATE
             shown_values.append(shown)
             results.append(result.noting(update_made, **{parameter: shown}))
             if isinstance(stated, Model):
                 solved.append((stated, result))
-            chosen = result.solver if solver.lower() == "auto" else chosen
+            chosen = get_solver(result.solver) if chosen is None else chosen
     finally:
         kept.close()
     rank = np.argsort(np.asarray(order), kind="stable").tolist()
@@ -174,19 +175,18 @@ def _updated(result: Result) -> bool:
     return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 
-def _order(model: Model | StandardForm, parameter: str, values: Sequence[Any], solver: str) -> Sequence[int]:
+def _order(
+    model: Model | StandardForm, parameter: str, values: Sequence[Any], chosen: Solver | None, options: Options
+) -> Sequence[int]:
     """The order that the solver of the first value asks for."""
-    name = solver
-    if solver.lower() == "auto":
-        name = choose(as_problem(_stated(model, parameter, values[0], share=False)[0]), Options())[0]
-    chosen = get_solver(name)
+    if chosen is None:
+        chosen = get_solver(choose(as_problem(_stated(model, parameter, values[0], share=False)[0]), options)[0])
     return chosen.path_order(parameter, values) if isinstance(chosen, Algorithm) else range(len(values))
 
 
-def _carried(solver: str, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
+def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
     """What a hand-written algorithm takes over from the values solved before."""
-    chosen = None if solver.lower() == "auto" or not solved else get_solver(solver)
-    return chosen.carried_over(solved) if isinstance(chosen, Algorithm) else {}
+    return chosen.carried_over(solved) if solved and isinstance(chosen, Algorithm) else {}
 
 
 def _stated(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
@@ -233,11 +233,11 @@ def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -
         raise InputError("values must hold at least one value of the parameter; it is empty")
 
 
-def _start(solver: str, results: list[Result], stated: Model | StandardForm) -> dict[str, FloatArray] | None:
+def _start(chosen: Solver | None, results: list[Result], stated: Model | StandardForm) -> dict[str, FloatArray] | None:
     """The last point, for solvers that take one and keep none."""
-    if not results or solver.lower() == "auto" or not results[-1].values:
+    if chosen is None or not results[-1].values:
         return None
-    gives = get_solver(solver).info.gives
+    gives = chosen.info.gives
     if Gives.WARM_START not in gives or Gives.UPDATES in gives:
         return None
     last = results[-1].values

@@ -12,6 +12,7 @@ from ..errors import InputError, LicenceError, MissingPackageError, TooLargeErro
 from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from .asked import Asked, SolverLike, resolve
 from .auto import choose
 from .interface.backend import Backend
 from .interface.kept_model import Kept
@@ -34,8 +35,10 @@ __all__ = ["judge", "solve_problem"]
 _INTEGRALITY = 1e-4
 
 
-def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Options, kept: Kept | None = None) -> Result:
-    """Solve a model (or a bare form) by the named solver and judge the answer.
+def solve_problem(
+    model: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None
+) -> Result:
+    """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
 
     ``kept`` holds a backend's own model between the calls of one path.
 
@@ -50,9 +53,12 @@ def solve_problem(model: Model | StandardForm, solver: str | Solver, options: Op
     """
     problem = as_problem(model)
     picked = ""
-    if isinstance(solver, str) and solver.lower() == "auto":
-        solver, picked = choose(problem, options)
-    chosen = solver if isinstance(solver, Solver) else get_solver(solver)
+    asked = resolve(solver)
+    options = asked.over(options)
+    chosen = asked.solver
+    if chosen is None:
+        name, picked = choose(problem, options)
+        chosen = get_solver(name)
     licence = _licence(chosen, problem, options)
     obstacle = chosen.obstacle(problem)
     if obstacle is not None:

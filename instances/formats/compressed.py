@@ -6,10 +6,12 @@ import bz2
 import gzip
 import lzma
 import os
-import zlib
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 from ...errors import DataError, InputError
+from ...files import FAULTS, READ_LIMIT, fault
 
 __all__ = ["read_bytes", "read_text", "stem", "suffix"]
 
@@ -43,30 +45,31 @@ def stem(path: Path) -> str:
 def read_bytes(path: Path) -> bytes:
     """Read a whole file, decompressed by its suffix.
 
+    A compressed file is unpacked piece by piece and refused once it exceeds `marginopt.files.READ_LIMIT` bytes.
+
     Raises
     ------
     DataError
-        Missing, not a file, not permitted, or broken compression.
+        Missing, not a file, not permitted, broken compression, or unpacking to more than the limit.
     """
     if not path.exists():
         raise DataError(f"no such file: {path}")
     if path.is_dir():
         raise DataError(f"{path} is a directory; the name of a data file is needed")
+    opened: dict[str, Callable[..., Any]] = {".bz2": bz2.open, ".gz": gzip.open, ".xz": lzma.open}
+    unpack = opened.get(path.suffix.lower())
     try:
-        raw = path.read_bytes()
-        match path.suffix.lower():
-            case ".bz2":
-                return bz2.decompress(raw)
-            case ".gz":
-                return gzip.decompress(raw)
-            case ".xz":
-                return lzma.decompress(raw)
-            case _:
-                return raw
+        if unpack is None:
+            return path.read_bytes()
+        with unpack(path) as packed:
+            content: bytes = packed.read(READ_LIMIT + 1)
     except PermissionError:
         raise DataError(f"{path} cannot be read: permission denied") from None
-    except (OSError, EOFError, ValueError, zlib.error, lzma.LZMAError) as error:
-        raise DataError(f"{path} cannot be read: {error}") from None
+    except FAULTS as error:
+        raise DataError(f"{path} cannot be read: {fault(error)}") from None
+    if len(content) > READ_LIMIT:
+        raise DataError(f"{path} unpacks to more than {READ_LIMIT:,} bytes: unpack it yourself; plain files are read at any size")
+    return content
 
 
 def read_text(path: Path) -> str:

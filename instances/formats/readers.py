@@ -6,12 +6,8 @@ Heavy packages are imported where they are used.
 from __future__ import annotations
 
 import io
-import lzma
 import os
 import re
-import struct
-import zipfile
-import zlib
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -20,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError, InputError, MissingPackageError
+from ...files import FAULTS, READ_LIMIT, fault, read_arrays
 from ..instance import Instance
 from .compressed import as_path, read_bytes, read_text, stem, suffix
 from .tables import label_column, table_instance
@@ -33,20 +30,8 @@ PathLike = str | os.PathLike[str]
 DENSE_FROM = 0.15
 
 LIBSVM_SUFFIXES = (".libsvm", ".svmlight", ".svm", ".t", ".tr", ".val")
-#: What numpy, zipfile and the decompressors raise for a damaged archive.
-ARCHIVE_FAULTS = (
-    ValueError,
-    OSError,
-    EOFError,
-    KeyError,
-    RuntimeError,
-    OverflowError,
-    MemoryError,
-    struct.error,
-    zlib.error,
-    lzma.LZMAError,
-    zipfile.BadZipFile,
-)
+#: Columns that LIBSVM text may have: a vector of as many numbers takes 0.8 GB.
+MOST_COLUMNS = 10**8
 NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
 
@@ -110,8 +95,10 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
         raise DataError(f"{file} is not LIBSVM text: it has no 'index:value' anywhere")
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
-    except (ValueError, IndexError, OverflowError) as error:
-        raise DataError(_libsvm_fault(file, content, str(error))) from None
+    except FAULTS as error:
+        raise DataError(_libsvm_fault(file, content, fault(error))) from None
+    if X.shape[1] > MOST_COLUMNS:
+        raise DataError(_libsvm_fault(file, content, f"it has {X.shape[1]:,} columns"))
     if dense is None:
         dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
     matrix: Any = X.toarray() if dense else sp.csr_array(X)
@@ -127,6 +114,8 @@ def _libsvm_fault(file: Path, content: bytes, error: str) -> str:
         if not LIBSVM_LINE.fullmatch(line):
             return f"{file}, line {number}: not 'label index:value index:value ...': {line[:60]!r}"
         indices = [int(k) for k in re.findall(r"\s(\d+):", line.split("#")[0])]
+        if any(k > MOST_COLUMNS for k in indices):
+            return f"{file}, line {number}: the feature index {max(indices)}; indices up to {MOST_COLUMNS:,} are read"
         if any(a >= b for a, b in pairwise(indices)):
             return f"{file}, line {number}: feature indices must increase along the line"
     return f"{file} cannot be read as LIBSVM text: {error}"
@@ -164,9 +153,15 @@ def read_parquet(path: PathLike, label: str | int | None = None, name: str | Non
         raise MissingPackageError('reading Parquet needs pyarrow: pip install "marginopt[parquet]"') from None
     file = as_path(path)
     try:
-        table = pq.read_table(pa.BufferReader(read_bytes(file)))
-    except (pa.ArrowException, OSError) as error:
-        raise DataError(f"{file} cannot be read as Parquet: {error}") from None
+        stored = pq.ParquetFile(pa.BufferReader(read_bytes(file)))
+        need = 8 * stored.metadata.num_rows * stored.metadata.num_columns
+        if need > READ_LIMIT:
+            raise DataError(f"{file} unpacks to {need:,} bytes; tables beyond {READ_LIMIT:,} bytes are not read")
+        table = stored.read()
+    except DataError:
+        raise
+    except (pa.ArrowException, *FAULTS) as error:
+        raise DataError(f"{file} cannot be read as Parquet: {fault(error)}") from None
     names = [str(column) for column in table.column_names]
     if table.num_rows == 0:
         raise DataError(f"{file} holds no rows of data")
@@ -189,15 +184,9 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     and optionally ``feature_names``. Pickled objects are refused.
     """
     file = as_path(path)
-    content = read_bytes(file)
-    try:
-        archive = np.load(io.BytesIO(content), allow_pickle=False)
-        single = isinstance(archive, np.ndarray)
-        arrays = {} if single else {key: archive[key] for key in archive.files}
-    except ARCHIVE_FAULTS as error:
-        raise DataError(f"{file} cannot be read as npz: {error}") from None
-    if single:
-        raise DataError(f"{file} holds a single array; an npz archive with X and {label} is needed")
+    if not file.exists():
+        raise DataError(f"no such file: {file}")
+    arrays = read_arrays(file, f"npz with arrays X and {label}")
     parts = [f"X_{part}" for part in ("data", "indices", "indptr", "shape")]
     sparse = "X" not in arrays and all(part in arrays for part in parts)
     if label not in arrays or not ("X" in arrays or sparse):
@@ -206,9 +195,11 @@ def read_npz(path: PathLike, label: str = "y", name: str | None = None) -> Insta
     if sparse:
         data, indices, indptr, shape = (arrays[part] for part in parts)
         try:
-            X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in shape))
-        except (ValueError, TypeError) as error:
-            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {error}") from None
+            X = sp.csr_array((data, indices, indptr), shape=tuple(int(k) for k in np.ravel(shape)))
+        except FAULTS as error:
+            raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix: {fault(error)}") from None
+        if X.shape[1] > MOST_COLUMNS:
+            raise DataError(f"{file}: X_shape says {X.shape[1]:,} columns; up to {MOST_COLUMNS:,} are read")
     names = [str(n) for n in np.ravel(arrays["feature_names"])] if "feature_names" in arrays else None
     return _built(file, X, arrays[label], name, names)
 
@@ -221,5 +212,5 @@ def _built(file: Path, X: Any, labels: Any, name: str | None, feature_names: lis
     """Build the instance; its errors name the file."""
     try:
         return Instance.from_labels(X, labels, _name(file, name), str(file), feature_names)
-    except DataError as error:
-        raise DataError(f"{file}: {error}") from None
+    except FAULTS as error:
+        raise DataError(f"{file}: {fault(error)}") from None

@@ -1,22 +1,71 @@
-"""scikit-learn estimators over the models: fit, predict, and the certificate of what was solved."""
+"""scikit-learn estimators over the models: fit, predict, and the certificate of what was solved.
 
-from .ball import MEBOneClass
-from .conic import ConicSVC, ConicSVCCV
-from .hinge import HingeSVC, HingeSVCCV
-from .hulls import NCHSVC, MaxMinSVC
-from .l2svc import L2SVC
-from .npsvc import KernelNPSVC
-from .zero_one import ZeroOneSVC
+An estimator is one file with a record in ``ESTIMATORS``, found by looking; ``marginopt.estimators()`` is the table.
+"""
 
-__all__ = [
-    "L2SVC",
-    "NCHSVC",
-    "ConicSVC",
-    "ConicSVCCV",
-    "HingeSVC",
-    "HingeSVCCV",
-    "KernelNPSVC",
-    "MEBOneClass",
-    "MaxMinSVC",
-    "ZeroOneSVC",
-]
+import functools
+import importlib
+import pkgutil
+import sys
+import types
+from typing import TYPE_CHECKING, Any
+
+from .record import EstimatorInfo
+
+if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
+    from .ball import MEBOneClass as MEBOneClass
+    from .conic import ConicSVC as ConicSVC, ConicSVCCV as ConicSVCCV
+    from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV
+    from .hulls import NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC
+    from .l2svc import L2SVC as L2SVC
+    from .npsvc import KernelNPSVC as KernelNPSVC
+    from .zero_one import ZeroOneSVC as ZeroOneSVC
+
+__all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
+
+
+class EstimatorTable(dict[str, EstimatorInfo]):
+    """Records by class name; printable."""
+
+    def __str__(self) -> str:
+        rows = [("class", "model", "summary"), *((i.name, i.model.__name__, i.summary) for i in self.values())]
+        widths = [max(len(row[k]) for row in rows) for k in range(3)]
+        return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
+
+    __repr__ = __str__
+
+
+@functools.cache
+def all_estimators() -> EstimatorTable:
+    """The records of every module of this package, by class name."""
+    modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    found = [info for module in modules for info in getattr(module, "ESTIMATORS", ())]
+    return EstimatorTable({info.name: info for info in sorted(found, key=lambda info: info.name)})
+
+
+#: What stands here in words; the whole list has the estimators as well, and is made when it is asked for.
+_OWN = tuple(__all__)
+del __all__
+
+
+def __getattr__(name: str) -> Any:
+    """An estimator's class."""
+    if name == "__all__":
+        return sorted([*_OWN, *all_estimators()])
+    if not name.startswith("_") and name in all_estimators():
+        return all_estimators()[name].estimator
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__getattr__("__all__")})
+
+
+class _CallablePackage(types.ModuleType):
+    """The package itself, callable: ``marginopt.estimators()`` is the table, ``marginopt.estimators.x`` its modules."""
+
+    def __call__(self) -> EstimatorTable:
+        return all_estimators()
+
+
+sys.modules[__name__].__class__ = _CallablePackage

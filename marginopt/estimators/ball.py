@@ -15,6 +15,7 @@ from ..models.formulations.enclosing_ball import MEBDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
 from .multiclass import Pair
+from .record import EstimatorInfo
 from .solving import solve_checked
 from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
 from .training_set import Sample, Scaling
@@ -137,3 +138,6 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.sparse = True
         tags.input_tags.pairwise = is_precomputed(self.kernel)
         return tags
+
+
+ESTIMATORS = (EstimatorInfo(MEBOneClass, MEBDual, "outliers by the minimum enclosing ball"),)

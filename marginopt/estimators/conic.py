@@ -17,6 +17,7 @@ from ..solvers.judging.result import Result
 from .classifier import Stage
 from .cross_validated import CrossValidated, PathClassifier, as_values
 from .multiclass import Pair
+from .record import EstimatorInfo
 from .spaces import KernelSpace, LinearSpace, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling
 
@@ -211,3 +212,9 @@ def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
         return Solution(w[1:], float(w[0]))
     coefficients = w * problem.y
     return Solution(coefficients, float(coefficients.sum()))
+
+
+ESTIMATORS = (
+    EstimatorInfo(ConicSVC, ConicSVM, "conic relaxation of the 0-1 loss", {"tol": 1e-4}),
+    EstimatorInfo(ConicSVCCV, ConicSVM, "the same, κ by validation", {"kappas": [0.1, 0.3], "cv": 0.4, "tol": 1e-3}),
+)

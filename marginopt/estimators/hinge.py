@@ -12,6 +12,7 @@ from ..models.formulations.hinge import HingeSVM
 from ..models.model import Model
 from .classifier import LinearClassifier, WeightedClassifier
 from .cross_validated import CrossValidated, PathClassifier, as_values
+from .record import EstimatorInfo
 from .spaces import Space
 
 __all__ = ["HingeSVC", "HingeSVCCV"]
@@ -129,3 +130,9 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
     def lam_(self) -> float:
         """The chosen λ."""
         return self._value()
+
+
+ESTIMATORS = (
+    EstimatorInfo(HingeSVC, HingeSVM, "linear hinge-loss classifier"),
+    EstimatorInfo(HingeSVCCV, HingeSVM, "the same, λ by validation", {"lams": 3, "cv": 2}),
+)

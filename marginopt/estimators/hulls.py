@@ -17,6 +17,7 @@ from ..models.model import Model
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from .classifier import KernelClassifier, MarginClassifier, Stage, WeightedClassifier
+from .record import EstimatorInfo
 from .solving import Outcome, one_or_all, solve_checked, solved
 from .spaces import KernelSpace, Solution, Space
 from .training_set import Sample
@@ -204,3 +205,9 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
     outcomes = [solved(NCHSVC._solution, model.at(gamma), "smo", options) for model in models]
     metric = np.asarray(np.sqrt(gamma))
     return [Outcome(o.problem, o.result, Solution(o.solution.coefficients, o.solution.intercept, metric)) for o in outcomes]
+
+
+ESTIMATORS = (
+    EstimatorInfo(NCHSVC, ConvexHullsDual, "the same as the distance between two convex hulls"),
+    EstimatorInfo(MaxMinSVC, MaxMinSVM, "the same, and γ of the kernel with it"),
+)

@@ -13,6 +13,7 @@ from ..models.model import Model
 from ..solvers.judging.result import Result
 from .classifier import KernelClassifier, Stage, WeightedClassifier
 from .multiclass import Pair
+from .record import EstimatorInfo
 from .spaces import KernelSpace, Solution, Space
 
 __all__ = ["L2SVC"]
@@ -123,3 +124,6 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         by_row[self.support_] = last
         merged = np.bincount(sample.member, weights=by_row[sample.points], minlength=sample.rows.size)[pair.index]
         return {"a": merged / merged.sum()} if merged.any() else None
+
+
+ESTIMATORS = (EstimatorInfo(L2SVC, L2SVMDual, "SVM with squared slacks"),)

@@ -23,6 +23,7 @@ from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from ..solvers.structure import certify_structure
 from .kernel_features import Approximation, approximate
+from .record import EstimatorInfo
 from .spaces import is_precomputed, make_kernel
 from .training_set import Scaling
 
@@ -257,3 +258,13 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
 def _all_equal(X: Points) -> bool:
     first = X[[0]]
     return bool(abs(X - (first if isinstance(X, np.ndarray) else X[np.zeros(X.shape[0], dtype=np.int64)])).max() == 0)
+
+
+ESTIMATORS = (
+    EstimatorInfo(
+        KernelNPSVC,
+        ChebyshevNPSVC,
+        "nonparallel classifier of several classes with learned features",
+        {"max_iter": 5, "tol": 0.05},
+    ),
+)

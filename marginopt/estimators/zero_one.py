@@ -12,6 +12,7 @@ from ..models.model import Model
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .classifier import LinearClassifier, WeightedClassifier
+from .record import EstimatorInfo
 from .spaces import Space
 
 __all__ = ["ZeroOneSVC"]
@@ -98,3 +99,8 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         return Options(tol=self.tol, time_limit=self.time_limit, node_limit=self.node_limit, seed=self.random_state, start=start)
+
+
+ESTIMATORS = (
+    EstimatorInfo(ZeroOneSVC, ZeroOneSVM, "linear classifier with the 0-1 loss, within a budget of nodes", {"node_limit": 2000}),
+)

@@ -21,7 +21,7 @@ from ...errors import InputError
 from ..model import Model
 from ..record import FormulationInfo
 
-__all__ = ["EXTENSIONS", "FormulationTable", "all_formulations", "get_formulation"]
+__all__ = ["EXTENSIONS", "FormulationTable", "all_formulations", "find_formulation", "get_formulation", "public_formulations"]
 
 
 class FormulationTable(Mapping[str, FormulationInfo]):
@@ -132,6 +132,16 @@ def get_formulation(name: str) -> FormulationInfo:
     near = difflib.get_close_matches(str(name), table, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no formulation {name!r}; {hint}known: {', '.join(table)}")
+
+
+def public_formulations() -> tuple[FormulationInfo, ...]:
+    """Ours and the session's, whose classes are names of ``marginopt``; what another package defines is imported from there."""
+    return (*_built_in(), *EXTENSIONS.session.values())
+
+
+def find_formulation(name: str) -> FormulationInfo | None:
+    """The record whose public names hold this one, of `public_formulations`."""
+    return next((info for info in public_formulations() if name in info.public), None)
 
 
 class _CallablePackage(types.ModuleType):

@@ -226,5 +226,6 @@ FORMULATIONS = (
             Parameter("upper", "largest γ; 8 where it is not given"),
             Parameter("parameter", "what moves", str, "gamma", ("gamma", "log-gamma", "per-feature")),
         ),
+        also=("MaxMinProblem",),
     ),
 )

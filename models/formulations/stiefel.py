@@ -176,5 +176,6 @@ FORMULATIONS = (
         build=_build,
         arrays=("H", "E"),
         small=_small,
+        also=("polar",),
     ),
 )

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ...files import write_text
 from ..arrays import FloatArray
 from ..program.cones import Cone, Nonnegative, Zero
 from ..program.form import Constraint, StandardForm
@@ -260,9 +261,7 @@ class Picture:
 
     def save(self, path: str | Path) -> Path:
         """Write the SVG; returns the path."""
-        target = Path(path)
-        target.write_text(self.svg, encoding="utf-8")
-        return target
+        return write_text(path, self.svg)
 
     def __repr__(self) -> str:
         return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"

@@ -22,6 +22,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import DataError
+from ...files import FAULTS, fault
 
 __all__ = ["CellStore", "digest", "identity"]
 
@@ -66,7 +67,7 @@ class CellStore:
         """The record under a key, if it is there."""
         with self._transaction() as connection:
             row = connection.execute("SELECT record FROM cells WHERE key = ?", (key,)).fetchone()
-        return None if row is None else dict(json.loads(row[0]))
+        return None if row is None else self._record(row[0])
 
     def put(self, key: str, kind: str, record: Mapping[str, Any]) -> dict[str, Any]:
         """Store a record unless there is one under the key; returns the one that is there in the end."""
@@ -74,7 +75,14 @@ class CellStore:
         with self._transaction() as connection:
             connection.execute("INSERT OR IGNORE INTO cells VALUES (?, ?, ?)", (key, kind, text))
             row = connection.execute("SELECT record FROM cells WHERE key = ?", (key,)).fetchone()
-        return dict(json.loads(row[0]))
+        return self._record(row[0])
+
+    def _record(self, text: object) -> dict[str, Any]:
+        """One record from its text, which another program may have written."""
+        try:
+            return dict(json.loads(str(text)))
+        except FAULTS as error:
+            raise DataError(f"the store {self.path} holds a record that is damaged: {fault(error)}") from error
 
     def remember(
         self, kind: str, parts: Mapping[str, Any], make: Callable[[], tuple[dict[str, Any], bool]]
@@ -100,7 +108,7 @@ class CellStore:
         """All records of one kind, in the order of their keys."""
         with self._transaction() as connection:
             rows = connection.execute("SELECT record FROM cells WHERE kind = ? ORDER BY key", (kind,)).fetchall()
-        return [dict(json.loads(row[0])) for row in rows]
+        return [self._record(row[0]) for row in rows]
 
     def counts(self) -> dict[str, int]:
         """Number of records of each kind."""

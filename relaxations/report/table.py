@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from ...errors import InputError
+from ...files import write_text
 from .cells.kappa_record import KappaCell
 from .cells.records import ExactCell, InstanceCell, Key, RelaxationCell
 from .gaps import Interval, audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
@@ -221,6 +222,4 @@ def _row(
 
 
 def _write(path: str | Path, text: str) -> Path:
-    target = Path(path)
-    target.write_text(text, encoding="utf-8", newline="\n")
-    return target
+    return write_text(path, text)

@@ -74,8 +74,8 @@ class Algorithm(Solver, Generic[V, S]):
     info: ClassVar[SolverInfo]
     pooled: ClassVar[bool] = False
 
-    def load(self) -> None:
-        """Import and compile what the run needs, once a process: it counts as building, not against the time limit."""
+    def load(self, view: V) -> None:
+        """Import and compile what a run on this view needs, once a process: it counts as building, not against the time limit."""
         return
 
     @abstractmethod

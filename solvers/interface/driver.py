@@ -54,7 +54,7 @@ def drive(algorithm: Algorithm[V, S], problem: Problem, options: Options) -> Ans
     view = algorithm.view_of(problem)
     if view is None:
         raise UnsupportedModelError(f"{algorithm.info.name} cannot read {problem.name}: {algorithm.obstacle(problem)}")
-    algorithm.load()
+    algorithm.load(view)
     start = time.perf_counter()
     recorder = _Recorder(algorithm.info.name, options, start)
     with interrupt_flag() as interrupted:

@@ -8,6 +8,7 @@ from dataclasses import fields, replace
 from typing import Any, TypeVar
 
 from ...errors import InputError
+from ..records.options import COMMON
 from .solver import Solver
 
 __all__ = ["check_native", "near_misses", "replace_parameters"]
@@ -27,7 +28,7 @@ def check_native(solver: str, native: Mapping[str, Any], known: Iterable[str]) -
     for option in native:
         if option not in names:
             others = f"; it has {', '.join(names[:12])}" + (", ..." if len(names) > 12 else "") if names else "; it has none"
-            raise InputError(f"{solver} has no option {option!r}{near_misses(option, names) or others}")
+            raise InputError(f"{solver} has no option {option!r}{near_misses(option, [*names, *COMMON]) or others}")
 
 
 def near_misses(option: str, known: Iterable[str]) -> str:

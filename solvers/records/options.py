@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import numbers
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields, replace
 from typing import Any, TypeAlias
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from .trace import TraceRow
 
-__all__ = ["Callback", "Options"]
+__all__ = ["COMMON", "Callback", "Options"]
 
 #: Called with each new trace row; returning True stops the solve (status INTERRUPTED).
 Callback: TypeAlias = Callable[[TraceRow], "bool | None"]
@@ -79,6 +79,25 @@ class Options:
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback must be a function of one trace row; it is a {type(self.callback).__name__}")
 
+    @classmethod
+    def of(cls, options: Options | None = None, **overrides: Any) -> Options:
+        """These options (the defaults where there are none) with some replaced.
+
+        ``solve``, ``compare`` and ``path`` read their keywords here: a name of `COMMON` is a common option, every other one
+        is the solver's own and is added to ``native``.
+
+        Raises
+        ------
+        InputError
+            A value that is out of range; ``options`` of another type.
+        """
+        if not (options is None or isinstance(options, Options)):
+            raise InputError(f"options must be Options(...); they are a {type(options).__name__}; single ones are keywords")
+        base = cls() if options is None else options
+        common = {name: value for name, value in overrides.items() if name in COMMON}
+        own = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
+        return replace(base, **common, native={**base.native, **overrides.get("native", {}), **own})
+
     def tolerance(self, default: float) -> float:
         """The gap asked for, or the solver's default."""
         return default if self.tol is None else self.tol
@@ -96,3 +115,7 @@ class Options:
         if self.native:
             plain["native"] = {k: v if isinstance(v, (bool, int, float, str)) else repr(v) for k, v in self.native.items()}
         return plain
+
+
+#: Names of the options that mean the same for every solver.
+COMMON = frozenset(f.name for f in fields(Options)) - {"native"}

@@ -19,9 +19,9 @@ _OPTIONS = Options(tol=0.01)
 
 
 @functools.cache
-def load_loops(kind: type[Algorithm[Any, Any]]) -> None:
-    """Solve four points by an algorithm of this kind with its default parameters, so that its loops are there."""
-    algorithm = kind()
+def load_loops(kind: type[Algorithm[Any, Any]], precision: str | None = None) -> None:
+    """Solve four points by an algorithm of this kind, with columns of this precision, so that its loops are there."""
+    algorithm = kind() if precision is None else kind(precision=precision)  # type: ignore[call-arg]
     rows = np.array([[1.0, 0.2], [0.3, 1.0], [-1.0, 0.4], [-0.2, -1.0]])
     gram = MatrixGram(rows @ rows.T + np.eye(4))
     if BoxEqualityQP in algorithm.info.views:

@@ -152,7 +152,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         known = [Earlier.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
         return {"earlier": tuple(known)} if known and self.proof is None else {}
 
-    def load(self) -> None:
+    def load(self, view: object) -> None:
         """Compile both engines on four points, or load them from Numba's cache on disk."""
         _load_engines()
 

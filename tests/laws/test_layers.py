@@ -1,4 +1,4 @@
-"""Imports point one way: models ← solvers ← relaxations ← marginopt; instances needs none; errors and extensions are leaves."""
+"""Imports point one way: models ← solvers ← relaxations ← marginopt; instances needs none; the leaves are LEAVES."""
 
 from __future__ import annotations
 
@@ -10,12 +10,13 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
-#: Modules of marginopt/ that every folder may import: errors, and the mechanism by which others add to the folders.
-LEAVES = ("errors", "extensions")
+#: Modules of marginopt/ that every folder may import: errors, the mechanism by which others add to the folders, files.
+LEAVES = ("errors", "extensions", "files")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
+    "files": {"errors"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
     "solvers": {"solvers", "models", *LEAVES},

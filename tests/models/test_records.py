@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from pathlib import Path
 from typing import Any
 
@@ -137,3 +138,35 @@ def test_no_file_lists_the_formulations() -> None:
     """A new file is found: the packages below know no formulation by name."""
     text = (ROOT / "__init__.py").read_text(encoding="utf-8")
     assert not [info.key for info in RECORDS if info.key in text]
+
+
+def _for_checkers(package: Any) -> set[str]:
+    """Names that a package imports for type checkers from the files of records."""
+    tree = ast.parse(Path(package.__file__).read_text(encoding="utf-8"))
+    blocks = [n for n in tree.body if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]
+    return {a.asname for b in blocks for n in b.body if isinstance(n, ast.ImportFrom) for a in n.names if a.asname}
+
+
+def test_what_type_checkers_are_told_is_what_the_records_say() -> None:
+    ours = {name for info in RECORDS for name in info.public}
+    assert _for_checkers(mo.models) <= ours
+    estimators = {info.name for info in mo.estimators.all_estimators().values()}
+    assert _for_checkers(mo.estimators) <= estimators
+    assert _for_checkers(mo) - {"deep", "DeepNPSVC"} <= {info.key for info in RECORDS} | estimators
+    for package, names in ((mo.models, ours), (mo.estimators, estimators), (mo, estimators)):
+        assert names < set(package.__all__)
+        assert names < set(dir(package))
+
+
+def test_a_formulation_is_public_without_a_line_elsewhere() -> None:
+    class UnheardOf(mo.HingeSVM):
+        pass
+
+    hinge = get_formulation("hinge")
+    mo.register(FormulationInfo(UnheardOf, "unheard", "s", "r", Data.TWO_CLASSES, hinge.build, hinge.parameters))
+    try:
+        assert mo.UnheardOf is UnheardOf
+        assert mo.models.UnheardOf is UnheardOf
+        assert {"UnheardOf"} < set(mo.__all__)
+    finally:
+        formulations.EXTENSIONS.remove("unheard")

@@ -23,12 +23,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...arrays import FloatArray
+from ...memory import check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Constraint, StandardForm
 from ...program.svec import svec_indices, svec_size
-from ..shared.layout import ConicProgram, Layout
-from .formats import FileFormat
+from ..shared.layout import ConicProgram, Layout, sidecar
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
 
@@ -60,11 +62,10 @@ class _CBF(FileFormat):
         lines += ["OBJBCOORD", f"{form.r:.17g}", ""]
         lines += _rows(scalar, form.n)
         lines += list(_matrices(matrices))
-        path.write_text("\n".join(lines), encoding="utf-8")
-        Layout.of(form).save(path)
+        write_texts({path: "\n".join(lines), sidecar(path): Layout.of(form).text})
 
-    def read(self, path: Path) -> StandardForm:
-        return _Reader(path.read_text(encoding="utf-8")).program().to_form(Layout.load(path))
+    def read(self, source: Source) -> StandardForm:
+        return _Reader(source).program().to_form(Layout.load(source.path))
 
 
 def _domain(low: float, high: float) -> str:
@@ -141,9 +142,8 @@ def _scaled(text: str, off: bool) -> float:
 class _Reader:
     """One keyword after the other, each with its own table."""
 
-    def __init__(self, text: str) -> None:
-        lines = (line.split("#", 1)[0].split() for line in text.splitlines())
-        self.lines = iter([words for words in lines if words])
+    def __init__(self, source: Source) -> None:
+        self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
         self.q = np.zeros(0)
         self.r = 0.0
         self.lower, self.upper, self.integer = np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
@@ -182,35 +182,37 @@ class _Reader:
     def _parts(self) -> list[tuple[str, int]]:
         count = int(next(self.lines)[1])
         table = [next(self.lines) for _ in range(count)]
-        return [(words[0], int(words[1])) for words in table]
+        return [(words[0], _size(words[1])) for words in table]
 
     def _variables(self, parts: list[tuple[str, int]]) -> None:
         for name, _ in parts:
             if name not in ("F", "L+", "L-", "L="):
                 raise DataError(f"variables in the domain {name} are not read")
         sizes = [size for _, size in parts]
+        check_bytes(32 * sum(sizes), "the variables that it declares")
         self.lower = np.repeat([0.0 if name in ("L+", "L=") else -np.inf for name, _ in parts], sizes)
         self.upper = np.repeat([0.0 if name in ("L-", "L=") else np.inf for name, _ in parts], sizes)
         self.q, self.integer = np.zeros(sum(sizes)), np.zeros(sum(sizes), dtype=bool)
 
     def _entries(self, keyword: str, table: list[list[str]]) -> None:
         if keyword == "INT":
-            self.integer[[int(words[0]) for words in table]] = True
+            self.integer[[_index(words[0], self.q.size) for words in table]] = True
         elif keyword == "PSDCON":
-            self.orders = [int(words[0]) for words in table]
+            self.orders = [_size(words[0]) for words in table]
         elif keyword == "OBJACOORD":
             for j, v in table:
-                self.q[int(j)] += float(v)
+                self.q[_index(j, self.q.size)] += float(v)
         else:
             {"ACOORD": self.A, "BCOORD": self.b, "HCOORD": self.H, "DCOORD": self.D}[keyword].extend(table)
 
     def _scalar(self) -> Iterator[Constraint]:
         total = sum(size for _, size in self.cones)
+        check_bytes(16 * total, "the rows that it declares")
         rows, columns, data = _triplets([(int(i), int(j), float(v)) for i, j, v in self.A])
         F = sp.csr_array((data, (rows, columns)), shape=(total, self.q.size), dtype=np.float64)
         g = np.zeros(total)
         for i, v in self.b:
-            g[int(i)] += float(v)
+            g[_index(i, total)] += float(v)
         start = 0
         for number, (name, size) in enumerate(self.cones):
             piece = np.arange(start, start + size)
@@ -219,6 +221,7 @@ class _Reader:
             yield Constraint(f"c{number}", sp.csr_array(sign * F[piece]), sign * g[piece] + 0.0, _cone(name, size))
 
     def _semidefinite(self) -> Iterator[Constraint]:
+        check_bytes(16 * sum(svec_size(order) for order in self.orders), "the semidefinite rows that it declares")
         starts = np.concatenate([[0], np.cumsum([svec_size(order) for order in self.orders], dtype=np.int64)])
         found = [(self._place(starts, k, i, l), int(j), _scaled(v, i != l)) for k, j, i, l, v in self.H]
         rows, columns, data = _triplets(found)
@@ -230,11 +233,26 @@ class _Reader:
             piece = np.arange(starts[number], starts[number + 1])
             yield Constraint(f"psd{number}", sp.csr_array(F[piece]), g[piece], PSD.of_order(order))
 
-    @staticmethod
-    def _place(starts: FloatArray, k: str, i: str, l: str) -> int:
+    def _place(self, starts: FloatArray, k: str, i: str, l: str) -> int:
         """Row in the stacked svec (upper triangle by columns) of entry (i, l), i ≥ l."""
-        row, column = max(int(i), int(l)), min(int(i), int(l))
-        return int(starts[int(k)]) + row * (row + 1) // 2 + column
+        matrix = _index(k, len(self.orders))
+        entry = [_index(place, self.orders[matrix]) for place in (i, l)]
+        return int(starts[matrix]) + max(entry) * (max(entry) + 1) // 2 + min(entry)
+
+
+def _index(word: str, size: int) -> int:
+    """A number from 0, below ``size``."""
+    found = int(word)
+    if not 0 <= found < size:
+        raise DataError(f"the index {found} is not one of 0 to {size - 1}")
+    return found
+
+
+def _size(word: str) -> int:
+    found = int(word)
+    if not 0 <= found < 2**40:
+        raise DataError(f"{found} is no size")
+    return found
 
 
 def _triplets(entries: list[tuple[int, int, float]]) -> tuple[list[int], list[int], list[float]]:

@@ -8,19 +8,42 @@ one block ``x`` and plain rows.
 from __future__ import annotations
 
 import importlib
-import zipfile
 from abc import ABC, abstractmethod
+from collections.abc import Iterator
+from functools import cached_property
 from pathlib import Path
 from typing import ClassVar
 
+import numpy as np
+
 from ....errors import DataError, ExportError
+from ....files import FAULTS, fault, read_text
 from ...program.cones import Feature
 from ...program.form import StandardForm
 
-__all__ = ["FileFormat", "file_formats", "read_form", "write_form"]
+__all__ = ["FileFormat", "Source", "file_formats", "read_form", "write_form"]
 
 #: Modules of this package that define ``FORMAT``.
 _MODULES = ("npz", "lp", "mps", "mof", "cbf", "ptf", "nl", "qplib")
+
+
+class Source:
+    """A file that is being read, and the line that was taken last: faults are reported there."""
+
+    def __init__(self, path: Path) -> None:
+        self.path = path
+        self.line = 0
+
+    @cached_property
+    def text(self) -> str:
+        """The whole file."""
+        return read_text(self.path)
+
+    def lines(self) -> Iterator[str]:
+        """One line after the other."""
+        for number, line in enumerate(self.text.splitlines(), 1):
+            self.line = number
+            yield line
 
 
 class FileFormat(ABC):
@@ -35,7 +58,7 @@ class FileFormat(ABC):
         """Write a form whose features the format carries."""
 
     @abstractmethod
-    def read(self, path: Path) -> StandardForm:
+    def read(self, source: Source) -> StandardForm:
         """Read a file of this format."""
 
 
@@ -78,14 +101,24 @@ def read_form(path: str | Path) -> StandardForm:
     chosen = _format_of(source)
     if not source.exists():
         raise DataError(f"there is no file {source}")
+    reading = Source(source)
     try:
-        return chosen.read(source)
-    except DataError as error:
-        raise DataError(f"{source}: {error}") from error
-    except StopIteration as error:
-        raise DataError(f"{source} is not a {chosen.title} file that can be read: it ends too early") from error
-    except (ValueError, KeyError, IndexError, TypeError, OverflowError, EOFError, zipfile.BadZipFile) as error:
-        raise DataError(f"{source} is not a {chosen.title} file that can be read: {error}") from error
+        return _checked(chosen.read(reading))
+    except FAULTS as error:
+        text = fault(error)
+        place = "" if str(source) in text else f"{source}{f', line {reading.line}' if reading.line else ''}: "
+        what = "" if isinstance(error, DataError) else f"not a {chosen.title} file that can be read: "
+        raise DataError(f"{place}{what}{text}") from error
+
+
+def _checked(form: StandardForm) -> StandardForm:
+    """The form, unless no point could ever be one of it."""
+    if not form.n:
+        raise DataError("it declares no variable")
+    wrong = (form.lower == np.inf) | (form.upper == -np.inf)
+    if wrong.any():
+        raise DataError(f"the variable {form.names()[int(np.argmax(wrong))]} has the lower bound +inf or the upper bound -inf")
+    return form
 
 
 def _format_of(path: Path) -> FileFormat:

@@ -15,11 +15,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...arrays import FloatArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout
-from .formats import FileFormat
+from ..shared.layout import FlatProgram, Layout, sidecar
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "plain_names"]
 
@@ -66,14 +67,13 @@ class _LP(FileFormat):
         lines += [_bound(name, low, high) for name, low, high in zip(x, flat.lower, flat.upper, strict=True)]
         if flat.integer.any():
             lines += ["general", *_wrapped([x[j] for j in np.flatnonzero(flat.integer)])]
-        path.write_text("\n".join([*lines, "end", ""]), encoding="utf-8")
-        Layout.of(form).save(path)
+        write_texts({path: "\n".join([*lines, "end", ""]), sidecar(path): Layout.of(form).text})
 
-    def read(self, path: Path) -> StandardForm:
+    def read(self, source: Source) -> StandardForm:
         parser = _Parser()
-        for section, text in _sections(path.read_text(encoding="utf-8")):
-            parser.take(section, text)
-        return parser.program().to_form(Layout.load(path))
+        for section, first, text in _sections(source):
+            parser.take(section, first, text, source)
+        return parser.program().to_form(Layout.load(source.path))
 
 
 def _signed(value: float) -> str:
@@ -101,23 +101,44 @@ def _quadratic_terms(P: sp.csc_array, x: list[str]) -> Iterator[str]:
         yield f"{_signed(v)} {x[i]} ^2" if i == j else f"{_signed(2 * v)} {x[i]} * {x[j]}"
 
 
-def _sections(text: str) -> Iterator[tuple[str, str]]:
-    current, collected = "", []
-    for raw in text.splitlines():
+def _sections(source: Source) -> Iterator[tuple[str, int, str]]:
+    """Each section's name, the number of its first line, and its text, line by line as in the file.
+
+    Raises
+    ------
+    DataError
+        No objective, text before the first section, or no ``end``: a file that was cut.
+    """
+    current, first, collected = "", 0, []
+    found = set()
+    for number, raw in enumerate(source.text.splitlines(), 1):
         line = raw.split("\\", 1)[0].strip()
         section = _SECTIONS.get(line.lower())
         if section is None:
+            if line and current in ("", "end"):
+                source.line = number
+                raise DataError(f"text outside every section: {line[:60]!r}")
             collected.append(line)
             continue
         if current:
-            yield current, "\n".join(collected)
-        current, collected = section, []
-    if current and current != "end":
-        yield current, "\n".join(collected)
+            yield current, first, "\n".join(collected)
+        found.add(section)
+        current, first, collected = section, number + 1, []
+    if not {"objective", "end"} <= found and "max" not in found:
+        raise DataError("it has no objective, or ends before its 'end'")
 
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?)"
+_ROW = re.compile(r"(?:^|\n)[ \t]*[A-Za-z_][\w.]*[ \t]*:")
 _TOKEN = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|<=|>=|=<|=>|[<>=+\-*^\[\]/:]|[A-Za-z_][\w.]*")
+
+
+def _tokens(text: str) -> list[str]:
+    """Numbers, names and signs; whatever is none of them is refused."""
+    rest = _TOKEN.sub("", text).strip()
+    if rest:
+        raise DataError(f"a sign that is not understood: {rest[:20]!r}")
+    return _TOKEN.findall(text)
 
 
 @dataclass
@@ -136,16 +157,19 @@ class _Parser:
     def variable(self, name: str) -> int:
         return self.index.setdefault(name, len(self.index))
 
-    def take(self, section: str, text: str) -> None:
+    def take(self, section: str, first: int, text: str, source: Source) -> None:
+        source.line = first
         if section == "objective":
-            self.linear, self.quadratic, self.constant = self._expression(_TOKEN.findall(text.split(":", 1)[-1]))
+            self.linear, self.quadratic, self.constant = self._expression(_tokens(text.split(":", 1)[-1]))
         elif section == "max":
             raise DataError("only files that minimise are read")
         elif section == "rows":
-            self._rows(text)
+            self._rows(text, source)
         elif section == "bounds":
-            for line in filter(None, text.splitlines()):
-                self._bound(line)
+            for number, line in enumerate(text.splitlines(), first):
+                source.line = number
+                if line:
+                    self._bound(line)
         elif section in ("integer", "binary"):
             for name in text.split():
                 j = self.variable(name)
@@ -167,8 +191,10 @@ class _Parser:
             elif t == "[":
                 inside = True
             elif t == "]":
+                if tokens[k + 1 : k + 3] != ["/", "2"]:
+                    raise DataError("a quadratic part must end with '] / 2'")
                 inside = False
-                k += 2  # "/ 2"
+                k += 2
             elif re.fullmatch(_NUMBER, t):
                 number = float(t)
             else:
@@ -176,9 +202,11 @@ class _Parser:
                 j = self.variable(t)
                 if not inside:
                     linear[j] = linear.get(j, 0.0) + value
-                elif tokens[k + 1] == "^":
+                elif tokens[k + 1 : k + 3] == ["^", "2"]:
                     quadratic.append((j, j, value))
                     k += 2
+                elif tokens[k + 1 : k + 2] != ["*"]:
+                    raise DataError(f"a quadratic term that is neither a square nor a product: {' '.join(tokens[k : k + 3])!r}")
                 else:
                     quadratic.append((j, self.variable(tokens[k + 2]), value))
                     k += 2
@@ -186,12 +214,20 @@ class _Parser:
             k += 1
         return linear, quadratic, constant + (0.0 if number is None else sign * number)
 
-    def _rows(self, text: str) -> None:
-        for piece in re.split(r"(?:^|\n)\s*[A-Za-z_][\w.]*\s*:", "\n" + text)[1:]:
+    def _rows(self, text: str, source: Source) -> None:
+        heads = list(_ROW.finditer(text))
+        if text[: heads[0].start() if heads else None].strip():
+            raise DataError(f"a row without a name: {text.strip()[:60]!r}")
+        stops = [*(head.start() for head in heads[1:]), len(text)][: len(heads)]
+        first, counted = source.line, 0
+        for head, stop in zip(heads, stops, strict=True):
+            first, counted = first + text.count("\n", counted, head.end()), head.end()
+            source.line = first
+            piece = text[head.end() : stop]
             match = re.search(r"(<=|>=|=<|=>|=|<|>)\s*(" + _NUMBER + r")\s*$", piece.strip())
             if match is None:
                 raise DataError(f"a row without a right-hand side: {piece.strip()[:60]!r}")
-            linear, quadratic, constant = self._expression(_TOKEN.findall(piece.strip()[: match.start()]))
+            linear, quadratic, constant = self._expression(_tokens(piece.strip()[: match.start()]))
             if quadratic:
                 raise DataError("quadratic rows are not read")
             self.rows.append((linear, match.group(1), float(match.group(2)) - constant))

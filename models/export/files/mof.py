@@ -17,11 +17,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_text
 from ...program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ..shared.indicators import indicator_rows
 from ..shared.layout import Layout
-from .formats import FileFormat
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
 
@@ -52,13 +53,15 @@ class _MOF(FileFormat):
             "objective": {"sense": "min", "function": _objective(form, names)},
             "constraints": constraints,
         }
-        path.write_text(json.dumps(document, indent=1, allow_nan=False) + "\n", encoding="utf-8")
+        write_text(path, json.dumps(document, indent=1, allow_nan=False) + "\n")
 
-    def read(self, path: Path) -> StandardForm:
-        document = json.loads(path.read_text(encoding="utf-8"))
+    def read(self, source: Source) -> StandardForm:
+        document = json.loads(source.text)
         if document["objective"]["sense"] != "min":
             raise DataError("only files that minimise are read")
         index = {v["name"]: j for j, v in enumerate(document["variables"])}
+        if len(index) != len(document["variables"]) or not all(isinstance(name, str) for name in index):
+            raise DataError("the names of variables must be texts that differ")
         q, r, quadratic = _read_objective(document["objective"]["function"], index)
         lower, upper, integer = np.full(len(index), -np.inf), np.full(len(index), np.inf), np.zeros(len(index), dtype=bool)
         pieces = []
@@ -196,7 +199,8 @@ def _regrouped(pieces: list[Constraint], layout: Layout) -> tuple[Constraint, ..
     for label, cone in layout.constraints:
         rows = np.arange(start, start + cone.rows)
         start += cone.rows
-        assert F is not None
+        if F is None or start > g.size:
+            raise DataError("the layout in the file's description does not fit its constraints")
         found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone))
     if start != g.size:
         raise DataError("the layout in the file's description does not fit its constraints")

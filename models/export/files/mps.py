@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout
-from .formats import FileFormat
+from ..shared.layout import FlatProgram, Layout, sidecar
+from .formats import FileFormat, Source
 from .lp import plain_names
 
 __all__ = ["FORMAT"]
@@ -50,11 +51,10 @@ class _MPS(FileFormat):
             lines.append("QUADOBJ")
             lower = sp.coo_array(sp.tril(flat.P))
             lines += [f"    {x[j]} {x[i]} {v:.17g}" for i, j, v in zip(lower.row, lower.col, lower.data, strict=True)]
-        path.write_text("\n".join([*lines, "ENDATA", ""]), encoding="utf-8")
-        Layout.of(form).save(path)
+        write_texts({path: "\n".join([*lines, "ENDATA", ""]), sidecar(path): Layout.of(form).text})
 
-    def read(self, path: Path) -> StandardForm:
-        return _parse(path.read_text(encoding="utf-8")).to_form(Layout.load(path))
+    def read(self, source: Source) -> StandardForm:
+        return _parse(source).to_form(Layout.load(source.path))
 
 
 def _columns(flat: FlatProgram, x: list[str], rows: list[str]) -> Iterator[str]:
@@ -89,7 +89,13 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
         yield "PL", ""
 
 
-def _parse(text: str) -> FlatProgram:
+_SECTIONS = frozenset(
+    {"NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "BOUNDS", "RANGES", "QUADOBJ", "QSECTION", "ENDATA"}
+)
+_LEAST = ("MIN", "MINIMIZE", "MINIMISE")
+
+
+def _parse(source: Source) -> FlatProgram:
     section, objective, integral = "", "", False
     rows: dict[str, int] = {}
     columns: dict[str, int] = {}
@@ -101,18 +107,24 @@ def _parse(text: str) -> FlatProgram:
     quadratic: list[tuple[int, int, float]] = []
     integers: set[int] = set()
     constant = 0.0
-    for raw in text.splitlines():
+    for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):
             continue
         words = raw.split()
         if not raw[0].isspace():
             section = words[0].upper()
+            if section not in _SECTIONS or (section == "OBJSENSE" and words[1:2] and words[1].upper() not in _LEAST):
+                raise DataError(f"{raw.strip()[:60]!r} is not read: a section this reader does not know, or a maximum")
             continue
-        if section == "OBJSENSE" and words[0].upper() not in ("MIN", "MINIMIZE"):
+        if section == "ENDATA":
+            raise DataError("text after ENDATA")
+        if section == "OBJSENSE" and words[0].upper() not in _LEAST:
             raise DataError("only files that minimise are read")
         if section == "ROWS":
             if words[0].upper() == "N":
                 objective = objective or words[1]
+            elif words[0].upper() not in ("E", "L", "G") or words[1] in rows:
+                raise DataError(f"a row must be N, E, L or G with a name of its own; it is {raw.strip()[:60]!r}")
             else:
                 rows[words[1]] = len(rows)
                 senses.append(words[0].upper())
@@ -140,6 +152,8 @@ def _parse(text: str) -> FlatProgram:
             quadratic.append((columns[words[0]], columns[words[1]], float(words[2])))
         elif section == "RANGES":
             raise DataError("ranges are not read")
+    if section != "ENDATA":
+        raise DataError("it ends before ENDATA")
     n, m = len(columns), len(rows)
     sign = np.array([-1.0 if s == "L" else 1.0 for s in senses])
     lower, upper = np.zeros(n), np.full(n, np.inf)

@@ -13,11 +13,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...arrays import BoolArray, IntArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, symmetric
-from .formats import FileFormat
+from ..shared.layout import FlatProgram, Layout, sidecar, symmetric
+from .formats import FileFormat, Source
 from .nl_expression import quadratic_lines, read_expression
 
 __all__ = ["FORMAT"]
@@ -49,16 +50,20 @@ class _NL(FileFormat):
                 lines += [f"{j} {v:.17g}" for j, v in zip(A.indices[entries], A.data[entries], strict=True)]
         if gradient.size:
             lines += [f"G0 {gradient.size}", *(f"{j} {flat.q[order[j]]:.17g}" for j in gradient)]
-        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
         names = form.names()
-        path.with_suffix(".col").write_text("".join(f"{names[j]}\n" for j in order), encoding="utf-8")
         rows = "".join(f"{name}\n" for c in form.constraints for name in c.names())
-        path.with_suffix(".row").write_text(f"{rows}obj\n", encoding="utf-8")
-        Layout.of(form, order).save(path)
+        write_texts(
+            {
+                path: "\n".join([*lines, ""]),
+                path.with_suffix(".col"): "".join(f"{names[j]}\n" for j in order),
+                path.with_suffix(".row"): f"{rows}obj\n",
+                sidecar(path): Layout.of(form, order).text,
+            }
+        )
 
-    def read(self, path: Path) -> StandardForm:
-        layout = Layout.load(path)
-        flat = _Reader(path.read_text(encoding="utf-8")).program()
+    def read(self, source: Source) -> StandardForm:
+        layout = Layout.load(source.path)
+        flat = _Reader(source).program()
         if layout is None:
             return flat.to_form(None)
         order = np.array(layout.order if layout.order is not None else np.arange(flat.q.size))
@@ -118,15 +123,16 @@ def _sorted(flat: FlatProgram, place: IntArray) -> FlatProgram:
 class _Reader:
     """Segment by segment, each called by its first letter."""
 
-    def __init__(self, text: str) -> None:
-        raw = text.splitlines()
-        if not raw or not raw[0].startswith("g"):
+    def __init__(self, source: Source) -> None:
+        self.lines: Iterator[str] = (line.split("#", 1)[0].strip() for line in source.lines())
+        if not next(self.lines).startswith("g"):
             raise DataError("only the text form of NL is read: its first letter is g")
-        self.lines: Iterator[str] = iter([line.split("#", 1)[0].strip() for line in raw[10:]])
-        counts = [[int(word) for word in line.split("#", 1)[0].split()] for line in raw[1:10]]
+        counts = [[int(word) for word in next(self.lines).split()] for _ in range(9)]
         (self.n, self.m), objectives = counts[0][:2], counts[0][2]
         if objectives != 1 or counts[1][0] or counts[8] != [0] * 5:
             raise DataError("only one objective over linear constraints, without common expressions, is read")
+        if not 0 <= max(self.n, self.m) <= source.text.count("\n") or min(self.n, self.m) < 0:
+            raise DataError(f"it says {self.n} variables and {self.m} rows, which have a line each, and has fewer lines")
         self.integer = _discrete(self.n, counts)
         self.q, self.r = np.zeros(self.n), 0.0
         self.P: sp.csc_array | None = None
@@ -140,6 +146,8 @@ class _Reader:
         for line in self.lines:
             if line:
                 self._take(line[0], line[1:].split())
+        if len(self.sides) != self.m or len(self.bounds) != self.n:
+            raise DataError("the segments r and b must give the sides of every row and the bounds of every variable")
         left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
         equal, turned = left == right, ~np.isfinite(left)
         if (np.isfinite(left) & np.isfinite(right) & ~equal).any() or (turned & ~np.isfinite(right)).any():
@@ -157,7 +165,7 @@ class _Reader:
             expression = read_expression(self.lines)
             if expression.linear or expression.quadratic:
                 raise DataError("nonlinear constraints are not read")
-            self.constants[int(words[0])] = expression.constant
+            self.constants[_index(words[0], self.m)] = expression.constant
         elif letter == "O":
             if words[1:] != ["0"]:
                 raise DataError("only files that minimise are read")
@@ -165,7 +173,7 @@ class _Reader:
             self.r = expression.constant + 0.0
             self.P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in expression.quadratic.items() if v], self.n)
             for j, v in expression.linear.items():
-                self.q[j] += v
+                self.q[_index(j, self.n)] += v
         elif letter == "r":
             self.sides = [_limits(next(self.lines).split()) for _ in range(self.m)]
         elif letter == "b":
@@ -176,7 +184,7 @@ class _Reader:
                 self.entries += [(int(words[0]), int(place), float(value)) for place, value in table]
             else:
                 for place, value in table:
-                    self.q[int(place)] += float(value)
+                    self.q[_index(place, self.n)] += float(value)
         elif letter in "kxd":  # column counts, starting points: nothing that a form has
             for _ in range(int(words[0])):
                 next(self.lines)
@@ -184,12 +192,22 @@ class _Reader:
             raise DataError(f"segments of the kind {letter} are not read")
 
 
+def _index(place: str | int, size: int) -> int:
+    """A number from 0, below ``size``."""
+    found = int(place)
+    if not 0 <= found < size:
+        raise DataError(f"the index {found} is not one of 0 to {size - 1}")
+    return found
+
+
 def _discrete(n: int, counts: list[list[int]]) -> BoolArray:
     """Integer variables from the header: last of the nonlinear ones, and last of all."""
     binary, integer, _, _, nonlinear = counts[5][:5]
     found = np.zeros(n, dtype=bool)
-    found[n - binary - integer :] = True
     top = max(counts[3][:2])
+    if min(binary, integer, nonlinear) < 0 or binary + integer > n or not nonlinear <= top <= n:
+        raise DataError("its numbers of discrete variables do not fit the number of variables")
+    found[n - binary - integer :] = True
     found[top - nonlinear : top] = True
     return found
 

@@ -9,10 +9,13 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
+from ....errors import DataError
+from ....files import read_arrays, write_arrays
+from ...memory import check_bytes
 from ...program.cones import Feature
 from ...program.form import Constraint, Quadratic, StandardForm
 from ..shared.layout import Layout
-from .formats import FileFormat
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
 
@@ -34,24 +37,23 @@ class _Npz(FileFormat):
             arrays |= _pack("P", form.quadratic.csc)
         for k, c in enumerate(form.constraints):
             arrays |= _pack(f"F{k}", c.F) | {f"g{k}": c.g}
-        np.savez_compressed(path, **arrays)
+        write_arrays(path, arrays)
 
-    def read(self, path: Path) -> StandardForm:
-        with np.load(path, allow_pickle=False) as stored:
-            data = {name: stored[name] for name in stored.files}
-        layout = Layout.from_record(json.loads(bytes(data["layout"]).decode()))
+    def read(self, source: Source) -> StandardForm:
+        data = read_arrays(source.path, "a form in npz")
+        layout = Layout.from_record(json.loads(bytes(_array("layout", data, "u")).decode()))
         constraints = tuple(
-            Constraint(label, sp.csr_array(_unpack(f"F{k}", data)), data[f"g{k}"], cone)
+            Constraint(label, sp.csr_array(_unpack(f"F{k}", data)), _array(f"g{k}", data, "f"), cone)
             for k, (label, cone) in enumerate(layout.constraints)
         )
         return StandardForm(
             name=layout.name,
             blocks=layout.blocks,
-            q=data["q"],
+            q=_array("q", data, "f"),
             constraints=constraints,
-            lower=data["lower"],
-            upper=data["upper"],
-            integer=data["integer"],
+            lower=_array("lower", data, "f"),
+            upper=_array("upper", data, "f"),
+            integer=_array("integer", data, "b"),
             quadratic=Quadratic(matrix=sp.csc_array(_unpack("P", data))) if "P.data" in data else None,
             r=layout.constant,
             maximise=layout.maximise,
@@ -64,8 +66,23 @@ def _pack(name: str, matrix: Any) -> dict[str, Any]:
 
 
 def _unpack(name: str, data: dict[str, Any]) -> sp.coo_array:
-    index = (data[f"{name}.row"], data[f"{name}.col"])
-    return sp.coo_array((data[f"{name}.data"], index), shape=tuple(data[f"{name}.shape"]))
+    rows, columns, values, shape = (_array(f"{name}.{part}", data, kind) for part, kind in _PARTS)
+    if shape.size != 2 or min(shape) < 0:
+        raise DataError(f"the array {name}.shape must hold two sizes")
+    check_bytes(8 * int(max(shape)), f"the matrix {name}")
+    return sp.coo_array((values, (rows, columns)), shape=tuple(int(size) for size in shape))
+
+
+def _array(name: str, data: dict[str, Any], kind: str) -> Any:
+    """A vector of the file; numbers (f), indices (i) or truth values (b)."""
+    found = data[name]
+    if found.ndim != 1 or found.dtype.kind not in {"f": "f", "i": "iu", "b": "b", "u": "u"}[kind]:
+        raise DataError(f"the array {name} must be a vector of {_KINDS[kind]}; it is {found.dtype} of shape {found.shape}")
+    return found
+
+
+_KINDS = {"f": "numbers", "i": "indices", "b": "truth values", "u": "bytes"}
+_PARTS = (("row", "i"), ("col", "i"), ("data", "f"), ("shape", "i"))
 
 
 FORMAT = _Npz()

@@ -11,17 +11,19 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...arrays import FloatArray, IntArray
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Constraint, StandardForm
 from ..native.mosek import psd_order
-from ..shared.layout import ConicProgram, Layout
-from .formats import FileFormat
+from ..shared.layout import ConicProgram, Layout, sidecar
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
 
@@ -50,11 +52,10 @@ class _PTF(FileFormat):
             lines.append(f"    {name} {_interval(low, high)}")
         if form.integer.any():
             lines += ["Integers", *(f"    {x[j]}" for j in np.flatnonzero(form.integer))]
-        path.write_text("\n".join([*lines, ""]), encoding="utf-8")
-        Layout.of(form).save(path)
+        write_texts({path: "\n".join([*lines, ""]), sidecar(path): Layout.of(form).text})
 
-    def read(self, path: Path) -> StandardForm:
-        return _program(path.read_text(encoding="utf-8")).to_form(Layout.load(path))
+    def read(self, source: Source) -> StandardForm:
+        return _program(source).to_form(Layout.load(source.path))
 
 
 def _quoted(name: str) -> str:
@@ -118,14 +119,29 @@ def _file_order(cone: Cone) -> IntArray:
     return psd_order(cone.order) if isinstance(cone, PSD) else np.arange(cone.dim)
 
 
+class _Line(NamedTuple):
+    """One line of the file, without its comment; ``number`` counts from 1."""
+
+    indent: int
+    text: str
+    number: int
+
+
+def _texts(lines: list[_Line], source: Source) -> Iterator[str]:
+    """The lines' texts; faults are reported at the one that was taken last."""
+    for line in lines:
+        source.line = line.number
+        yield line.text
+
+
 class _Index:
     """Numbers of the variables: by first mention, until the section Variables says the order."""
 
-    def __init__(self, lines: list[tuple[int, str]]) -> None:
+    def __init__(self, lines: list[_Line], source: Source) -> None:
         self.number: dict[str, int] = {}
         for head, body in _sections(lines):
             if head == "Variables":
-                for _, text in body:
+                for text in _texts(body, source):
                     self.number.setdefault(_head(text)[0], len(self.number))
 
     def row(self, text: str) -> tuple[dict[int, float], float]:
@@ -153,29 +169,30 @@ class _Index:
         return entries, constant + (0.0 if number is None else sign * number)
 
 
-def _program(text: str) -> ConicProgram:
-    lines = [(len(raw) - len(raw.lstrip()), raw.strip()) for raw in map(_uncommented, text.splitlines()) if raw.strip()]
-    index = _Index(lines)
+def _program(source: Source) -> ConicProgram:
+    bare = ((number, _uncommented(raw)) for number, raw in enumerate(source.text.splitlines(), 1))
+    lines = [_Line(len(raw) - len(raw.lstrip()), raw.strip(), number) for number, raw in bare if raw.strip()]
+    index = _Index(lines, source)
     n = len(index.number)
     q, r = np.zeros(n), 0.0
     lower, upper, integer = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
     pieces: list[Constraint] = []
     for head, body in _sections(lines):
         if head == "Objective":
-            sense, _, expression = " ".join(line for _, line in body).partition(" ")
+            sense, _, expression = " ".join(_texts(body, source)).partition(" ")
             if not sense.lower().startswith("min"):
                 raise DataError("only files that minimise are read")
             entries, r = index.row(expression)
             q[list(entries)] = list(entries.values())
         elif head == "Constraints":
-            pieces += _constraints(body, index, n)
+            pieces += _constraints(body, index, n, source)
         elif head == "Variables":
-            for _, line in body:
+            for line in _texts(body, source):
                 name, interval, _ = _head(line)
                 j = index.number[name]
                 lower[j], upper[j] = (-np.inf, np.inf) if interval is None else _limits(interval)
         elif head == "Integers":
-            names = [_unquoted(m.group()) for _, line in body for m in re.finditer(_NAME, line)]
+            names = [_unquoted(m.group()) for line in _texts(body, source) for m in re.finditer(_NAME, line)]
             integer[[index.number[name] for name in names]] = True
         elif head.split()[0] not in ("Task", "Solutions"):
             raise DataError(f"the section {head!r} is not read")
@@ -188,10 +205,10 @@ def _uncommented(line: str) -> str:
     return line if match is None else line[: match.end()].rstrip()
 
 
-def _sections(lines: list[tuple[int, str]]) -> Iterator[tuple[str, list[tuple[int, str]]]]:
-    heads = [k for k, (indent, _) in enumerate(lines) if indent == 0]
+def _sections(lines: list[_Line]) -> Iterator[tuple[str, list[_Line]]]:
+    heads = [k for k, line in enumerate(lines) if line.indent == 0]
     for k, stop in zip(heads, [*heads[1:], len(lines)], strict=True):
-        keyword = lines[k][1]
+        keyword = lines[k].text
         yield keyword if keyword.startswith("Task") else keyword.split()[0], lines[k + 1 : stop]
 
 
@@ -207,19 +224,20 @@ def _limits(text: str) -> tuple[float, float]:
     return float(low), float(high or low)
 
 
-def _constraints(body: list[tuple[int, str]], index: _Index, n: int) -> Iterator[Constraint]:
-    outer = min((indent for indent, _ in body), default=0)
-    heads = [k for k, (indent, _) in enumerate(body) if indent == outer]
+def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> Iterator[Constraint]:
+    outer = min((line.indent for line in body), default=0)
+    heads = [k for k, line in enumerate(body) if line.indent == outer]
     for number, (k, stop) in enumerate(zip(heads, [*heads[1:], len(body)], strict=True)):
-        _, kind, rest = _head(body[k][1])
+        source.line = body[k].number
+        _, kind, rest = _head(body[k].text)
         if kind is None:
-            raise DataError(f"a constraint without its set: {body[k][1][:60]!r}")
+            raise DataError(f"a constraint without its set: {body[k].text[:60]!r}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
-            yield _interval_row(f"c{number}", kind, index.row(" ".join([rest, *(line for _, line in body[k + 1 : stop])])), n)
+            yield _interval_row(f"c{number}", kind, index.row(" ".join([rest, *_texts(body[k + 1 : stop], source)])), n)
             continue
         cone = _cone(domain[1], int(domain[2]))
-        F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for _, line in body[k + 1 : stop]], n)
+        F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(body[k + 1 : stop], source)], n)
         back = np.argsort(_file_order(cone))
         yield Constraint(f"c{number}", sp.csr_array(F[back]), g[back], cone)
 

@@ -12,11 +12,13 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import write_texts
 from ...arrays import FloatArray
+from ...memory import check_bytes
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, symmetric
-from .formats import FileFormat
+from ..shared.layout import FlatProgram, Layout, sidecar, symmetric
+from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
 
@@ -51,11 +53,10 @@ class _QPLIB(FileFormat):
         lines += _vector(np.zeros(m), 0.0, "constraint dual values in starting point") if m else []
         lines += _vector(np.zeros(n), 0.0, "variable bound dual values in starting point")
         lines += ["0 # number of non-default variable names", "0 # number of non-default constraint names", ""]
-        path.write_text("\n".join(lines), encoding="utf-8")
-        Layout.of(form).save(path)
+        write_texts({path: "\n".join(lines), sidecar(path): Layout.of(form).text})
 
-    def read(self, path: Path) -> StandardForm:
-        return _Reader(path.read_text(encoding="utf-8")).program().to_form(Layout.load(path))
+    def read(self, source: Source) -> StandardForm:
+        return _Reader(source).program().to_form(Layout.load(source.path))
 
 
 def _word(name: str) -> str:
@@ -94,9 +95,8 @@ def _vector(values: FloatArray, default: float, what: str) -> Iterator[str]:
 class _Reader:
     """A QPLIB file from its first line to its last: which parts there are follows from the three letters."""
 
-    def __init__(self, text: str) -> None:
-        lines = (line.split("#", 1)[0].split() for line in text.splitlines())
-        self.lines = iter([words for words in lines if words])
+    def __init__(self, source: Source) -> None:
+        self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
 
     def program(self) -> FlatProgram:
         """The file's program."""
@@ -104,10 +104,11 @@ class _Reader:
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
         if sense != "minimize":
             raise DataError("only files that minimise are read")
-        if len(kind) != 3 or kind[2] not in "NBL":
+        if len(kind) != 3 or kind[0] not in "LDCQ" or kind[1] not in "CBMIG" or kind[2] not in "NBL":
             raise DataError(f"problems of the type {kind} are not read: linear constraints only")
         n = self._whole()
         m = self._whole() if kind[2] == "L" else 0
+        check_bytes(64 * (n + m), "the variables and rows that it declares")
         P = None if kind[0] == "L" else symmetric(self._triples(), n)
         q, r = self._full(n), float(next(self.lines)[0])
         entries = self._triples() if m else []
@@ -121,7 +122,10 @@ class _Reader:
         return FlatProgram(P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer)
 
     def _whole(self) -> int:
-        return int(next(self.lines)[0])
+        found = int(next(self.lines)[0])
+        if found < 0:
+            raise DataError(f"a number of lines cannot be {found}")
+        return found
 
     def _triples(self) -> list[tuple[int, int, float]]:
         found = [next(self.lines) for _ in range(self._whole())]
@@ -131,6 +135,8 @@ class _Reader:
         values = np.full(size, float(next(self.lines)[0]))
         for _ in range(self._whole()):
             j, v = next(self.lines)
+            if not 0 < int(j) <= size:
+                raise DataError(f"the index {j} is not one of 1 to {size}")
             values[int(j) - 1] = float(v)
         return values
 

@@ -14,6 +14,7 @@ from pathlib import Path
 import numpy as np
 
 from ....errors import DataError
+from ....files import FAULTS, fault, read_bytes
 from ...arrays import FloatArray
 from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Constraint, StandardForm
@@ -75,17 +76,15 @@ def read_point(form: StandardForm, path: str | Path) -> FilePoint:
         No such file, a file of no known kind, or one that is not of this form.
     """
     source = Path(path)
-    if not source.exists():
-        raise DataError(f"there is no file {source}")
-    lines = source.read_text(encoding="utf-8", errors="replace").splitlines()
+    lines = read_bytes(source).decode("utf-8", "replace").splitlines()
     try:
         for known, read in _KINDS:
             if known(lines):
                 return _in_order(form, read(lines))
         if any(line.strip() == "Options" for line in lines):
             return _ampl(form, source, lines)
-    except (ValueError, IndexError, StopIteration) as error:
-        raise DataError(f"{source} cannot be read as a solution of {form.name}: {str(error) or 'it ends too early'}") from error
+    except FAULTS as error:
+        raise DataError(f"{source} cannot be read as a solution of {form.name}: {fault(error)}") from error
     raise DataError(
         f"{source} is no solution file that is known: Gurobi .sol, SCIP .sol, HiGHS (solution style 0), MOSEK .sol .bas .int, "
         "AMPL .sol"

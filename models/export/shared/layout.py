@@ -16,6 +16,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
+from ....files import FAULTS, fault, read_text
 from ...arrays import BoolArray, FloatArray, IntArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -31,6 +32,19 @@ def cone_named(symbol: str, dim: int, count: int) -> Cone:
     if symbol not in _CONES:
         raise DataError(f"unknown cone {symbol!r}; known: {', '.join(_CONES)}")
     return _CONES[symbol](dim, count)
+
+
+def _whole(value: Any) -> int:
+    """A size of a layout, which no array of this machine exceeds."""
+    if not isinstance(value, int) or isinstance(value, bool) or not 0 <= value < 2**40:
+        raise DataError(f"a size must be a whole number; it is {value!r}")
+    return value
+
+
+def _text(value: Any) -> str:
+    if not isinstance(value, str):
+        raise DataError(f"a label must be text; it is {value!r}")
+    return value
 
 
 def sidecar(path: Path) -> Path:
@@ -81,22 +95,34 @@ class Layout:
     @classmethod
     def from_record(cls, record: Mapping[str, Any]) -> Layout:
         """The inverse of `record`."""
-        if record.get("format") != "marginopt layout 1":
+        if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
-        blocks = tuple(Block(b["label"], tuple(b["shape"]), b["symmetric"]) for b in record["blocks"])
-        constraints = tuple((c["label"], cone_named(c["cone"], c["dim"], c["count"])) for c in record["constraints"])
-        order = tuple(record["order"]) if "order" in record else None
-        return cls(record["name"], blocks, constraints, record["maximise"], record["constant"], order)
+        blocks = tuple(
+            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"])) for b in record["blocks"]
+        )
+        if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
+            raise DataError("a symmetric block that is not square")
+        constraints = tuple(
+            (_text(c["label"]), cone_named(c["cone"], _whole(c["dim"]), _whole(c["count"]))) for c in record["constraints"]
+        )
+        order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
+        return cls(_text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order)
 
-    def save(self, path: Path) -> None:
-        """Write the sidecar of a file."""
-        sidecar(path).write_text(json.dumps(self.record(), indent=1) + "\n", encoding="utf-8")
+    @property
+    def text(self) -> str:
+        """What a sidecar holds."""
+        return json.dumps(self.record(), indent=1) + "\n"
 
     @classmethod
     def load(cls, path: Path) -> Layout | None:
         """The sidecar's layout of a file; None where there is none."""
         place = sidecar(path)
-        return cls.from_record(json.loads(place.read_text(encoding="utf-8"))) if place.exists() else None
+        if not place.exists():
+            return None
+        try:
+            return cls.from_record(json.loads(read_text(place)))
+        except FAULTS as error:
+            raise DataError(f"its sidecar {place.name} cannot be read: {fault(error)}") from error
 
 
 @dataclass(frozen=True, eq=False)

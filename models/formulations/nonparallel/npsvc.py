@@ -404,5 +404,6 @@ FORMULATIONS = (
             *kernel_parameters("linear"),
         ),
         intercept=_linear,
+        also=("nearest_hyperplane",),
     ),
 )

@@ -17,9 +17,10 @@ from ...records.answer import Answer
 from ...records.options import Options
 from ..answer import relative, simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
-from .methods import StopRule
+from .stop_rule import StopRule
 
 __all__ = ["CoreState", "CoreVectorMachine"]
 
@@ -93,16 +94,13 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         view = None if found else self.view_of(problem)
         return found if view is None else one_simplex(view)
 
-    def load(self) -> None:
+    def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
         """The start's support as the core, its QP solved."""
-        for name in ("sampling", "stride"):
-            value = getattr(self, name)
-            if value is not None and value < 1:
-                raise InputError(f"{name} must be an integer ≥ 1 or None; it is {value!r}")
+        check_parameters(self)
         if self.inner not in ("adaptive", "full"):
             raise InputError(f"inner must be 'adaptive' or 'full'; it is {self.inner!r}")
         tol = options.tolerance(self.info.tolerance)
@@ -110,7 +108,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         a = starting_point(view, self.initial, options, rng)
         core = np.flatnonzero(a)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=False)
-        limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
+        limit = iterations_allowed(options)
         state = CoreState(
             view, rule, limit, cache, rng, core.copy(), np.ascontiguousarray(view.gram.block(core, core)), a[core], core.size,
             view.gram.product(a), 1e-2,

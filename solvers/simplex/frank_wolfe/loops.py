@@ -6,50 +6,29 @@ one axpy with one column of Q. All functions that call each other are in this fi
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["Work", "fold", "run", "scan", "solve_dense"]
+from ...interface.compiled import entry, inner
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "fold", "run", "scan", "solve_dense"]
 
 # Methods.
 FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
-# Kinds of step.
-START, TOWARD, AWAY, DROP, PAIR = 0, 1, 2, 3, 4
-# Integers of the state.
-ITERATION, SUPPORT, VERTEX, LAST, KIND, TOWARDS, AWAYS, DROPS, PAIRS, CLOCK = range(10)
-# Floats of the state.
-SCALE, R, CTA, GAP = range(4)
+# Kinds of step: places in `iteration.STEPS`.
+TOWARD, AWAY, DROP, PAIR = 1, 2, 3, 4
 
 _BLOCK = 512
 _FOLD = 1000
 
 
-class Work(NamedTuple):
-    """State of the iteration; arrays only, so that compiled code changes it in place."""
-
-    columns: Any  #: (slots, n) cached columns of Q
-    slot: Any  #: (n,) slot of a column or -1
-    stamp: Any  #: (slots,) clock of the last use
-    diagonal: Any  #: (n,) Q_ii
-    c: Any  #: (n,)
-    a: Any  #: (n,) â
-    h: Any  #: (n,) ĥ = Qâ
-    support: Any  #: (n,) the indices with a > 0, unordered
-    place: Any  #: (n,) place in ``support`` or -1
-    integer: Any
-    real: Any
-
-
-@_njit
+@entry
 def scan(w: Any) -> None:
-    """VERTEX = argmin_i ∇_i, ∇ = σĥ + c."""
-    scale = w.real[SCALE]
+    """``vertex`` = argmin_i ∇_i, ∇ = σĥ + c."""
+    scale = w.now.scale
     n = w.h.size
     best, at = np.inf, 0
     for b in range(0, n, _BLOCK):
@@ -66,63 +45,63 @@ def scan(w: Any) -> None:
         if scale * w.h[k] + w.c[k] <= best:
             at = k
             break
-    w.integer[VERTEX] = at
+    w.now.vertex = at
 
 
-@_njit
+@entry
 def fold(w: Any) -> None:
     """Fold σ into â and ĥ, renormalise Σa = 1, and recompute a'Qa and c'a from the support."""
-    scale = w.real[SCALE]
+    scale = w.now.scale
     total = 0.0
-    for t in range(w.integer[SUPPORT]):
+    for t in range(w.now.active):
         total += w.a[w.support[t]]
-    w.real[SCALE] = 1.0
-    for t in range(w.integer[SUPPORT]):
+    w.now.scale = 1.0
+    for t in range(w.now.active):
         w.a[w.support[t]] /= total
     for k in range(w.h.size):
         w.h[k] /= total
     quadratic, linear = 0.0, 0.0
-    for t in range(w.integer[SUPPORT]):
+    for t in range(w.now.active):
         k = w.support[t]
         quadratic += w.a[k] * w.h[k]
         linear += w.a[k] * w.c[k]
-    w.real[R], w.real[CTA] = quadratic, linear
+    w.now.quadratic, w.now.linear = quadratic, linear
     if scale != 1.0:
         scan(w)
 
 
-@_njit
+@inner
 def _axpy(h: Any, step: float, column: Any) -> None:
     for k in range(h.size):
         h[k] += step * column[k]
 
 
-@_njit
+@inner
 def _enter(w: Any, i: int, weight: float) -> None:
     if w.place[i] < 0:
-        t = w.integer[SUPPORT]
+        t = w.now.active
         w.place[i], w.support[t] = t, i
-        w.integer[SUPPORT] = t + 1
+        w.now.active = t + 1
     w.a[i] += weight
 
 
-@_njit
+@inner
 def _leave(w: Any, j: int) -> None:
-    t = w.integer[SUPPORT] - 1
+    t = w.now.active - 1
     moved, hole = w.support[t], w.place[j]
     w.support[hole], w.place[moved] = moved, hole
     w.place[j] = -1
-    w.integer[SUPPORT] = t
+    w.now.active = t
     w.a[j] = 0.0
 
 
-@_njit
+@inner
 def _extremes(w: Any) -> tuple[int, int]:
     """Support indices with the largest and the smallest ∇: the away vertex and the local toward vertex."""
-    scale = w.real[SCALE]
+    scale = w.now.scale
     high, low = -np.inf, np.inf
     j, i = w.support[0], w.support[0]
-    for t in range(w.integer[SUPPORT]):
+    for t in range(w.now.active):
         k = w.support[t]
         v = scale * w.h[k] + w.c[k]
         if v > high:
@@ -132,25 +111,37 @@ def _extremes(w: Any) -> tuple[int, int]:
     return j, i
 
 
-@_njit
+@inner
 def _column(w: Any, i: int) -> int:
-    """Slot of column i, its use noted; -1 (and LAST = i) where it is not cached."""
+    """Slot of column i, its use noted; -1 (``missing`` = i) where it is not cached."""
     s = w.slot[i]
     if s < 0:
-        w.integer[LAST] = i
+        w.now.missing = i
         return -1
-    w.integer[CLOCK] += 1
-    w.stamp[s] = w.integer[CLOCK]
+    w.now.clock += 1
+    w.stamp[s] = w.now.clock
     return int(s)
 
 
-@_njit
+@inner
+def _note(now: Any, drop: bool, kind: int) -> None:
+    """Count a step that takes weight away."""
+    now.kind = DROP if drop else kind
+    if drop:
+        now.drops += 1
+    elif kind == AWAY:
+        now.aways += 1
+    else:
+        now.pairs += 1
+
+
+@inner
 def _toward(w: Any, i: int) -> bool:
     """a ← (1 - λ)a + λe_i, λ = [a'∇ - ∇_i]/(a'Qa - 2(Qa)_i + Q_ii) clipped to [0, 1]."""
     s = _column(w, i)
     if s < 0:
         return False
-    scale, quadratic, linear = w.real[SCALE], w.real[R], w.real[CTA]
+    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
     product = scale * w.h[i]
     slope = quadratic + linear - product - w.c[i]
     curvature = quadratic - 2.0 * product + w.diagonal[i]
@@ -158,33 +149,33 @@ def _toward(w: Any, i: int) -> bool:
     if curvature > slope:
         step = slope / curvature
     if step >= 1.0:
-        while w.integer[SUPPORT] > 0:
-            _leave(w, w.support[w.integer[SUPPORT] - 1])
-        w.real[SCALE] = 1.0
+        while w.now.active > 0:
+            _leave(w, w.support[w.now.active - 1])
+        w.now.scale = 1.0
         column = w.columns[s]
         for k in range(w.h.size):
             w.h[k] = column[k]
         _enter(w, i, 1.0)
-        w.real[R], w.real[CTA] = w.diagonal[i], w.c[i]
+        w.now.quadratic, w.now.linear = w.diagonal[i], w.c[i]
     else:
-        w.real[SCALE] = scale * (1.0 - step)
-        weight = step / w.real[SCALE]
+        w.now.scale = scale * (1.0 - step)
+        weight = step / w.now.scale
         _enter(w, i, weight)
         _axpy(w.h, weight, w.columns[s])
-        w.real[R] = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
-        w.real[CTA] = (1.0 - step) * linear + step * w.c[i]
-    w.integer[KIND] = TOWARD
-    w.integer[TOWARDS] += 1
+        w.now.quadratic = (1.0 - step) ** 2 * quadratic + 2.0 * step * (1.0 - step) * product + step**2 * w.diagonal[i]
+        w.now.linear = (1.0 - step) * linear + step * w.c[i]
+    w.now.kind = TOWARD
+    w.now.towards += 1
     return True
 
 
-@_njit
+@inner
 def _away(w: Any, j: int) -> bool:
     """a ← (1 + λ)a - λe_j, λ = [∇_j - a'∇]/(a'Qa - 2(Qa)_j + Q_jj) ≤ a_j/(1 - a_j): a drop where the bound holds."""
     s = _column(w, j)
     if s < 0:
         return False
-    scale, quadratic, linear = w.real[SCALE], w.real[R], w.real[CTA]
+    scale, quadratic, linear = w.now.scale, w.now.quadratic, w.now.linear
     weight = scale * w.a[j]
     product = scale * w.h[j]
     slope = product + w.c[j] - quadratic - linear
@@ -192,21 +183,20 @@ def _away(w: Any, j: int) -> bool:
     longest = weight / (1.0 - weight)
     drop = slope >= longest * curvature
     step = longest if drop else slope / curvature
-    w.real[SCALE] = scale * (1.0 + step)
-    change = -step / w.real[SCALE]
+    w.now.scale = scale * (1.0 + step)
+    change = -step / w.now.scale
     _axpy(w.h, change, w.columns[s])
     if drop:
         _leave(w, j)
     else:
         w.a[j] += change
-    w.real[R] = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
-    w.real[CTA] = (1.0 + step) * linear - step * w.c[j]
-    w.integer[KIND] = DROP if drop else AWAY
-    w.integer[DROPS if drop else AWAYS] += 1
+    w.now.quadratic = (1.0 + step) ** 2 * quadratic - 2.0 * step * (1.0 + step) * product + step**2 * w.diagonal[j]
+    w.now.linear = (1.0 + step) * linear - step * w.c[j]
+    _note(w.now, drop, AWAY)
     return True
 
 
-@_njit
+@inner
 def _pair(w: Any, i: int, j: int) -> bool:
     """a ← a + λ(e_i - e_j), λ = [∇_j - ∇_i]/(Q_ii + Q_jj - 2Q_ij) ≤ a_j: a drop where the bound holds."""
     s = _column(w, i)
@@ -215,7 +205,7 @@ def _pair(w: Any, i: int, j: int) -> bool:
     t = _column(w, j)
     if t < 0:
         return False
-    scale = w.real[SCALE]
+    scale = w.now.scale
     weight = scale * w.a[j]
     hi, hj = scale * w.h[i], scale * w.h[j]
     slope = hj + w.c[j] - hi - w.c[i]
@@ -230,21 +220,20 @@ def _pair(w: Any, i: int, j: int) -> bool:
         _leave(w, j)
     else:
         w.a[j] -= change
-    w.real[R] += 2.0 * step * (hi - hj) + step**2 * curvature
-    w.real[CTA] += step * (w.c[i] - w.c[j])
-    w.integer[KIND] = DROP if drop else PAIR
-    w.integer[DROPS if drop else PAIRS] += 1
+    w.now.quadratic += 2.0 * step * (hi - hj) + step**2 * curvature
+    w.now.linear += step * (w.c[i] - w.c[j])
+    _note(w.now, drop, PAIR)
     return True
 
 
-@_njit
+@inner
 def _step(w: Any, method: int, allowed: bool) -> int:
-    """One step of a method from the vertex found by `scan`; COLUMN where one is missing (LAST)."""
-    i = w.integer[VERTEX]
-    if method == FW or not allowed or w.integer[SUPPORT] < 2:
+    """One step of a method from the vertex found by `scan`; COLUMN where one is missing."""
+    i = w.now.vertex
+    if method == FW or not allowed or w.now.active < 2:
         return BUDGET if _toward(w, i) else COLUMN
-    scale = w.real[SCALE]
-    mean = w.real[R] + w.real[CTA]
+    scale = w.now.scale
+    mean = w.now.quadratic + w.now.linear
     j, near = _extremes(w)
     descent = mean - scale * w.h[i] - w.c[i]
     worst = scale * w.h[j] + w.c[j]
@@ -261,21 +250,21 @@ def _step(w: Any, method: int, allowed: bool) -> int:
     return BUDGET if _pair(w, i, j) else COLUMN
 
 
-@_njit
+@entry
 def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: float, square: float) -> int:
-    """Up to ``iterations`` steps; VERTEX must be the argmin of ∇ on entry, as it is on return.
+    """Up to ``iterations`` steps; ``vertex`` must be the argmin of ∇ on entry, as it is on return.
 
     Stops where the gap g = a'∇ - min ∇ obeys g ≤ tol·max(|f|, |f - g|), or, for delta > 0, where g ≤ ½δ(Δ² - 2f)
     (``square`` = Δ²), which is γ²/r² - 1 ≤ δ of FW's algorithms 2 and 3. STUCK: the step along the best direction
     no longer descends in floating-point arithmetic.
     """
     for _ in range(iterations):
-        if w.integer[ITERATION] % _FOLD == _FOLD - 1 or w.real[SCALE] < 1e-100 or w.real[SCALE] > 1e100:
+        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
             fold(w)
-        i = w.integer[VERTEX]
-        gap = w.real[R] + w.real[CTA] - w.real[SCALE] * w.h[i] - w.c[i]
-        f = 0.5 * w.real[R] + w.real[CTA]
-        w.real[GAP] = gap
+        i = w.now.vertex
+        gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
+        f = 0.5 * w.now.quadratic + w.now.linear
+        w.now.gap = gap
         if delta > 0.0:
             if gap <= 0.5 * delta * (square - 2.0 * f):
                 return RULE
@@ -286,14 +275,14 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
         code = _step(w, method, allowed)
         if code != BUDGET:
             return code
-        w.integer[ITERATION] += 1
+        w.now.iteration += 1
         scan(w)
-    i = w.integer[VERTEX]
-    w.real[GAP] = w.real[R] + w.real[CTA] - w.real[SCALE] * w.h[i] - w.c[i]
+    i = w.now.vertex
+    w.now.gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
     return BUDGET
 
 
-@_njit
+@entry
 def solve_dense(Q: Any, c: Any, a: Any, h: Any, tol: float, iterations: int) -> int:
     """Small dense problem by second-order pairs, in place (a feasible, h = Qa): gap ≤ tol·max(|f|, |f - gap|).
 

@@ -1,106 +1,40 @@
 """The Frank-Wolfe methods on the unit simplex: FW (Algorithm 2), MFW (Algorithm 3), and their modern relatives.
 
-Steps run compiled (`fw_loops`), for a budget at a time; a column of Q that is not cached sends the loop back here.
+Steps run compiled (`loops`), for a budget at a time; a column of Q that is not cached sends the loop back here.
 Before convergence is claimed the gradient is recomputed in float64 from the data.
 """
 
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
-from typing import Any, ClassVar, Literal
+from dataclasses import dataclass
+from typing import ClassVar, Literal
 
 import numpy as np
 
-from ....errors import InputError
-from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, Problem, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ..answer import relative, simplex_answer
+from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
+from .iteration import STEPS, make_iteration, measured_gap, objective
 from .sampled import Sampled
+from .state import FrankWolfeState, confirm, met, refresh
+from .stop_rule import StopRule
 
-__all__ = ["BlendedPairwiseFW", "FrankWolfe", "FrankWolfeState", "ModifiedFrankWolfe", "PairwiseFW", "StopRule"]
+__all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
 
 _SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
 _GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
-_STEPS = ("", "toward", "away", "drop", "pair")
-
-
-@dataclass(frozen=True)
-class StopRule:
-    """When to stop: relative gap ≤ ``tol``, or γ²/r² - 1 ≤ ``delta`` where ``delta`` > 0 (Δ² = ``square``)."""
-
-    tol: float
-    delta: float = 0.0
-    square: float = 0.0
-
-    @classmethod
-    def of(cls, view: SimplexQP, kind: str, epsilon: float | None, tol: float) -> StopRule:
-        """The rule ``"gap"``, or ``"ball"``: δ+ ≤ (1 + ε)² - 1 of FW (19), (35).
-
-        With the gap g = a'∇ - min ∇, γ² - r² is g for the ball's dual (c = -½ diag Q), where r² = -f, and 2g for c = 0
-        and a constant diagonal Δ², where r² = Δ² - 2f.
-
-        Raises
-        ------
-        InputError
-            ``"ball"`` on a problem that is neither.
-        """
-        if kind == "gap":
-            return cls(tol)
-        if kind != "ball":
-            raise InputError(f"stop must be 'gap' or 'ball'; it is {kind!r}")
-        eps = float(np.sqrt(1.0 + tol) - 1.0) if epsilon is None else epsilon
-        if not eps > 0:
-            raise InputError(f"epsilon must be > 0; it is {epsilon!r}")
-        delta = (1.0 + eps) ** 2 - 1.0
-        diagonal = view.gram.diagonal
-        scale = np.abs(diagonal).max()
-        if np.abs(view.c + 0.5 * diagonal).max() <= 1e-12 * scale:
-            return cls(tol, delta, 0.0)
-        if not view.c.any() and np.ptp(diagonal) <= 1e-12 * scale:
-            return cls(tol, delta, float(diagonal[0]))
-        raise InputError(
-            "stop='ball' needs a ball: the dual of MEBDual, or a kernel of constant diagonal, FW (17); use stop='gap'"
-        )
-
-    def relative(self, objective: float) -> float:
-        """The relative gap that meets the rule at this objective."""
-        if self.delta > 0.0:
-            return 0.5 * self.delta * max(self.square - 2.0 * objective, 0.0) / max(abs(objective), 1e-300)
-        return self.tol
-
-    def met(self, objective: float, gap: float) -> bool:
-        """Whether the rule holds."""
-        if self.delta > 0.0:
-            return gap <= 0.5 * self.delta * (self.square - 2.0 * objective)
-        return relative(objective, gap) <= self.tol
-
-
-@dataclass(eq=False)
-class FrankWolfeState:
-    """State of a run; ``work`` carries the paper's symbols (`fw_loops.Work`)."""
-
-    view: SimplexQP
-    rule: StopRule
-    limit: int
-    cache: ColumnCache
-    work: Any
-    sampled: Sampled | None
-    rate: float = 1e4  #: iterations per second, as measured
-    exact: bool = True  #: ĥ is Qâ in float64 from the data
-    refreshes: int = 0
-    last_gap: float = field(default=float("inf"))  #: relative gap after the last refresh
 
 
 class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
-    """What the methods share; a method is its number in `fw_loops`."""
+    """What the methods share; a method is its number in `loops`."""
 
     pooled: ClassVar[bool] = True
     method: ClassVar[str]
@@ -121,69 +55,61 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
         view = None if found else self.view_of(problem)
         return found if view is None else one_simplex(view)
 
-    def load(self) -> None:
+    def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
-        load_loops(type(self))
+        load_loops(type(self), self.precision)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
         """Start point, its product with Q in float64, an empty cache."""
         from . import loops
 
-        if self.precision not in ("single", "double"):
-            raise InputError(f"precision must be 'single' or 'double'; it is {self.precision!r}")
-        if self.stride is not None and self.stride < 1:
-            raise InputError(f"stride must be an integer ≥ 1; it is {self.stride!r}")
-        if self.sampling is not None and self.sampling < 1:
-            raise InputError(f"sampling must be an integer ≥ 1, or None for a full scan; it is {self.sampling!r}")
+        check_parameters(self)
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
         a = starting_point(view, self.initial, options, rng)
-        single = self.precision == "single"
-        sampled = None
-        cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=single)
-        h = view.gram.product(a)
-        work = make_work(view, cache, a, h)
+        cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
+        work = make_iteration(view, cache, a, view.gram.product(a))
         loops.fold(work)
         loops.scan(work)
-        work.real[loops.GAP] = _gap(work)
-        if self.sampling is not None and self.sampling < view.n:
-            sampled = Sampled(self.sampling, rng, self.rescan)
-        limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
-        return FrankWolfeState(view, rule, limit, cache, work, sampled)
+        work.now.gap = measured_gap(work)
+        drawn = self.sampling if self.sampling is not None and self.sampling < view.n else None
+        sampled = None if drawn is None else Sampled(drawn, rng, self.rescan)
+        return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
         """Steps for about ``seconds`` (or ``stride`` of them)."""
-        from . import loops
-
         if state.sampled is not None:
             return state.sampled.advance(state, seconds, self.allowed, self.stride)
-        work, end = state.work, time.perf_counter() + seconds
-        method = getattr(loops, self.method)
-        quota, first = self.stride, int(work.integer[loops.ITERATION])
+        now, end = state.work.now, time.perf_counter() + seconds
+        first = int(now.iteration)
+        stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
-            left = state.limit - int(work.integer[loops.ITERATION])
-            count = int(min(left, max(16, state.rate * max(end - time.perf_counter(), 0.0))))
-            if quota is not None:
-                count = min(count, quota)
-            before, clock = int(work.integer[loops.ITERATION]), time.perf_counter()
-            code = loops.run(work, method, self.allowed, count, state.rule.tol, state.rule.delta, state.rule.square)
-            done = int(work.integer[loops.ITERATION]) - before
-            if done:
-                state.exact = False
-                if done > 64:
-                    state.rate = done / max(time.perf_counter() - clock, 1e-6)
-            if quota is not None:
-                quota -= done
-            if code == loops.COLUMN:
-                state.cache.load(np.array([work.integer[loops.LAST]]), int(work.integer[loops.CLOCK]))
-            elif code in (loops.RULE, loops.STUCK):
-                outcome = confirm(state)
-                if outcome is not Outcome.RUNNING:
-                    return outcome
-            if int(work.integer[loops.ITERATION]) >= state.limit:
+            outcome = self._steps(state, stop, end)
+            if outcome is not Outcome.RUNNING:
+                return outcome
+            if now.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if met(state) else Outcome.ITERATION_LIMIT
-            if quota == 0 or (time.perf_counter() >= end and int(work.integer[loops.ITERATION]) > first):
+            if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
                 return Outcome.RUNNING
+
+    def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
+        """One call of the compiled loop, and what it returned for: a column, or the rule."""
+        from . import loops
+
+        now, rule, clock = state.work.now, state.rule, time.perf_counter()
+        before, method = int(now.iteration), getattr(loops, self.method)
+        count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
+        code = loops.run(state.work, method, self.allowed, count, rule.tol, rule.delta, rule.square)
+        done = int(now.iteration) - before
+        if done:
+            state.exact = False
+            if done > 64:
+                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+        if code == loops.COLUMN:
+            state.cache.load(np.array([now.missing]), int(now.clock))
+        elif code in (loops.RULE, loops.STUCK):
+            return confirm(state)
+        return Outcome.RUNNING
 
     @property
     def allowed(self) -> bool:
@@ -192,97 +118,25 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     def measure(self, state: FrankWolfeState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed, kind of the last step."""
-        from . import loops
-
-        work = state.work
-        f = 0.5 * float(work.real[loops.R]) + float(work.real[loops.CTA])
+        now, f = state.work.now, objective(state.work)
         return Measure(
-            iteration=int(work.integer[loops.ITERATION]),
+            iteration=int(now.iteration),
             objective=f,
-            bound=f - float(work.real[loops.GAP]),
-            active=int(work.integer[loops.SUPPORT]),
+            bound=f - float(now.gap),
+            active=int(now.active),
             columns=state.cache.computed,
-            step=_STEPS[int(work.integer[loops.KIND])],
+            step=STEPS[int(now.kind)],
         )
 
     def answer(self, state: FrankWolfeState) -> Answer:
         """The point, refreshed in float64, with its multipliers; counts of the steps by kind."""
-        from . import loops
-
         refresh(state)
-        work = state.work
-        steps = {
-            name: int(work.integer[index])
-            for name, index in (("toward", loops.TOWARDS), ("away", loops.AWAYS), ("drop", loops.DROPS), ("pair", loops.PAIRS))
-        }
+        work, now = state.work, state.work.now
+        steps = {"toward": int(now.towards), "away": int(now.aways), "drop": int(now.drops), "pair": int(now.pairs)}
         details = {"steps": steps, "columns": state.cache.computed, "cache_slots": state.cache.slots}
         if state.sampled is not None:
             details["full_scans"] = state.sampled.scans
         return simplex_answer(state.view, work.a.copy(), work.h + work.c, details)
-
-
-def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, h: FloatArray) -> Any:
-    """Arrays of the iteration at the point a with h = Qa."""
-    from . import loops
-
-    n = view.n
-    support, place = np.zeros(n, dtype=np.int64), np.full(n, -1, dtype=np.int64)
-    positive = np.flatnonzero(a > 0)
-    support[: positive.size] = positive
-    place[positive] = np.arange(positive.size)
-    integer, real = np.zeros(10, dtype=np.int64), np.zeros(4)
-    integer[loops.SUPPORT] = positive.size
-    real[loops.SCALE] = 1.0
-    return loops.Work(
-        cache.columns, cache.slot, cache.stamp, np.ascontiguousarray(view.gram.diagonal),
-        np.ascontiguousarray(view.c, dtype=np.float64), a.copy(), np.ascontiguousarray(h), support, place, integer, real,
-    )  # fmt: skip
-
-
-def _gap(work: Any) -> float:
-    from . import loops
-
-    i = int(work.integer[loops.VERTEX])
-    return float(work.real[loops.R] + work.real[loops.CTA] - work.real[loops.SCALE] * work.h[i] - work.c[i])
-
-
-def refresh(state: FrankWolfeState) -> None:
-    """Recompute h = Qa in float64 from the data, and with it a'Qa, c'a and the gap."""
-    from . import loops
-
-    work = state.work
-    loops.fold(work)
-    if not state.exact:
-        work.h[:] = state.view.gram.product(work.a)
-        loops.fold(work)
-        state.exact = True
-        state.refreshes += 1
-    loops.scan(work)
-    work.real[loops.GAP] = _gap(work)
-
-
-def met(state: FrankWolfeState) -> bool:
-    """Whether the stopping rule holds at the current numbers."""
-    from . import loops
-
-    work = state.work
-    return state.rule.met(0.5 * float(work.real[loops.R]) + float(work.real[loops.CTA]), float(work.real[loops.GAP]))
-
-
-def confirm(state: FrankWolfeState) -> Outcome:
-    """After the loop says that it stopped: converged if the refreshed gap agrees, stalled if refreshing no longer helps."""
-    from . import loops
-
-    refresh(state)
-    if met(state):
-        return Outcome.CONVERGED
-    work = state.work
-    f = 0.5 * float(work.real[loops.R]) + float(work.real[loops.CTA])
-    gap = relative(f, float(work.real[loops.GAP]))
-    if gap == 0.0 or (state.refreshes > 3 and gap > 0.9 * state.last_gap):
-        return Outcome.STALLED
-    state.last_gap = min(gap, state.last_gap)
-    return Outcome.RUNNING
 
 
 @dataclass(frozen=True)

@@ -10,15 +10,13 @@ the steps.
 from __future__ import annotations
 
 import time
-from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ....models.arrays import FloatArray, IntArray
 from ...interface.algorithm import Outcome
-
-if TYPE_CHECKING:
-    from .methods import FrankWolfeState
+from .iteration import STEPS, Iteration
+from .state import FrankWolfeState, met, refresh
 
 __all__ = ["Sampled"]
 
@@ -33,16 +31,13 @@ class Sampled:
 
     def advance(self, state: FrankWolfeState, seconds: float, allowed: bool, stride: int | None) -> Outcome:
         """Steps for about ``seconds``; ends by the rule on a full scan (or on the sample without ``rescan``)."""
-        from . import loops
-        from .methods import met, refresh
-
         work, end, quota = state.work, time.perf_counter() + seconds, stride
         while True:
-            support = work.support[: int(work.integer[loops.SUPPORT])]
+            support = work.support[: int(work.now.active)]
             i, value = self._candidate(state, support)
-            gap = float(work.real[loops.R] + work.real[loops.CTA]) - value
-            work.real[loops.GAP] = max(gap, 0.0)
-            iteration = int(work.integer[loops.ITERATION])
+            gap = float(work.now.quadratic + work.now.linear) - value
+            work.now.gap = max(gap, 0.0)
+            iteration = int(work.now.iteration)
             if met(state):
                 if not self.rescan:
                     return Outcome.CONVERGED
@@ -51,7 +46,7 @@ class Sampled:
                     self.scans += 1
                     if met(state):
                         return Outcome.CONVERGED
-                    i = int(work.integer[loops.VERTEX])
+                    i = int(work.now.vertex)
                     value = float(work.h[i] + work.c[i])
                     self._next_scan = iteration + state.view.n // self.size
             if iteration >= state.limit:
@@ -81,12 +76,10 @@ class Sampled:
 
     def _step(self, state: FrankWolfeState, i: int, value: float, allowed: bool) -> None:
         """A toward step, or an away step where it promises more; h is updated on the support."""
-        from . import loops
-
         work = state.work
-        size = int(work.integer[loops.SUPPORT])
+        size = int(work.now.active)
         support = work.support[:size].copy()
-        mean = float(work.real[loops.R] + work.real[loops.CTA])
+        mean = float(work.now.quadratic + work.now.linear)
         inside = work.h[support] + work.c[support]
         j = int(support[np.argmax(inside)])
         if allowed and size > 1 and float(inside.max()) - mean > mean - value:
@@ -95,7 +88,7 @@ class Sampled:
             if work.place[i] < 0:
                 support = np.append(support, i)
             _move(work, support, i, *_column(state, i, support), away=False)
-        work.integer[loops.ITERATION] += 1
+        work.now.iteration += 1
 
 
 def _whole(state: FrankWolfeState) -> bool:
@@ -113,43 +106,37 @@ def _column(state: FrankWolfeState, k: int, support: IntArray) -> tuple[FloatArr
     return cache.columns[cache.slot[k]], slice(None)
 
 
-def _move(work: object, support: IntArray, k: int, column: FloatArray, among: IntArray | slice, *, away: bool) -> None:
-    """The exact line search of `fw_loops` on the support alone (σ stays 1); h is updated ``among`` the column's points."""
-    from . import loops
-
-    a, h, c, real, integer = work.a, work.h, work.c, work.real, work.integer  # type: ignore[attr-defined]
+def _move(work: Iteration, support: IntArray, k: int, column: FloatArray, among: IntArray | slice, *, away: bool) -> None:
+    """The exact line search of `loops` on the support alone (σ stays 1); h is updated ``among`` the column's points."""
+    a, h, c, now = work.a, work.h, work.c, work.now
     sign = -1.0 if away else 1.0
-    slope = sign * float(real[loops.R] + real[loops.CTA] - h[k] - c[k])
-    curvature = float(real[loops.R] - 2.0 * h[k]) + float(work.diagonal[k])  # type: ignore[attr-defined]
+    slope = sign * float(now.quadratic + now.linear - h[k] - c[k])
+    curvature = float(now.quadratic - 2.0 * h[k]) + float(work.diagonal[k])
     longest = float(a[k] / (1.0 - a[k])) if away else 1.0
     bounded = slope >= longest * curvature
     step = sign * (longest if bounded else slope / curvature)
     a[support] *= 1.0 - step
     a[k] += step
     h[among] = (1.0 - step) * h[among] + step * column
-    kind, count = (loops.AWAY, loops.AWAYS) if away else (loops.TOWARD, loops.TOWARDS)
-    keep = support
+    kind, keep = "away" if away else "toward", support
     if bounded and away:
         a[k] = 0.0
-        keep = support[support != k]
-        kind, count = loops.DROP, loops.DROPS
+        kind, keep = "drop", support[support != k]
     elif bounded:
         a[support] = 0.0
         a[k] = 1.0
         keep = np.array([k])
     _set_support(work, keep)
     a[keep] /= a[keep].sum()
-    integer[loops.KIND] = kind
-    integer[count] += 1
-    real[loops.R] = float(a[keep] @ h[keep])
-    real[loops.CTA] = float(a[keep] @ c[keep])
+    now.kind = STEPS.index(kind)
+    now[f"{kind}s"] += 1
+    now.quadratic = float(a[keep] @ h[keep])
+    now.linear = float(a[keep] @ c[keep])
 
 
-def _set_support(work: object, members: IntArray) -> None:
-    from . import loops
-
-    support, place, integer = work.support, work.place, work.integer  # type: ignore[attr-defined]
-    place[support[: int(integer[loops.SUPPORT])]] = -1
+def _set_support(work: Iteration, members: IntArray) -> None:
+    support, place = work.support, work.place
+    place[support[: int(work.now.active)]] = -1
     support[: members.size] = members
     place[members] = np.arange(members.size)
-    integer[loops.SUPPORT] = members.size
+    work.now.active = members.size

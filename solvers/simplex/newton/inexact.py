@@ -12,7 +12,6 @@ for random landmarks P, and D the diagonal that is left. Memory: |S|² numbers o
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Generator
 from typing import Any
 
@@ -26,7 +25,7 @@ from ..column_cache import ColumnCache
 from .exact import Finish
 from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
-__all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds", "load_passes"]
+__all__ = ["inexact_bytes", "inexact_finish", "inexact_seconds"]
 
 _STEPS, _PATIENCE = 40, 12
 #: Rows of the matrix computed, gathered or multiplied between two yields.
@@ -37,20 +36,6 @@ _LANDMARKS, _MOST, _SHARE, _MANY = 256, 1024, 8, 40
 _SETTLED, _LOOSE = 0.05, 1.2
 #: What a float32 column can be trusted for, relative to the largest diagonal entry.
 _ROUNDING = 1e-7
-
-
-@functools.cache
-def load_passes() -> None:
-    """Load the compiled passes over columns, for float32 and float64."""
-    from . import inexact_loops as loops
-    from .triangle_loops import symmetric_rows
-
-    one = np.zeros(1, dtype=np.int64)
-    symmetric_rows(np.ones((1, 1), dtype=np.float32), 0, 0, np.ones(1, dtype=np.float32), np.zeros(1))
-    for kind in (np.float32, np.float64):
-        rows = np.ones((1, 1), dtype=kind)
-        loops.add_rows(rows, one, rows[0], np.zeros(1))
-        loops.gather_rows(rows, one, one, rows.copy())
 
 
 def inexact_bytes(support: int, item: int) -> int:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["add_rows", "gather_rows"]
+from ...interface.compiled import entry
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+__all__ = ["add_rows", "gather_rows"]
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
@@ -17,7 +16,7 @@ _FLUSH = 64
 _WIDTH = 2048
 
 
-@_njit
+@entry
 def add_rows(columns: Any, slots: Any, weights: Any, out: Any) -> None:
     """out += Σ_k weights_k·columns[slots_k], eight rows a pass; weights of the columns' type, out float64."""
     n, count = columns.shape[1], slots.size
@@ -58,7 +57,7 @@ def add_rows(columns: Any, slots: Any, weights: Any, out: Any) -> None:
                 total[j] += part[j]
 
 
-@_njit
+@entry
 def gather_rows(columns: Any, slots: Any, own: Any, out: Any) -> None:
     """out_kj = columns[slots_k, own_j]."""
     for k in range(slots.size):

@@ -25,14 +25,14 @@ from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
 from .lowrank import LowRank
 from .triangle import Triangle
 
-__all__ = ["lowrank_applies", "lowrank_start"]
+__all__ = ["LOW_RANK_FROM", "lowrank_applies", "lowrank_start"]
 
 #: One landmark for so many points; between so many of them.
 _PER_LANDMARK, _FEWEST, _MOST = 100, 256, 1024
 #: Bytes for each landmark and point: the model's rows, and copies of those on the support.
 _EACH = 12
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
-_FROM = 2000
+LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
 _LEFT, _SHARE = 2.0, 0.125
 _ROUNDS, _GUESSES = 12, 12
@@ -51,7 +51,7 @@ def _landmarks(n: int, limit: float) -> int:
 
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
     """Whether the start is worth a try: enough points, a ridge, memory for the model."""
-    return view.n >= _FROM and bool((view.gram.loading > 0.0).all()) and _EACH * _FEWEST * view.n <= limit
+    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and _EACH * _FEWEST * view.n <= limit
 
 
 def lowrank_start(

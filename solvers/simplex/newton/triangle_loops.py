@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["symmetric_rows"]
+from ...interface.compiled import entry
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+__all__ = ["symmetric_rows"]
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
 _WIDTH = 512
 
 
-@_njit
+@entry
 def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any) -> None:
     """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 

@@ -10,20 +10,16 @@ vector instructions and, under Numba's flags, one of floats into none (5,000 num
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["BoxWork", "mark", "removable", "run", "swap_columns"]
+from ...interface.compiled import entry, inlined, inner
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "removable", "run", "swap_columns"]
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
-# Integers and floats of the state.
-ITERATION, MISSING, CLOCK, ACTIVE = range(4)
-OBJECTIVE, VIOLATION = range(2)
 
 _BLOCK = 512
 _FAR = 1e300
@@ -31,26 +27,8 @@ _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
 
 
-class BoxWork(NamedTuple):
-    """State of the iteration; arrays only, so that compiled code changes it in place."""
-
-    columns: Any  #: (slots, n) of K
-    slot: Any  #: (n,)
-    stamp: Any  #: (slots,)
-    diagonal: Any  #: (n,)
-    short: Any  #: (n,) the diagonal in float32
-    upper: Any  #: (n,)
-    s: Any  #: (n,)
-    a: Any  #: (n,)
-    d: Any  #: (n,) s∘∇
-    rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
-    fall: Any  #: (n,) 1 where the point can move by -s_i, else 0; float32
-    integer: Any
-    real: Any
-
-
-@_njit
-def mark(w: Any, k: int) -> None:
+@inner
+def _mark(w: Any, k: int) -> None:
     """Note in which directions point k can move."""
     below, above = w.a[k] < w.upper[k], w.a[k] > 0.0
     up = below if w.s[k] > 0.0 else above
@@ -59,7 +37,7 @@ def mark(w: Any, k: int) -> None:
     w.fall[k] = 1.0 if low else 0.0
 
 
-@_njit
+@inner
 def _place(w: Any, block: int, n: int) -> int:
     """argmin d over the points of a block that can rise; -1 where none can."""
     best, at = 0.5 * _FAR, -1
@@ -70,10 +48,10 @@ def _place(w: Any, block: int, n: int) -> int:
     return at
 
 
-@_njit
+@inlined
 def _lowest(w: Any) -> int:
     """argmin d over the active points that can rise; -1 where none can."""
-    n = w.integer[ACTIVE]
+    n = w.now.active
     store = np.empty(_BLOCK)
     bits = store.view(np.int64)
     best, at = _MOST, 0
@@ -90,10 +68,10 @@ def _lowest(w: Any) -> int:
     return _place(w, at, n)
 
 
-@_njit
+@inlined
 def _partner(w: Any, i: int, column: Any) -> int:
     """The point that can fall with the largest second-order gain; -1 where none has d_j > d_i. Notes the violation."""
-    n, di = w.integer[ACTIVE], w.d[i]
+    n, di = w.now.active, w.d[i]
     own, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
     two, none = np.float32(2.0), np.int32(0)
     slope, gain = np.empty(_BLOCK, dtype=np.float32), np.empty(_BLOCK, dtype=np.float32)
@@ -122,22 +100,22 @@ def _partner(w: Any, i: int, column: Any) -> int:
                     at = b + k
                     break
     slopes[0] = violation
-    w.real[VIOLATION] = slope[0]
+    w.now.violation = slope[0]
     return at
 
 
-@_njit
+@inner
 def _cached(w: Any, i: int) -> int:
     slot = w.slot[i]
     if slot < 0:
-        w.integer[MISSING] = i
+        w.now.missing = i
     else:
-        w.integer[CLOCK] += 1
-        w.stamp[slot] = w.integer[CLOCK]
+        w.now.clock += 1
+        w.stamp[slot] = w.now.clock
     return int(slot)
 
 
-@_njit
+@inlined
 def _step(w: Any, i: int, j: int, qi: Any) -> float:
     """Exact step along s_i e_i - s_j e_j, clipped to the box."""
     si, sj = w.s[i], w.s[j]
@@ -157,16 +135,16 @@ def _step(w: Any, i: int, j: int, qi: Any) -> float:
         w.a[j] = 0.0 if sj > 0.0 else w.upper[j]
     w.a[i] = min(max(w.a[i], 0.0), w.upper[i])
     w.a[j] = min(max(w.a[j], 0.0), w.upper[j])
-    mark(w, i)
-    mark(w, j)
-    w.real[OBJECTIVE] += step * (0.5 * step * curvature - slope)
+    _mark(w, i)
+    _mark(w, j)
+    w.now.objective += step * (0.5 * step * curvature - slope)
     return float(step)
 
 
-@_njit
+@inlined
 def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     """d += step·(K_i - K_j), and the next i, in one pass over the memory."""
-    n = w.integer[ACTIVE]
+    n = w.now.active
     store = np.empty(_BLOCK)
     bits = store.view(np.int64)
     best, at = _MOST, 0
@@ -184,14 +162,14 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     return _place(w, at, n)
 
 
-@_njit
+@entry
 def removable(w: Any, keep: Any) -> int:
     """Marks the active points that may not leave (``keep``) and counts the others.
 
     A point at a bound that can only rise takes part in no violating pair where d is above max_low d, one that can only fall
     where d is below min_up d (LIBSVM's rule).
     """
-    n = w.integer[ACTIVE]
+    n = w.now.active
     low, high, count = _FAR, -_FAR, 0
     for k in range(n):
         if w.rise[k] == 0.0:
@@ -205,7 +183,7 @@ def removable(w: Any, keep: Any) -> int:
     return count
 
 
-@_njit
+@entry
 def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
     """Exchange entries first[t] and second[t] of the first ``rows`` columns."""
     for r in range(rows):
@@ -215,7 +193,7 @@ def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
             column[p], column[q] = column[q], column[p]
 
 
-@_njit
+@entry
 def run(w: Any, iterations: int, epsilon: float) -> int:
     """Up to ``iterations`` pair steps; stops where the violation is at most ``epsilon``."""
     i = _lowest(w)
@@ -226,7 +204,7 @@ def run(w: Any, iterations: int, epsilon: float) -> int:
         if first < 0:
             return COLUMN
         j = _partner(w, i, w.columns[first])
-        if w.real[VIOLATION] <= epsilon:
+        if w.now.violation <= epsilon:
             return RULE
         if j < 0:
             return STUCK
@@ -235,5 +213,5 @@ def run(w: Any, iterations: int, epsilon: float) -> int:
             return COLUMN
         step = _step(w, i, j, w.columns[first])
         i = _update(w, step, w.columns[first], w.columns[second])
-        w.integer[ITERATION] += 1
+        w.now.iteration += 1
     return BUDGET

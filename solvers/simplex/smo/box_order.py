@@ -74,7 +74,7 @@ def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
     """Move the points that cannot take part in a violating pair behind the active ones; whether there were enough of them."""
     from . import box_loops as loops
 
-    active = int(work.integer[loops.ACTIVE])
+    active = int(work.now.active)
     keep = np.empty(active, dtype=np.bool_)
     leaving = loops.removable(work, keep)
     if leaving < max(1, _SHARE * active) or leaving > active - 2:
@@ -87,5 +87,5 @@ def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
         cached = place[work.slot[place] >= 0]
         cache.owner[work.slot[cached]] = cached
     loops.swap_columns(cache.columns, cache.used, front, back)
-    work.integer[loops.ACTIVE] = rest
+    work.now.active = rest
     return True

@@ -1,10 +1,10 @@
-"""``auto-simplex``: the algorithm for a simplex QP by its size, the gap asked for and the memory there is."""
+"""``auto-simplex``: SMO with precision, cache and start for the problem's size, the gap asked for and the memory there is."""
 
 from __future__ import annotations
 
 import os
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 import numpy as np
 
@@ -13,9 +13,9 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ..newton.inexact import load_passes
-from ..warm_up import load_loops
+from ..start import StartRule
 from .simplex import SMO, SmoState
+from .simplex_state import Phase
 
 __all__ = ["AutoSimplex", "AutoState", "choose"]
 
@@ -27,17 +27,21 @@ _SHARE = 4
 
 @dataclass(eq=False)
 class AutoState:
-    """The algorithm that was picked, why, and its state."""
+    """SMO as it was configured, why so, and its state."""
 
     algorithm: SMO
     reason: str
     state: SmoState
 
 
-def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
-    """An algorithm with its parameters, and the reason in one sentence.
+def _precision(view: SimplexQP) -> Literal["single", "double"]:
+    return "double" if view.n <= _DOUBLE_UP_TO else "single"
 
-    Second-order SMO is the engine throughout: it needs several times fewer iterations than the Frank-Wolfe methods at equal
+
+def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
+    """SMO with its parameters, and the reason in one sentence.
+
+    It is SMO throughout, since that needs several times fewer iterations than the Frank-Wolfe methods at equal
     cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small or the gap is out of
     float32's reach and the matrix fits), the cache, and whether its Newton finisher may be
     used (where its matrix fits the memory; the run itself then decides by the work left).
@@ -47,11 +51,12 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     if memory is None:
         memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / _SHARE
     whole = 8 * n * n
-    double = n <= _DOUBLE_UP_TO and whole <= memory
+    precision = _precision(view) if whole <= memory else "single"
+    double = precision == "double"
     need = whole if double else whole // 2
     cache = int(min(memory, max(need, 32 * n)))
-    start = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
-    algorithm = SMO(initial=start, cache_bytes=cache, precision="double" if double else "single")  # type: ignore[arg-type]
+    start: StartRule = "farthest" if view.c.any() and view.simplices == 1 else "vertex"
+    algorithm = SMO(initial=start, cache_bytes=cache, precision=precision)
     fits = "the whole matrix fits" if need <= cache else f"{cache // (need // n)} of {n} columns fit"
     reason = (
         f"smo, {'float64' if double else 'float32'} columns: n = {n}, gap {tol:g}, {fits} in {cache / 2**20:.0f} MiB; "
@@ -62,7 +67,7 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
 
 @dataclass(frozen=True)
 class AutoSimplex(Algorithm[SimplexQP, AutoState]):
-    """Picks the algorithm (`choose`), runs it, and says in ``details`` what was picked and why.
+    """SMO with parameters chosen by `choose`; ``details`` says which and why, and whether Newton steps ended the run.
 
     Parameters
     ----------
@@ -75,35 +80,34 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="auto-simplex",
-        summary="the fastest of the simplex algorithms for the size, gap and memory",
+        summary="smo, its precision, cache and start chosen by size, gap and memory",
         views=(SimplexQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         reference="docs/simplex.md",
     )
 
-    def load(self) -> None:
+    def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
-        load_loops(type(self))
-        load_passes()
+        SMO(precision=_precision(view)).load(view)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
-        """Pick and start."""
+        """Choose and start."""
         algorithm, reason = choose(view, options)
         algorithm = replace(algorithm, stride=self.stride)
         return AutoState(algorithm, reason, algorithm.init(view, options, rng))
 
     def advance(self, state: AutoState, seconds: float) -> Outcome:
-        """Let the picked algorithm work."""
+        """Let SMO work."""
         return state.algorithm.advance(state.state, seconds)
 
     def measure(self, state: AutoState) -> Measure:
-        """Where the picked algorithm stands."""
+        """Where SMO stands."""
         return state.algorithm.measure(state.state)
 
     def answer(self, state: AutoState) -> Answer:
-        """Its answer, with what was picked."""
+        """Its answer, with what was chosen."""
         answer = state.algorithm.answer(state.state)
-        finished = "smo with Newton finisher" if state.state.guesses else "smo"
-        if state.state.start == "low rank":
+        finished = "smo with Newton finisher" if state.state.newton.guesses else "smo"
+        if state.state.began is Phase.LOW_RANK:
             finished = "low-rank start, Newton steps" + ("" if state.state.step == "newton" else ", smo")
         return replace(answer, details={"algorithm": finished, "reason": state.reason, **answer.details})

@@ -8,20 +8,31 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ....errors import InputError
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ..answer import relative, simplex_answer
+from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..newton.exact import Finish, finish, finisher_bytes
-from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds, load_passes
-from ..newton.lowrank_start import lowrank_applies, lowrank_start
+from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
+from ..newton.lowrank_start import LOW_RANK_FROM, lowrank_applies, lowrank_start
+from ..newton.passes import PASSES_FROM, load_passes
+from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, starting_point
 from ..warm_up import load_loops
-from .simplex_state import FINISH_FROM, SmoState, make_work, move, newton_seconds, next_violators, pair_seconds, refresh
+from .simplex_state import (
+    FINISH_FROM,
+    Phase,
+    SmoState,
+    make_work,
+    move,
+    newton_seconds,
+    next_violators,
+    pair_seconds,
+    refresh,
+)
 
 __all__ = ["SMO", "SmoState"]
 
@@ -78,67 +89,66 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
     )
 
-    def load(self) -> None:
-        """Load the compiled loops before the clock starts."""
-        load_loops(type(self))
-        load_passes()
+    def load(self, view: SimplexQP) -> None:
+        """Load the compiled loops before the clock starts; the passes over columns where the view is large enough for Newton."""
+        load_loops(type(self), self.precision)
+        if self.newton and view.n >= PASSES_FROM:
+            load_passes(single=self.precision == "single", triangle=self.lowrank and view.n >= LOW_RANK_FROM)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""
         from . import simplex_loops as loops
 
-        if self.precision not in ("single", "double"):
-            raise InputError(f"precision must be 'single' or 'double'; it is {self.precision!r}")
-        if self.prefetch < 1:
-            raise InputError(f"prefetch must be an integer ≥ 1; it is {self.prefetch!r}")
-        if self.stride is not None and self.stride < 1:
-            raise InputError(f"stride must be an integer ≥ 1; it is {self.stride!r}")
+        check_parameters(self)
         a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
         work = make_work(view, cache, a, view.gram.product(a) + view.c)
         loops.vertices(work)
         loops.restore(work)
-        limit = np.iinfo(np.int64).max if options.iteration_limit is None else options.iteration_limit
-        state = SmoState(view, options.tolerance(self.info.tolerance), limit, cache, work, options.memory_limit)
+        tol = options.tolerance(self.info.tolerance)
+        state = SmoState(view, tol, iterations_allowed(options), cache, work, options.memory_limit)
         given = options.start is not None and view.label in options.start
         memory = self._finisher_limit(state)
         if self.newton and self.lowrank and not given and lowrank_applies(view, memory):
-            state.finisher = lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, memory)
-            state.opening = True
+            state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, memory))
         return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
-        """Pair steps for about ``seconds``, or a piece of the finisher."""
-        from . import simplex_loops as loops
-
-        work, end = state.work, time.perf_counter() + seconds
-        first = int(work.integer[loops.ITERATION])
+        """Pair steps for about ``seconds``, or a piece of the Newton steps."""
+        now, end = state.work.now, time.perf_counter() + seconds
+        first = int(now.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
-            if state.finisher is not None:
-                outcome = self._finish(state, end)
-                if outcome is not Outcome.RUNNING or state.finisher is not None:
+            if state.steps is not None:
+                outcome = self._newton_steps(state, end)
+                if outcome is not Outcome.RUNNING or state.steps is not None:
                     return outcome
-            before, clock = int(work.integer[loops.ITERATION]), time.perf_counter()
-            count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
-            code = loops.run(work, count, self._aim(state))
-            done = int(work.integer[loops.ITERATION]) - before
-            if done:
-                state.exact, state.step = False, "pair"
-                if done > 64:
-                    state.rate = done / max(time.perf_counter() - clock, 1e-6)
-            if code == loops.COLUMN:
-                self._load(state, int(work.integer[loops.MISSING]))
-            elif code in (loops.RULE, loops.STUCK):
-                outcome = self._pause(state, code == loops.STUCK)
-                if outcome is not Outcome.RUNNING:
-                    return outcome
-            if int(work.integer[loops.ITERATION]) >= state.limit:
+            outcome = self._pairs(state, stop, end)
+            if outcome is not Outcome.RUNNING:
+                return outcome
+            if now.iteration >= state.limit:
                 refresh(state)
-                return Outcome.CONVERGED if self._gap(state) <= state.tol else Outcome.ITERATION_LIMIT
-            now = int(work.integer[loops.ITERATION])
-            if now >= stop or (time.perf_counter() >= end and now > first):
+                return Outcome.CONVERGED if state.gap <= state.tol else Outcome.ITERATION_LIMIT
+            if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
                 return Outcome.RUNNING
+
+    def _pairs(self, state: SmoState, stop: int, end: float) -> Outcome:
+        """One call of the compiled loop, and what it returned for: a column, a decade of the gap, the end."""
+        from . import simplex_loops as loops
+
+        before, clock = int(state.work.now.iteration), time.perf_counter()
+        count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
+        code = loops.run(state.work, count, self._aim(state))
+        done = int(state.work.now.iteration) - before
+        if done:
+            state.exact, state.step = False, "pair"
+            if done > 64:
+                state.rate = done / max(time.perf_counter() - clock, 1e-6)
+        if code == loops.COLUMN:
+            self._load_columns(state, int(state.work.now.missing))
+        elif code in (loops.RULE, loops.STUCK):
+            return self._pause(state, stuck=code == loops.STUCK)
+        return Outcome.RUNNING
 
     def _aim(self, state: SmoState) -> float:
         """Relative gap, by the loop's own numbers, at which it pauses: the next decade, or the end.
@@ -150,80 +160,71 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         following = min(0.1 * last, FINISH_FROM)
         return following if self.newton and following > 2.0 * state.tol else final
 
-    def _pause(self, state: SmoState, stuck: bool) -> Outcome:
-        """At a decade of the gap: on with pairs, or to the finisher; at the end: confirm in float64."""
-        from . import simplex_loops as loops
-
-        gap = self._gap(state)
-        state.marks.append((gap, int(state.work.integer[loops.ITERATION])))
+    def _pause(self, state: SmoState, *, stuck: bool) -> Outcome:
+        """At a decade of the gap: on with pairs, or to Newton steps; at the end: confirm in float64."""
+        gap = state.gap
+        state.mark(gap)
         if not stuck and gap > max(state.tol, 1e-4 * min(state.last_gap, 1e-3)):
-            self._consider_finisher(state, gap)
+            self._consider_newton(state, gap)
             return Outcome.RUNNING
         return self._confirm(state, stuck=stuck)
 
-    def _consider_finisher(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
-        """Start the finisher where its operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
+    def _consider_newton(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
+        """Go over to Newton steps where their operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
         size, item = int(state.work.size.sum()), state.cache.columns.itemsize
-        if not self.newton or size < 2 or gap > 0.2 * state.tried:
+        if not self.newton or size < 2 or gap > 0.2 * state.newton.tried:
             return
         limit, expected = self._finisher_limit(state), np.inf if hopeless else pair_seconds(state, gap)
         fits = finisher_bytes(size) <= limit and gap <= _EXACT_FROM
         exactly = newton_seconds(state.view.n, size) if fits else np.inf
-        fits = inexact_bytes(size, item) <= limit and state.inexact > 0
+        fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
         roughly = inexact_seconds(state.view.n, size) if fits else np.inf
         if min(exactly, roughly) >= min(expected, 1e300):
             return
-        state.tried = gap
-        work = state.work
-        state.rough = roughly < exactly
-        if state.rough:
-            state.finisher = inexact_finish(state.view, state.cache, work.a, work.g, state.tol, exact=state.exact)
+        state.newton.tried = gap
+        view, work = state.view, state.work
+        if roughly < exactly:
+            state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
         else:
             refresh(state)
-            state.finisher = finish(state.view, work.a.copy(), work.g.copy(), state.tol)
+            state.begin(Phase.FACTORED, finish(view, work.a.copy(), work.g.copy(), state.tol))
 
     def _finisher_limit(self, state: SmoState) -> float:
         return max(self.cache_bytes, 2**20) if state.memory is None else min(self.cache_bytes, state.memory)
 
-    def _finish(self, state: SmoState, end: float) -> Outcome:
-        """Run the finisher until ``end``; when it is done, move to its point and confirm."""
-        assert state.finisher is not None
+    def _newton_steps(self, state: SmoState, end: float) -> Outcome:
+        """Go on with the phase's Newton steps until ``end``; when they are done, move to their point and confirm."""
+        assert state.steps is not None
         try:
             while time.perf_counter() < end:
-                better = next(state.finisher)
+                better = next(state.steps)
                 if better is not None:
                     move(state, better)
         except StopIteration as done:
-            result: Finish = done.value
-            state.finisher = None
-            state.guesses += result.guesses
-            if state.opening:
-                return self._opened(state, result)
-            if result.guesses:
-                move(state, result)
-            if state.rough:
-                state.inexact -= 1
-                state.tried = np.inf if state.inexact == 0 else state.tried
-            outcome = self._confirm(state)
-            state.marks.append((max(self._gap(state), 1e-300), int(state.work.integer[0])))
-            return outcome
+            return self._after_newton(state, state.end(), done.value)
         return Outcome.RUNNING
 
-    def _opened(self, state: SmoState, result: Finish) -> Outcome:
-        """After the low-rank start: done, or on with a finisher (pairs have no column in the cache), or as if nothing was."""
-        state.opening = False
-        if not result.guesses:
+    def _after_newton(self, state: SmoState, phase: Phase, result: Finish) -> Outcome:
+        """Converged, or on: with pairs as a rule, after a low-rank start with a finisher, since no column is in the cache."""
+        state.newton.guesses += result.guesses
+        if result.guesses:
+            move(state, result)
+        elif phase is Phase.LOW_RANK:  # as if nothing had been
             return Outcome.RUNNING
-        state.start = "low rank"
-        move(state, result)
+        if phase is Phase.CONJUGATE:
+            state.newton.inexact_left -= 1
+            if state.newton.inexact_left == 0:
+                state.newton.tried = np.inf
         outcome = self._confirm(state)
+        if phase is not Phase.LOW_RANK:
+            state.mark(max(state.gap, 1e-300))
+            return outcome
+        state.began = Phase.LOW_RANK
         if outcome is Outcome.RUNNING:
-            self._consider_finisher(state, self._gap(state), hopeless=True)
+            self._consider_newton(state, state.gap, hopeless=True)
         return outcome
 
-    def _load(self, state: SmoState, missing: int) -> None:
-        from . import simplex_loops as loops
-
+    def _load_columns(self, state: SmoState, missing: int) -> None:
         work, cache = state.work, state.cache
         chosen, room = np.array([missing]), cache.slots - cache.used
         if self.prefetch > 1 and room > self.prefetch:
@@ -231,12 +232,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
                 chosen = next_violators(work, missing, self.prefetch)
             else:  # the support of a start: its columns will be wanted sooner or later
                 chosen = np.union1d(missing, np.flatnonzero((work.a > 0) & (work.slot < 0))[: min(room, _BLOCK) - 1])
-        cache.load(chosen, int(work.integer[loops.CLOCK]))
-
-    def _gap(self, state: SmoState) -> float:
-        from . import simplex_loops as loops
-
-        return relative(float(state.work.real[loops.OBJECTIVE]), float(state.work.real[loops.GAP]))
+        cache.load(chosen, int(work.now.clock))
 
     def _confirm(self, state: SmoState, *, stuck: bool = False) -> Outcome:
         """Refresh in float64; converged, stalled, or on with a lower aim.
@@ -245,42 +241,38 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """
         final = stuck and state.exact
         refresh(state)
-        gap = self._gap(state)
+        gap = state.gap
         if gap <= state.tol:
             return Outcome.CONVERGED
         if final or (state.refreshes > 3 and not gap <= 0.5 * state.last_gap):
-            self._consider_finisher(state, gap, hopeless=True)
-            return Outcome.RUNNING if state.finisher is not None else Outcome.STALLED
+            self._consider_newton(state, gap, hopeless=True)
+            return Outcome.STALLED if state.steps is None else Outcome.RUNNING
         state.last_gap = min(gap, state.last_gap)
         return Outcome.RUNNING
 
     def measure(self, state: SmoState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed."""
-        from . import simplex_loops as loops
-
-        work = state.work
-        f = float(work.real[loops.OBJECTIVE])
+        now = state.work.now
+        f = float(now.objective)
         return Measure(
-            iteration=int(work.integer[loops.ITERATION]),
+            iteration=int(now.iteration),
             objective=f,
-            bound=f - float(work.real[loops.GAP]),
-            active=int(work.size.sum()),
+            bound=f - float(now.gap),
+            active=int(state.work.size.sum()),
             columns=state.cache.computed,
             step=state.step,
         )
 
     def answer(self, state: SmoState) -> Answer:
         """The point with its float64 gradient's multipliers."""
-        from . import simplex_loops as loops
-
         refresh(state)
         work = state.work
         details = {
-            "start": state.start,
+            "start": "low rank" if state.began is Phase.LOW_RANK else "pairs",
             "columns": state.cache.computed,
             "cache_slots": state.cache.slots,
             "refreshes": state.refreshes,
-            "newton_guesses": state.guesses,
-            "drops": int(work.integer[loops.DROPS]),
+            "newton_guesses": state.newton.guesses,
+            "drops": int(work.now.drops),
         }
         return simplex_answer(state.view, work.a.copy(), work.g.copy(), details)

@@ -7,20 +7,16 @@ set I_low is the support here). Columns may be float32; the gradient is float64.
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["SmoWork", "restore", "run", "vertices"]
+from ...interface.compiled import entry, inlined, inner
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "restore", "run", "vertices"]
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
-# Integers and floats of the state.
-ITERATION, MISSING, DROPS, CLOCK = range(4)
-OBJECTIVE, CTA, GAP = range(3)
 
 _BLOCK = 512
 _RESUM = 2000
@@ -28,29 +24,7 @@ _RESUM = 2000
 _TINY, _TINY_SINGLE = 1e-300, 1e-30
 
 
-class SmoWork(NamedTuple):
-    """State of the iteration; arrays only, so that compiled code changes it in place."""
-
-    columns: Any  #: (slots, n)
-    slot: Any  #: (n,)
-    stamp: Any  #: (slots,)
-    diagonal: Any  #: (n,)
-    c: Any  #: (n,)
-    a: Any  #: (n,)
-    g: Any  #: (n,) ∇ = Qa + c
-    group: Any  #: (n,) simplex of a variable
-    members: Any  #: (n,) variables sorted by simplex
-    offset: Any  #: (G + 1,) where each simplex begins in ``members``
-    support: Any  #: (n,) the support of simplex s from offset[s] on, unordered
-    size: Any  #: (G,) support sizes
-    place: Any  #: (n,) place in ``support`` or -1
-    live: Any  #: (n,) float32: 1 on the support, else 0
-    vertex: Any  #: (G,) argmin ∇ of each simplex
-    integer: Any
-    real: Any
-
-
-@_njit
+@entry
 def vertices(w: Any) -> None:
     """vertex_s = argmin ∇ over every simplex s."""
     for s in range(w.vertex.size):
@@ -62,7 +36,7 @@ def vertices(w: Any) -> None:
         w.vertex[s] = at
 
 
-@_njit
+@inlined
 def _update(g: Any, step: float, up: Any, down: Any) -> int:
     """g += step·(up - down) and its argmin, as separate short loops over blocks."""
     n = g.size
@@ -84,7 +58,7 @@ def _update(g: Any, step: float, up: Any, down: Any) -> int:
     return at
 
 
-@_njit
+@entry
 def restore(w: Any) -> None:
     """Recompute a'∇ and c'a, and with them objective and gap, from the support."""
     slope, linear, lowest = 0.0, 0.0, 0.0
@@ -94,12 +68,12 @@ def restore(w: Any) -> None:
             slope += w.a[k] * w.g[k]
             linear += w.a[k] * w.c[k]
         lowest += w.g[w.vertex[s]]
-    w.real[OBJECTIVE] = 0.5 * (slope + linear)
-    w.real[CTA] = linear
-    w.real[GAP] = slope - lowest
+    w.now.objective = 0.5 * (slope + linear)
+    w.now.linear = linear
+    w.now.gap = slope - lowest
 
 
-@_njit
+@inlined
 def _worst(w: Any) -> int:
     """The simplex with the largest violation max_{support} ∇ - min ∇."""
     if w.size.size == 1:
@@ -115,7 +89,7 @@ def _worst(w: Any) -> int:
     return chosen
 
 
-@_njit
+@inlined
 def _partner(w: Any, s: int, i: int, column: Any) -> int:
     """The support point j of simplex s whose pair with i decreases the objective most; -1 if none does."""
     first, size = w.offset[s], w.size[s]
@@ -133,7 +107,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
     return j
 
 
-@_njit
+@inner
 def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int:
     """The same over all points in memory order, those outside the support masked: faster than gathering a large one.
 
@@ -164,7 +138,7 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int
     return at
 
 
-@_njit
+@inlined
 def _leave(w: Any, s: int, j: int) -> None:
     last = w.offset[s] + w.size[s] - 1
     moved, hole = w.support[last], w.place[j]
@@ -175,18 +149,18 @@ def _leave(w: Any, s: int, j: int) -> None:
     w.a[j] = 0.0
 
 
-@_njit
+@inner
 def _cached(w: Any, i: int) -> int:
     s = w.slot[i]
     if s < 0:
-        w.integer[MISSING] = i
+        w.now.missing = i
     else:
-        w.integer[CLOCK] += 1
-        w.stamp[s] = w.integer[CLOCK]
+        w.now.clock += 1
+        w.stamp[s] = w.now.clock
     return int(s)
 
 
-@_njit
+@inlined
 def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     """Exact step from j to i, clipped at a_j; objective and gradient follow."""
     slope = w.g[j] - w.g[i]
@@ -200,12 +174,12 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
     if step >= w.a[j]:
         step = w.a[j]
         _leave(w, s, j)
-        w.integer[DROPS] += 1
+        w.now.drops += 1
     else:
         w.a[j] -= step
     w.a[i] += step
-    w.real[CTA] += step * (w.c[i] - w.c[j])
-    w.real[OBJECTIVE] += step * (0.5 * step * curvature - slope)
+    w.now.linear += step * (w.c[i] - w.c[j])
+    w.now.objective += step * (0.5 * step * curvature - slope)
     nearest = _update(w.g, step, up, down)
     if w.vertex.size == 1:
         w.vertex[0] = nearest
@@ -213,20 +187,20 @@ def _move(w: Any, s: int, i: int, j: int, up: Any, down: Any) -> None:
         vertices(w)
 
 
-@_njit
+@entry
 def run(w: Any, iterations: int, tol: float) -> int:
     """Up to ``iterations`` pair steps; stops where the gap is at most tol·max(|f|, |f - gap|)."""
     for _ in range(iterations):
-        if w.integer[ITERATION] % _RESUM == _RESUM - 1:
+        if w.now.iteration % _RESUM == _RESUM - 1:
             restore(w)
-        f, lowest = w.real[OBJECTIVE], 0.0
+        f, lowest = w.now.objective, 0.0
         for s in range(w.vertex.size):
             lowest += w.g[w.vertex[s]]
-        gap = 2.0 * f - w.real[CTA] - lowest
-        w.real[GAP] = gap
+        gap = 2.0 * f - w.now.linear - lowest
+        w.now.gap = gap
         if gap <= tol * max(abs(f), abs(f - gap)):
             restore(w)
-            f, gap = w.real[OBJECTIVE], w.real[GAP]
+            f, gap = w.now.objective, w.now.gap
             if gap <= tol * max(abs(f), abs(f - gap)):
                 return RULE
         s = _worst(w)
@@ -241,6 +215,6 @@ def run(w: Any, iterations: int, tol: float) -> int:
         if down < 0:
             return COLUMN
         _move(w, s, i, j, w.columns[up], w.columns[down])
-        w.integer[ITERATION] += 1
+        w.now.iteration += 1
     restore(w)
     return BUDGET

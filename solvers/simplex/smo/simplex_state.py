@@ -2,47 +2,114 @@
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Generator
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
+from ...records.named_scalars import integers_and_floats, named_scalars
+from ..answer import relative
 from ..column_cache import ColumnCache
 from ..newton.exact import Finish
 
-__all__ = ["FINISH_FROM", "SmoState", "make_work", "move", "newton_seconds", "next_violators", "pair_seconds", "refresh"]
+__all__ = [
+    "FINISH_FROM", "NewtonUse", "Phase", "SmoState", "SmoWork", "make_work", "move", "newton_seconds", "next_violators",
+    "pair_seconds", "refresh",
+]  # fmt: skip
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0
+#: Runs that the finisher by conjugate gradients may have.
+_INEXACT_RUNS = 2
+
+#: Numbers of the iteration: steps, the column that is missing, steps that emptied a point, clock of the cache; ½a'Qa + c'a, c'a
+#: and the gap a'∇ - Σ min ∇.
+_SCALARS = integers_and_floats("iteration missing drops clock", "objective linear gap")
+
+
+class SmoWork(NamedTuple):
+    """The iteration: arrays and numbers that compiled code changes in place."""
+
+    columns: Any  #: (slots, n)
+    slot: Any  #: (n,)
+    stamp: Any  #: (slots,)
+    diagonal: Any  #: (n,)
+    c: Any  #: (n,)
+    a: Any  #: (n,)
+    g: Any  #: (n,) ∇ = Qa + c
+    members: Any  #: (n,) variables sorted by simplex
+    offset: Any  #: (G + 1,) where each simplex begins in ``members``
+    support: Any  #: (n,) the support of simplex s from offset[s] on, unordered
+    size: Any  #: (G,) support sizes
+    place: Any  #: (n,) place in ``support`` or -1
+    live: Any  #: (n,) float32: 1 on the support, else 0
+    vertex: Any  #: (G,) argmin ∇ of each simplex
+    now: Any  #: the numbers, by name (`_SCALARS`)
+
+
+class Phase(enum.Enum):
+    """What a run does."""
+
+    LOW_RANK = "low-rank start"
+    PAIRS = "pair steps"
+    FACTORED = "Newton steps by a factor"
+    CONJUGATE = "Newton steps by conjugate gradients"
+
+
+@dataclass
+class NewtonUse:
+    """How the finishers were used: guesses of the support, runs that conjugate gradients have left, the gap of the last try."""
+
+    guesses: int = 0
+    inexact_left: int = _INEXACT_RUNS
+    tried: float = float("inf")
 
 
 @dataclass(eq=False)
 class SmoState:
-    """State of a run; ``work`` is the iteration (`smo_loops.SmoWork`)."""
+    """A run: what it works on, the phase it is in, and how far its numbers can be trusted.
+
+    In every phase but that of pairs ``steps`` is the work of that phase, which yields points on its way.
+    """
 
     view: SimplexQP
     tol: float
     limit: int
     cache: ColumnCache
-    work: Any
+    work: SmoWork
     memory: float | None
+    phase: Phase = Phase.PAIRS
+    steps: Generator[Finish | None, None, Finish] | None = None
+    began: Phase = Phase.PAIRS  #: what the point comes from that pairs or finishers went on with
+    step: str = ""  #: kind of the last step
     rate: float = 1e4  #: iterations per second, as measured
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0
-    target: float = 1e-3  #: gap at which the loop is asked to stop next
-    last_gap: float = float("inf")
-    step: str = ""
+    last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
-    finisher: Generator[Finish | None, None, Finish] | None = None
-    opening: bool = False  #: what runs as the finisher is the low-rank start
-    start: str = "pairs"  #: what the run began with
-    tried: float = float("inf")  #: relative gap at which the finisher was last started
-    guesses: int = 0  #: of the finisher
-    inexact: int = 2  #: runs that the finisher by conjugate gradients may still have
-    rough: bool = False  #: the finisher that runs is that one
+    newton: NewtonUse = field(default_factory=NewtonUse)
+
+    @property
+    def gap(self) -> float:
+        """The relative gap, by the loop's own numbers."""
+        return relative(float(self.work.now.objective), float(self.work.now.gap))
+
+    def begin(self, phase: Phase, steps: Generator[Finish | None, None, Finish]) -> None:
+        """Go over to a phase of Newton steps."""
+        self.phase, self.steps = phase, steps
+
+    def end(self) -> Phase:
+        """Back to pairs; gives the phase that ended."""
+        ended, self.phase, self.steps = self.phase, Phase.PAIRS, None
+        return ended
+
+    def mark(self, gap: float) -> None:
+        """Note the gap at the present iteration."""
+        self.marks.append((gap, int(self.work.now.iteration)))
 
 
 def move(state: SmoState, point: Finish) -> None:
@@ -74,24 +141,31 @@ def pair_seconds(state: SmoState, gap: float) -> float:
     return float(2.0 * (now - begin) / decades * left * (2e-9 * state.view.n + 5e-6))
 
 
-def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> Any:
-    """Arrays of the iteration at the point a with its gradient."""
-    from . import simplex_loops as loops
-
+def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> SmoWork:
+    """The iteration at the point a with its gradient."""
     n, groups = view.n, view.simplices
-    members = np.argsort(view.groups, kind="stable").astype(np.int64)
-    offset = np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64)
-    work = loops.SmoWork(
-        cache.columns, cache.slot, cache.stamp, np.ascontiguousarray(view.gram.diagonal),
-        np.ascontiguousarray(view.c, dtype=np.float64), a.copy(), np.ascontiguousarray(gradient), view.groups.astype(np.int64),
-        members, offset, np.zeros(n, dtype=np.int64), np.zeros(groups, dtype=np.int64), np.full(n, -1, dtype=np.int64),
-        np.zeros(n, dtype=np.float32), np.zeros(groups, dtype=np.int64), np.zeros(4, dtype=np.int64), np.zeros(3),
-    )  # fmt: skip
+    work = SmoWork(
+        columns=cache.columns,
+        slot=cache.slot,
+        stamp=cache.stamp,
+        diagonal=np.ascontiguousarray(view.gram.diagonal),
+        c=np.ascontiguousarray(view.c, dtype=np.float64),
+        a=a.copy(),
+        g=np.ascontiguousarray(gradient),
+        members=np.argsort(view.groups, kind="stable").astype(np.int64),
+        offset=np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=groups))]).astype(np.int64),
+        support=np.zeros(n, dtype=np.int64),
+        size=np.zeros(groups, dtype=np.int64),
+        place=np.full(n, -1, dtype=np.int64),
+        live=np.zeros(n, dtype=np.float32),
+        vertex=np.zeros(groups, dtype=np.int64),
+        now=named_scalars(_SCALARS),
+    )
     set_point(work, a)
     return work
 
 
-def set_point(work: Any, a: FloatArray) -> None:
+def set_point(work: SmoWork, a: FloatArray) -> None:
     """Replace the point (not the gradient): weights and support lists."""
     work.a[:] = a
     work.place[:] = -1
@@ -119,7 +193,7 @@ def refresh(state: SmoState) -> None:
     loops.restore(work)
 
 
-def next_violators(work: Any, missing: int, count: int) -> np.ndarray:
+def next_violators(work: SmoWork, missing: int, count: int) -> np.ndarray:
     """The missing index and the uncached ones with the least gradient, ``count`` in all."""
     g = np.where(work.slot < 0, work.g, np.inf)
     g[missing] = -np.inf

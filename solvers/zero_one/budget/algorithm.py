@@ -98,9 +98,9 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         reference="docs/zero-one-bb.md",
     )
 
-    def load(self) -> None:
+    def load(self, view: ZeroOneBudget) -> None:
         """The λ form's engines."""
-        self.solver.load()
+        self.solver.load(view)
 
     def init(self, view: ZeroOneBudget, options: Options, rng: np.random.Generator) -> BudgetState:
         """Reduce the points and offer w = 0, b = ±1 and the start."""

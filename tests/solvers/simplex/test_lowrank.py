@@ -43,7 +43,7 @@ def vertex(view):
 @pytest.fixture
 def eager(monkeypatch):
     """The start runs at any size, however little the landmarks explain."""
-    monkeypatch.setattr(module, "_FROM", 1)
+    monkeypatch.setattr(module, "LOW_RANK_FROM", 1)
     monkeypatch.setattr(module, "_LEFT", np.inf)
     monkeypatch.setattr(module, "_SHARE", 0.0)
 

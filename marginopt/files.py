@@ -1,0 +1,290 @@
+"""Files, written whole or not at all and read within a limit: a leaf beside `marginopt.errors` that every layer may import.
+
+A file that is written comes into being under another name in the same folder and takes its own in one step, when everything
+is on the disk: a kill or a full disk at any moment leaves the old file, or none. A file that is read is believed in nothing:
+archives say how large they will be before they are unpacked, and are refused beyond `READ_LIMIT`.
+"""
+
+from __future__ import annotations
+
+import io
+import lzma
+import os
+import secrets
+import stat
+import struct
+import tokenize
+import zipfile
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import numpy as np
+import numpy.typing as npt
+
+from .errors import DataError, WriteError
+
+__all__ = [
+    "FAULTS",
+    "READ_LIMIT",
+    "check_target",
+    "fault",
+    "read_arrays",
+    "read_bytes",
+    "read_text",
+    "whole_file",
+    "write_arrays",
+    "write_text",
+    "write_texts",
+]
+
+#: Bytes that a compressed file, or an archive, may unpack to; the plain file is read at any size.
+READ_LIMIT = 2**30
+#: Members that an archive may have.
+_MOST_MEMBERS = 100_000
+#: What bytes that are not of their format can raise in a parser, numpy, zipfile and the decompressors.
+FAULTS: tuple[type[Exception], ...] = (
+    ValueError,
+    LookupError,
+    TypeError,
+    AttributeError,
+    ArithmeticError,
+    AssertionError,
+    RuntimeError,  # RecursionError, NotImplementedError
+    MemoryError,
+    OSError,
+    EOFError,
+    StopIteration,
+    SyntaxError,
+    tokenize.TokenError,
+    struct.error,
+    zlib.error,
+    lzma.LZMAError,
+    zipfile.BadZipFile,
+)
+
+
+def fault(error: BaseException) -> str:
+    """What is wrong with a file, in words, where a parser says only the name of its exception."""
+    if isinstance(error, StopIteration | EOFError | IndexError):
+        return "it ends too early, or a line of it has too few words"
+    if isinstance(error, RecursionError):
+        return "it is nested too deeply"
+    if isinstance(error, MemoryError | OverflowError):
+        return "a size in it is larger than can be held"
+    if isinstance(error, KeyError):
+        return f"{error} is missing, or not declared before it is used"
+    if isinstance(error, TypeError | AttributeError):
+        return f"a part of it is of another kind than the format has there ({error})"
+    return str(error) or f"it is damaged ({type(error).__name__})"
+
+
+# -- writing --------------------------------------------------------------------------------------------------------
+
+
+def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
+    """The path, if a file can be written there: asked before the work whose outcome it is to hold.
+
+    Raises
+    ------
+    WriteError
+        Its folder is not there, or may not be written in; or it is a folder itself.
+    """
+    target = Path(path)
+    folder = target.parent
+    if target.is_dir():
+        raise WriteError(f"{what} cannot be written: {target} is a folder; a file's name is needed")
+    if not folder.is_dir():
+        raise WriteError(f"{what} cannot be written to {target}: there is no folder {folder}")
+    if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
+        raise WriteError(f"{what} cannot be written to {target}: no permission to write in {folder}")
+    return target
+
+
+@contextmanager
+def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
+    """A binary file to write, which is at ``path`` when the block ends without an error and not before.
+
+    What is there already is replaced then, with its permissions kept; links are followed. Devices and pipes are written
+    directly.
+
+    Raises
+    ------
+    WriteError
+        The file could not be written (a full disk, no permission, no such folder); what was at ``path`` is there still.
+    """
+    target = Path(path)
+    try:
+        target = Path(os.path.realpath(target))
+        mode = target.stat().st_mode if target.exists() else None
+        if mode is not None and not stat.S_ISREG(mode):
+            with target.open("wb") as direct:
+                yield direct
+            return
+        part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+        try:
+            with part.open("xb") as file:
+                yield file
+                file.flush()
+                os.fsync(file.fileno())
+            if mode is not None:
+                part.chmod(stat.S_IMODE(mode))
+            part.replace(target)
+            _sync_folder(target.parent)
+        except BaseException:
+            part.unlink(missing_ok=True)
+            raise
+    except OSError as error:
+        raise WriteError(f"{Path(path)} could not be written: {error.strerror or error}; it is as it was before") from error
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last, where the system can: without it a power cut may bring the old file back, whole."""
+    try:
+        handle = os.open(folder, os.O_RDONLY)
+    except OSError:
+        return
+    try:
+        os.fsync(handle)
+    except OSError:
+        return  # file systems without folders that can be synchronised
+    finally:
+        os.close(handle)
+
+
+def write_text(path: str | os.PathLike[str], text: str) -> Path:
+    """Write a text file, whole or not at all, as UTF-8; returns the path."""
+    with whole_file(path) as file:
+        file.write(text.encode("utf-8"))
+    return Path(path)
+
+
+def write_texts(texts: Mapping[Path, str]) -> None:
+    """Write text files that belong together, the first of them the chief: a kill leaves none without its own chief.
+
+    All are written under other names before the first takes its place; then the others' old files go, the chief changes, and
+    the others follow. A full disk leaves everything as it was.
+    """
+    chief = next(iter(texts))
+    parts: dict[Path, Path] = {}
+    try:
+        for target, text in texts.items():
+            part = target.with_name(f".{target.name[:100]}.{secrets.token_hex(6)}.part")
+            parts[part] = target
+            with part.open("xb") as file:
+                file.write(text.encode("utf-8"))
+                file.flush()
+                os.fsync(file.fileno())
+        for target in list(texts)[1:]:
+            target.unlink(missing_ok=True)
+        for part, target in parts.items():
+            part.replace(target)
+        _sync_folder(chief.parent)
+    except OSError as error:
+        raise WriteError(f"{chief} could not be written: {error.strerror or error}; it is as it was before") from error
+    finally:
+        for part in parts:
+            part.unlink(missing_ok=True)
+
+
+def write_arrays(path: str | os.PathLike[str], arrays: Mapping[str, Any]) -> Path:
+    """Write arrays as a compressed npz file, whole or not at all; returns the path."""
+    with whole_file(path) as file:
+        np.savez_compressed(file, **arrays)
+    return Path(path)
+
+
+# -- reading --------------------------------------------------------------------------------------------------------
+
+
+def read_bytes(path: str | os.PathLike[str]) -> bytes:
+    """The file as it is.
+
+    Raises
+    ------
+    DataError
+        No such file, not a file, or not permitted.
+    """
+    file = Path(path)
+    try:
+        if file.is_dir():
+            raise DataError(f"{file} is a directory; the name of a file is needed")
+        return file.read_bytes()
+    except FileNotFoundError:
+        raise DataError(f"there is no file {file}") from None
+    except PermissionError:
+        raise DataError(f"{file} cannot be read: permission denied") from None
+    except (OSError, ValueError) as error:  # ValueError: a name with a zero byte
+        raise DataError(f"{file!s} cannot be read: {error}") from None
+
+
+def read_text(path: str | os.PathLike[str]) -> str:
+    """The file as UTF-8 text.
+
+    Raises
+    ------
+    DataError
+        As `read_bytes`, or not UTF-8.
+    """
+    raw = read_bytes(path)
+    try:
+        return raw.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = raw[: error.start].count(b"\n") + 1
+        raise DataError(f"{path}, line {line}: it is not UTF-8 text: {error.reason} at byte {error.start}") from None
+
+
+def read_arrays(path: str | os.PathLike[str], what: str = "npz") -> dict[str, npt.NDArray[Any]]:
+    """Every array of an npz file, by name; the sizes that its headers state are added up before anything is unpacked.
+
+    Parameters
+    ----------
+    path
+    what : str
+        What the file should be, for the message.
+
+    Raises
+    ------
+    DataError
+        As `read_bytes`; not an npz archive; pickled objects; or more than `READ_LIMIT` bytes unpacked.
+    """
+    content = read_bytes(path)
+    if content.startswith(b"\x93NUMPY"):
+        raise DataError(f"{path} holds a single array; {what} is needed, an archive of several")
+    try:
+        with zipfile.ZipFile(io.BytesIO(content)) as archive:
+            members = archive.infolist()
+            if len(members) > _MOST_MEMBERS or len({m.filename for m in members}) < len(members):
+                raise DataError(f"{path} cannot be read as {what}: its archive has {len(members)} members, or two of one name")
+            total = sum(member.file_size for member in members)
+            if total > READ_LIMIT:
+                raise DataError(
+                    f"{path} unpacks to {total:,} bytes; archives beyond {READ_LIMIT:,} bytes are not read: store the arrays as "
+                    "plain files"
+                )
+            return {member.filename.removesuffix(".npy"): _member(archive, member) for member in members}
+    except DataError as error:
+        raise DataError(str(error) if str(path) in str(error) else f"{path} cannot be read as {what}: {error}") from None
+    except FAULTS as error:
+        raise DataError(f"{path} cannot be read as {what}: {fault(error)}") from None
+
+
+def _member(archive: zipfile.ZipFile, member: zipfile.ZipInfo) -> npt.NDArray[Any]:
+    """One array, whose header must promise as many bytes as the archive says are there."""
+    data = io.BytesIO(archive.read(member))
+    version = np.lib.format.read_magic(data)
+    read = {(1, 0): np.lib.format.read_array_header_1_0, (2, 0): np.lib.format.read_array_header_2_0}
+    if version not in read:
+        raise DataError(f"the array {member.filename!r} is of npy version {version}")
+    shape, _, dtype = read[version](data)
+    if dtype.hasobject:
+        raise DataError(f"the array {member.filename!r} holds pickled objects, which are not read")
+    promised = int(dtype.itemsize)
+    for size in shape:
+        promised *= int(size)
+    if promised != member.file_size - data.tell() or min(shape, default=0) < 0:
+        raise DataError(f"the array {member.filename!r} says shape {shape} of {dtype} and has other {member.file_size} bytes")
+    data.seek(0)
+    return np.asarray(np.lib.format.read_array(data, allow_pickle=False))

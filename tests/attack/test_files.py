@@ -1,0 +1,178 @@
+"""Malformed files, bombs, full disks and kills: a reader answers or refuses in our words, a file is whole or absent."""
+
+from __future__ import annotations
+
+import errno
+import gzip
+import io
+import os
+import signal
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import attack_files as attack
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import files
+from marginopt.errors import DataError, InputError, WriteError
+from marginopt.instances import read as read_data
+
+CASES = 12
+
+
+@pytest.fixture(scope="module")
+def good(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    return attack.seeds(tmp_path_factory.mktemp("good"))
+
+
+@pytest.mark.parametrize("kind", attack.KINDS)
+def test_good_files_read(kind: str, good: dict[str, Path]) -> None:
+    path = good[kind] if kind != ".names.json" else good[".lp"]
+    assert attack.reader(kind)(path) is not None
+
+
+@pytest.mark.parametrize("kind", attack.KINDS)
+@pytest.mark.filterwarnings("ignore")
+def test_malformed_files_are_refused_in_our_words(kind: str, good: dict[str, Path], tmp_path: Path) -> None:
+    outcomes = {number: attack.attack(kind, number, good[kind], tmp_path) for number in range(CASES)}
+    assert all(outcome in ("read", "refused") for outcome in outcomes.values()), outcomes
+    assert "refused" in outcomes.values()
+
+
+def test_archives_that_unpack_to_too_much_are_refused_by_their_headers(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    bomb = tmp_path / "bomb.npz"
+    with zipfile.ZipFile(bomb, "w", zipfile.ZIP_DEFLATED) as archive:
+        for name in ("X.npy", "y.npy", "layout.npy", "meta.npy"):
+            archive.writestr(name, bytes(40_000_000))
+    assert bomb.stat().st_size < 10**6
+    monkeypatch.setattr(files, "READ_LIMIT", 10**8)
+    for read in (read_data, mo.read):
+        with pytest.raises(DataError, match=r"bomb.npz unpacks to 160,000,000 bytes"):
+            read(bomb)
+
+
+def test_a_header_that_promises_more_than_there_is_allocates_nothing(tmp_path: Path) -> None:
+    header = io.BytesIO()
+    np.lib.format.write_array_header_1_0(header, {"descr": "<f8", "fortran_order": False, "shape": (10**12, 1000)})
+    path = tmp_path / "huge.npz"
+    with zipfile.ZipFile(path, "w") as archive:
+        archive.writestr("X.npy", header.getvalue() + bytes(80))
+        archive.writestr("y.npy", b"")
+    with pytest.raises(DataError, match=r"huge.npz.*says shape"):
+        read_data(path)
+
+
+def test_compressed_text_is_read_within_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    from marginopt.instances.formats import compressed
+
+    path = tmp_path / "bomb.csv.gz"
+    path.write_bytes(gzip.compress(bytes(3_000_000)))
+    monkeypatch.setattr(compressed, "READ_LIMIT", 10**6)
+    with pytest.raises(DataError, match=r"bomb.csv.gz unpacks to more than 1,000,000 bytes"):
+        read_data(path)
+
+
+def test_a_libsvm_index_of_two_thousand_million_is_refused_with_its_line(tmp_path: Path) -> None:
+    path = tmp_path / "wide.libsvm"
+    path.write_text("1 1:0.5\n-1 2000000000:1\n")
+    with pytest.raises(DataError, match=r"wide.libsvm, line 2: the feature index 2000000000"):
+        read_data(path)
+
+
+@pytest.mark.parametrize("suffix", [".lp", ".mps", ".cbf", ".nl", ".qplib", ".ptf"])
+def test_faults_of_text_name_their_line(suffix: str, good: dict[str, Path], tmp_path: Path) -> None:
+    """The last number of the file made no number: the line is named."""
+    lines = good[suffix].read_text().splitlines()
+    at = max(k for k, line in enumerate(lines) if any(word[:1].isdigit() for word in line.split()) and "#" not in line)
+    words = lines[at].split(" ")
+    place = max(k for k, word in enumerate(words) if word[:1].isdigit() or word[:2] == "[0")
+    words[place] = "?"
+    lines[at] = " ".join(words)
+    path = tmp_path / f"bad{suffix}"
+    path.write_text("\n".join(lines) + "\n")
+    with pytest.raises(InputError, match=rf"bad\{suffix}, line \d+: ") as error:
+        mo.read(path)
+    named = int(str(error.value).split("line ")[1].split(":")[0])
+    assert abs(named - (at + 1)) <= 1
+
+
+# -- files are whole or absent -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("suffix", attack.FORMS)
+def test_a_full_disk_leaves_the_old_file(suffix: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    form = attack.conic_form() if suffix in (".cbf", ".ptf") else attack.flat_form()
+    path = attack.write_form(form, tmp_path / f"model{suffix}")
+    before = {p.name: p.read_bytes() for p in tmp_path.iterdir()}
+
+    def full(handle: int) -> None:
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", full)
+    with pytest.raises(WriteError, match="No space left"):
+        attack.write_form(form.replace(r=7.0), path)
+    assert {p.name: p.read_bytes() for p in tmp_path.iterdir()} == before
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+def test_a_device_that_is_full_is_our_error() -> None:
+    with pytest.raises(WriteError, match="No space left"):
+        files.write_text("/dev/full", "x" * 100_000)
+
+
+def test_a_limit_on_file_sizes_leaves_no_part(tmp_path: Path) -> None:
+    """RLIMIT_FSIZE in a process of its own: the write fails in the middle, and nothing is left behind."""
+    code = (
+        "import resource, signal, sys\nfrom marginopt import files\nfrom marginopt.errors import WriteError\n"
+        "signal.signal(signal.SIGXFSZ, signal.SIG_IGN)\nresource.setrlimit(resource.RLIMIT_FSIZE, (1000, 1000))\n"
+        "try:\n    files.write_text(sys.argv[1], 'x' * 100_000)\nexcept WriteError as error:\n    print('refused', error)\n"
+    )
+    path = tmp_path / "result.txt"
+    done = subprocess.run([sys.executable, "-c", code, str(path)], capture_output=True, text=True, check=True)
+    assert done.stdout.startswith("refused")
+    assert list(tmp_path.iterdir()) == []
+
+
+@pytest.mark.skipif(os.name != "posix", reason="sends SIGKILL")
+def test_a_kill_leaves_a_whole_file(tmp_path: Path) -> None:
+    """A process that writes the same file over and over is killed; what is there is one of the two versions, whole."""
+    code = (
+        "import sys\nfrom marginopt import files\nprint('ready', flush=True)\nwhile True:\n"
+        "    for letter in 'ab':\n        files.write_text(sys.argv[1], letter * 300_000)\n"
+    )
+    path = tmp_path / "model.txt"
+    for pause in (0.03, 0.1):
+        child = subprocess.Popen([sys.executable, "-c", code, str(path)], stdout=subprocess.PIPE, text=True)
+        assert child.stdout is not None
+        child.stdout.readline()
+        try:
+            child.wait(pause)
+        except subprocess.TimeoutExpired:
+            child.send_signal(signal.SIGKILL)
+        child.wait()
+        child.stdout.close()
+        if path.exists():
+            assert path.read_text() in ("a" * 300_000, "b" * 300_000)
+
+
+def test_targets_are_checked_before_the_work(tmp_path: Path) -> None:
+    with pytest.raises(WriteError, match="there is no folder"):
+        files.check_target("/nonexistent/x", "the result")
+    with pytest.raises(WriteError, match="is a folder"):
+        files.check_target(tmp_path)
+    assert files.check_target(tmp_path / "new") == tmp_path / "new"
+
+
+def test_permissions_and_links_of_what_was_there_stay(tmp_path: Path) -> None:
+    target, link = tmp_path / "file", tmp_path / "link"
+    target.write_text("old")
+    target.chmod(0o640)
+    link.symlink_to(target)
+    files.write_text(link, "new")
+    assert link.is_symlink()
+    assert target.read_text() == "new"
+    assert target.stat().st_mode & 0o777 == 0o640
