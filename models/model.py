@@ -7,47 +7,23 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from ..errors import UnsupportedModelError
+from .appraisal import Appraisal, Bound
 from .arrays import FloatArray
+from .looks.explained import Explained
+from .looks.explanation import Explanation, Solution, explain
 from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian_bound
 from .statement import Statement
 
-if TYPE_CHECKING:
-    from .looks.explanation import Explanation, Solution
-
 __all__ = ["Appraisal", "Bound", "Model"]
 
 V = TypeVar("V")
-
-
-@dataclass(frozen=True)
-class Bound:
-    """A proved lower bound of the form's optimum, and the argument for it in one sentence."""
-
-    value: float
-    argument: str
-
-
-@dataclass(frozen=True)
-class Appraisal:
-    """What a point is worth, recomputed by the model itself where it has no standard form, or one too large to build.
-
-    The fields are those of a certificate (`solvers.judging.certificate`), in the minimisation sense; ``stationarity`` is the
-    relative residual of the first-order conditions, None where it is not known.
-    """
-
-    objective: float
-    primal_residual: float
-    violations: Mapping[str, float]
-    stationarity: float | None = None
-    bound: float = float("-inf")
-    argument: str = "no bound"
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,6 +35,9 @@ class Model(ABC):
     """
 
     name: ClassVar[str]
+    #: What multipliers mean, by constraint (without its number, where there is one for each class) and ``bounds``; every sentence
+    #: is a test.
+    meanings: ClassVar[Mapping[str, str]] = {}
 
     # -- the program --------------------------------------------------------------------------------------------
 
@@ -107,6 +86,13 @@ class Model(ABC):
         """
         return replace(self, **{parameter: value})
 
+    def settled(self, moved: Mapping[str, Any]) -> Model:
+        """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
+
+        ``moved`` is the result's: the γ or P that was found, by name.
+        """
+        return self
+
     # -- what points mean ---------------------------------------------------------------------------------------
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
@@ -150,9 +136,19 @@ class Model(ABC):
 
         Printable; ``.picture()`` draws it where the data have two features (`models.looks.explanation`).
         """
-        from .looks.explanation import explain
-
         return explain(self, result)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """What a solution says of each point (or objective); no rows where the formulation has none.
+
+        Two classes separated by f(x) are told by `models.looks.explained.two_classes`.
+        """
+        return Explained()
+
+    def meaning(self, label: str) -> str:
+        """The sentence of `meanings` on a constraint's multipliers (or on ``bounds``), or nothing."""
+        stem, _, number = label.rpartition("_")
+        return self.meanings.get(label) or (self.meanings.get(stem, "") if number.isdigit() else "")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""

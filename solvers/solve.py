@@ -17,6 +17,7 @@ from .auto import choose
 from .interface.backend import Backend
 from .interface.kept_model import Kept
 from .interface.solver import Problem, Solver
+from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
 from .judging.rays import evidence, farkas_residual, ray_residual
 from .judging.result import Result
@@ -27,7 +28,6 @@ from .records.licence import Licence
 from .records.options import Options
 from .records.status import Status
 from .registry import get_solver, readers, require
-from .structure import certify_structure
 
 __all__ = ["judge", "solve_problem"]
 
@@ -171,7 +171,7 @@ def _judged_point(
         return None, None
     if form is None:
         assert model is not None
-        return values, certify_structure(model, values, raw.multipliers)
+        return values, certify_appraised(model, values, raw.multipliers)
     values = values if model is None else model.complete(values)
     x = form.join(values)
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:

@@ -17,11 +17,11 @@ from ..models.arrays import FloatArray, Points, as_points
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.interface.solver import Problem
+from ..solvers.judging.appraised import certify_appraised
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records.answer import Answer
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
-from ..solvers.structure import certify_structure
 from .kernel_features import Approximation, approximate
 from .record import EstimatorInfo
 from .spaces import is_precomputed, make_kernel
@@ -187,7 +187,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         assert raw.values is not None
         assert isinstance(raw.model, ChebyshevNPSVC)
         self.problem_, self.model_, self.values_ = model, raw.model, dict(raw.values)
-        self.certificate_ = certify_structure(raw.model, self.values_, raw.multipliers)
+        self.certificate_ = certify_appraised(raw.model, self.values_, raw.multipliers)
         self.classes_ = model.classes
         self.n_iter_ = len(raw.history)
         self.objectives_ = raw.model.objectives(self.values_["U"], self.values_["V"])

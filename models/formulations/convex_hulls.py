@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_w
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
+from ..looks.explained import Explained, two_classes, weighed
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
@@ -62,6 +64,10 @@ class ConvexHullsDual(SimplexModel):
     sample_weight: FloatArray | None = None
 
     name = "ConvexHullsDual"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "sum": "p and q, the smallest scores (Qa)_i of the two classes; twice the optimum is p + q",
+        "bounds": "the reduced cost of a_i is (Qa)_i - p (or q): by how much point i clears its class's edge",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -113,6 +119,11 @@ class ConvexHullsDual(SimplexModel):
         p, q = self.edges(a)
         rows = as_points(X, columns=self.X.shape[1])
         return expansion(self.kernel, rows, self.X, a * self.y) - 0.5 * (p + q)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = weighed(values)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=False)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Distance between the hulls, support vectors and training errors."""

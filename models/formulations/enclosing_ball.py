@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
+from typing import ClassVar
 
 import numpy as np
 
@@ -13,6 +14,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_positive
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..kernels.named import kernel_parameters, named_kernel
+from ..looks.explained import ON, Explained, PointRow, positive
 from ..record import Arrays, Chosen, Data, FormulationInfo
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
@@ -53,6 +55,10 @@ class MEBDual(SimplexModel):
     C: float | None = None
 
     name = "MEBDual"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "sum": "||c||^2 - r^2; a_i > 0 marks the points on the sphere",
+        "bounds": "the reduced cost of a_i is r^2 - ||phi_i - c||^2: how far inside the ball point i is",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -98,6 +104,27 @@ class MEBDual(SimplexModel):
         a = values["a"]
         product = self.gram.product(a)
         return np.asarray(self.gram.diagonal - 2.0 * product + float(a @ product))
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Squared distances to the centre, and what is left to the squared radius Σ a_i ||φ_i - c||² = Φ(a)."""
+        a, distances = values["a"], self.squared_distances(values)
+        square = float(a @ distances)
+        supports = positive(a, a.size)
+        rows = []
+        for i, distance in enumerate(distances):
+            left = square - float(distance)
+            kind = "on the sphere" if abs(left) <= ON * square else "inside" if left > 0 else "outside"
+            kind = f"{kind}, support vector" if supports[i] else kind
+            rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), left, float(a[i]), kind))
+        surface = None
+        if self.y is None and self.kernel.name != "precomputed":
+            centre = float(a @ self.gram.product(a))
+
+            def surface(grid: FloatArray) -> FloatArray:
+                """||φ(x) - c||² - r²."""
+                return self.kernel.diagonal(grid) - 2.0 * self.kernel.matrix(grid, self.X) @ a + centre - square
+
+        return Explained(tuple(rows), "weights are a", score="distance^2", margin="r^2 - d^2", X=self.X, surface=surface, pad=0.5)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Radius of the dual point, and the radius about its centre that encloses every point."""

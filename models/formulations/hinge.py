@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Self
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entries
+from ..looks.explained import Explained, priced, two_classes
 from ..model import Bound, Model
 from ..program.cones import Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -54,6 +55,11 @@ class HingeSVM(Model):
     lam: float | FloatArray = 1.0
 
     name = "HingeSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "alpha_i is 0 beyond the margin, lam inside it or on the wrong side, and between them only on it; "
+        "w = 1/2 sum alpha_i y_i x_i",
+        "bounds": "the reduced cost of xi_i is lam - alpha_i: what is left of the penalty",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -114,6 +120,11 @@ class HingeSVM(Model):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = priced(multipliers, "margin", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0)."""

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
-from typing import Any, Self, TypeVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,6 +14,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_w
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
+from ..looks.explained import Explained, two_classes, weighed
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -63,6 +64,10 @@ class L1SVMDual(Model):
     sample_weight: FloatArray | None = None
 
     name = "L1SVMDual"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "balance": "-b, the intercept with its sign turned",
+        "bounds": "the reduced cost of a_i is y_i f(x_i) - 1: how far beyond the margin (a_i = 0) or inside it (a_i = C)",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -130,6 +135,11 @@ class L1SVMDual(Model):
         """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
         rows = as_points(X, columns=self.X.shape[1])
         return expansion(self.kernel, rows, self.X, values["a"] * self.y) + self.intercept(values)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = weighed(values)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors, those at the bound, training errors; y_i f(x_i) = (Qa)_i + y_i b."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
+from typing import ClassVar
 
 import numpy as np
 
@@ -12,6 +13,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_w
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
+from ..looks.explained import Explained, two_classes, weighed
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
@@ -58,6 +60,10 @@ class L2SVMDual(SimplexModel):
     sample_weight: FloatArray | None = None
 
     name = "L2SVMDual"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "sum": "rho = a'K~a, the margin of the primal; a_i > 0 marks support vectors, whose slack is xi_i = a_i/C",
+        "bounds": "the reduced cost of a_i is (K~a)_i - rho: by how much point i clears the margin",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -94,6 +100,11 @@ class L2SVMDual(SimplexModel):
         coefficients = values["a"] * self.y
         rows = as_points(X, columns=self.X.shape[1])
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = weighed(values)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=False)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel matrix."""

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 
@@ -76,6 +77,10 @@ class MaxMinSVM(Model):
     kernel: Kernel | None = None
 
     name = "MaxMinSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "sum": "p and q, the smallest scores (Qa)_i of the two classes; twice the optimum is p + q",
+        "bounds": "the reduced cost of a_i is (Qa)_i - p (or q): by how much point i clears its class's edge",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -146,6 +151,10 @@ class MaxMinSVM(Model):
             kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
             return ConvexHullsDual(self.X, self.y, C=self.C, kernel=kernel)
         return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, C=self.C, kernel=RBF(1.0))
+
+    def settled(self, moved: Mapping[str, Any]) -> Model:
+        """The inner problem at the parameter that was found."""
+        return self.at(moved[self.problem.label]) if self.problem.label in moved else self
 
     def view(self, kind: type[V]) -> V | None:
         """`MaxMinProblem`; not the simplex view, which would leave γ where it is."""

@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Literal, TypeAlias
+from typing import ClassVar, Literal, TypeAlias
 
 import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, as_positive, as_vector, frozen
 from ..kernels.gram import MatrixGram
+from ..looks.explained import ZERO, Explained, PointRow, positive
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
@@ -69,6 +70,10 @@ class ParetoQP(SimplexModel):
     gamma: float = 0.0
 
     name = "ParetoQP"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "sum": "-t, t the largest slope of an objective along Delta (plus gamma J_l)",
+        "bounds": "the reduced cost of tau_l is t - <grad_l, Delta> - gamma J_l: how much faster objective l descends",
+    }
 
     def __post_init__(self) -> None:
         gradients = np.asarray(self.gradients, dtype=np.float64)
@@ -98,6 +103,21 @@ class ParetoQP(SimplexModel):
         """||Σ τ_l grad_l|| relative to the largest ||grad_l||: 0 exactly at Pareto stationary points (for the best τ)."""
         largest = float(np.sqrt(self.simplex.gram.diagonal.max()))
         return float(np.linalg.norm(self.direction(tau))) / largest if largest > 0 else 0.0
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""
+        tau = values["a"]
+        slopes = np.tensordot(self.gradients, self.direction(tau), axes=self.gradients.ndim - 1)
+        weighed = positive(tau, tau.size)
+        still = ZERO * float(self.simplex.gram.diagonal.max())
+        rows = []
+        for k, slope in enumerate(slopes):
+            way = "descends" if slope < -still else "stands still" if slope <= still else "ascends"
+            kind = f"{way} along Delta" + (", weighed" if weighed[k] else "")
+            rows.append(PointRow(k, "", float(self.objectives[k]), float(-slope), float(tau[k]), kind))
+        return Explained(
+            tuple(rows), "weights are tau", noun="objective", score="J", margin="descent", ringed="weighed objective"
+        )
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Pareto stationarity, and the largest slope of an objective along Δ (negative: all descend)."""

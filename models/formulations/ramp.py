@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal
+from functools import cached_property, partial
+from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries, row_norms_squared
+from ..looks.explained import Explained, priced, two_classes
 from ..model import Model
 from ..program.cones import Indicator, Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
@@ -75,6 +76,9 @@ class RampSVM(Model):
     encoding: Literal["bigm", "indicator"] = "bigm"
 
     name = "RampSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "integer variables: no multipliers; z_i = 1 marks the points that are given up at the cost of a ramp, 2 lam",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -192,6 +196,11 @@ class RampSVM(Model):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = priced(multipliers, "margin", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points and points given up (z = 1)."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -73,6 +73,9 @@ class StiefelQP(Model):
     E: FloatArray
 
     name = "StiefelQP"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "orthonormal": "no multipliers: the symmetric part of P'(HP + E) is theirs, up to its sign",
+    }
 
     def __post_init__(self) -> None:
         H, E = np.asarray(self.H, dtype=np.float64), np.asarray(self.E, dtype=np.float64)

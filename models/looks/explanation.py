@@ -1,27 +1,25 @@
-"""What a solution says: the meaning of multipliers, active constraints, support vectors and misclassified points."""
+"""What a solution says: the meaning of multipliers, active constraints, support vectors and misclassified points.
+
+What it is to know of a formulation the formulation says itself (`Explainable`).
+"""
 
 from __future__ import annotations
 
 import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from ...errors import InputError, TooLargeError, UnsupportedModelError
+from ..appraisal import Appraisal
 from ..arrays import FloatArray
-from ..formulations.max_min import MaxMinSVM
-from ..formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..program.form import Constraint, StandardForm
+from .explained import ZERO as _ZERO, Explained, PointRow
 from .inspection import Picture
-from .meanings import meaning
-from .points import ZERO as _ZERO, Explained, PointRow, explain_points
 
-if TYPE_CHECKING:
-    from ..model import Model
-
-__all__ = ["Activity", "Explanation", "PointRow", "Solution", "explain"]
+__all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
 
 
 class Solution(Protocol):
@@ -50,6 +48,28 @@ class Solution(Protocol):
     @property
     def evidence(self) -> str:
         """What stands behind a claim of infeasibility or unboundedness."""
+
+
+class Explainable(Protocol):
+    """What is needed of a model (`models.model.Model`, whose methods these are)."""
+
+    name: ClassVar[str]
+
+    @property
+    def form(self) -> StandardForm:
+        """The standard form."""
+
+    def settled(self, moved: Mapping[str, Any]) -> Explainable:
+        """The model at the parameters that the solver moved."""
+
+    def meaning(self, label: str) -> str:
+        """What a constraint's multipliers are."""
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """What a solution says of each point."""
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """What a point is worth, where the model knows it without a form."""
 
 
 @dataclass(frozen=True)
@@ -142,7 +162,7 @@ class Explanation:
         return picture(self.title, self.said, self.support, self.misclassified)
 
 
-def explain(model: Model, result: Solution) -> Explanation:
+def explain(model: Explainable, result: Solution) -> Explanation:
     """What a result of this model says; see `Explanation`.
 
     Raises
@@ -153,42 +173,33 @@ def explain(model: Model, result: Solution) -> Explanation:
     if not result.values:
         because = f"; {result.evidence}" if result.evidence else ""
         raise InputError(f"the result of {result.model} has no point to explain" + because)
-    stated = _settled(model, result.moved)
+    stated = model.settled(result.moved)
     form = _form(stated)
     x = None if form is None else form.join(result.values)
-    said = explain_points(stated, form, result.values, result.multipliers)
+    said = stated.explain_points(result.values, result.multipliers)
     title = f"{model.name}: what the solution says"
     if form is None or x is None:
         appraisal = stated.appraise(result.values, result.multipliers)
         violations = {} if appraisal is None else appraisal.violations
         return Explanation(title, tuple(_appraised(model, label, value, result) for label, value in violations.items()), said)
-    rows = [_activity(c, x, result.multipliers, meaning(model.name, c.label)) for c in form.constraints if c.rows]
+    rows = [_activity(c, x, result.multipliers, model.meaning(c.label)) for c in form.constraints if c.rows]
     if form.has_bounds:
-        rows.append(_bounds(form, x, result.reduced, meaning(model.name, "bounds")))
+        rows.append(_bounds(form, x, result.reduced, model.meaning("bounds")))
     return Explanation(title, tuple(rows), said)
 
 
-def _settled(model: Model, moved: Mapping[str, Any]) -> Model:
-    """The model at the γ or P that was found, where the model leaves these to the solver: the multipliers are that one's."""
-    if isinstance(model, MaxMinSVM) and model.problem.label in moved:
-        return model.at(moved[model.problem.label])
-    if isinstance(model, ChebyshevNPSVC) and model.P is None and "P" in moved:
-        return model.at(moved["P"])
-    return model
-
-
-def _form(model: Model) -> StandardForm | None:
+def _form(model: Explainable) -> StandardForm | None:
     try:
         return model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program: the model appraises its points
         return None
 
 
-def _appraised(model: Model, label: str, violation: float, result: Solution) -> Activity:
+def _appraised(model: Explainable, label: str, violation: float, result: Solution) -> Activity:
     """One constraint as the model itself appraises it."""
     z = None if result.multipliers is None else result.multipliers.get(label)
     largest = None if z is None else float(np.abs(z).max(initial=0.0))
-    return Activity(label, 1, int(violation <= _ZERO), violation, largest, meaning(model.name, label))
+    return Activity(label, 1, int(violation <= _ZERO), violation, largest, model.meaning(label))
 
 
 def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, meaning: str) -> Activity:
@@ -196,23 +207,10 @@ def _activity(c: Constraint, x: FloatArray, z: Mapping[str, FloatArray] | None, 
     price = None if z is None or c.label not in z else np.asarray(z[c.label])
     scale = 1.0 + float(np.abs(v).max(initial=0.0))
     # on the boundary: some multiple of v away from the cone leaves it at once
-    inner = v - 2 * _ZERO * scale * _inward(c)
+    inner = v - 2 * _ZERO * scale * c.cone.interior
     outside = np.abs(inner - c.cone.project(inner)).reshape(-1, c.cone.block).max(axis=1)
     largest = None if price is None else float(np.abs(price).max(initial=0.0))
     return Activity(c.label, outside.size, int((outside > _ZERO * scale).sum()), c.cone.violation(v), largest, meaning)
-
-
-def _inward(c: Constraint) -> FloatArray:
-    """A direction into the cone's interior, cone by cone: (1), (1, 0), (1, 1, 0), svec(I)."""
-    one = np.zeros(c.cone.dim)
-    if c.cone.symbol == "PSD":
-        order = round((np.sqrt(8 * c.cone.dim + 1) - 1) / 2)
-        one[np.cumsum(np.arange(1, order + 1)) - 1] = 1.0
-    elif c.cone.symbol in ("SecondOrder", "RotatedSecondOrder"):
-        one[: 1 if c.cone.symbol == "SecondOrder" else 2] = 1.0
-    else:
-        one[:] = 1.0
-    return np.tile(one, c.cone.count)
 
 
 def _bounds(form: StandardForm, x: FloatArray, reduced: Mapping[str, FloatArray] | None, meaning: str) -> Activity:

@@ -12,7 +12,7 @@ import scipy.sparse as sp
 
 from ...files import write_text
 from ..arrays import FloatArray
-from ..program.cones import Cone, Nonnegative, Zero
+from ..program.cones import Nonnegative, Zero
 from ..program.form import Constraint, StandardForm
 
 __all__ = ["Condition", "Convexity", "FormReport", "Picture", "Range", "figure_svg", "inspect_form", "spy"]
@@ -146,7 +146,7 @@ def _condition(form: StandardForm) -> Condition | None:
 
 
 def _convexity(form: StandardForm) -> Convexity:
-    strange = [c.label for c in form.constraints if not _is_convex(c.cone)]
+    strange = [c.label for c in form.constraints if not c.cone.convex]
     if strange:
         return Convexity(False, f"{', '.join(strange)}: not a convex set")
     relaxed = "the continuous relaxation: " if form.integer.any() else ""
@@ -160,11 +160,6 @@ def _convexity(form: StandardForm) -> Convexity:
     if low >= -_ROUNDING * max(high, 0.0):
         return Convexity(True, f"{relaxed}smallest eigenvalue of P {low:.2g}, largest {high:.2g} ({how})", low)
     return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
-
-
-def _is_convex(cone: Cone) -> bool:
-    """Whether the midpoint of two points of the set that lie apart is one: `models.program.cones.Indicator` alone fails."""
-    return cone.symbol != "Indicator"
 
 
 def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:

@@ -8,8 +8,8 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, to_dense
+from .explained import Explained
 from .inspection import Picture, figure_svg
-from .points import Explained
 
 __all__ = ["picture"]
 

@@ -50,6 +50,7 @@ class Cone(ABC):
 
     feature: ClassVar[Feature | None] = None
     symbol: ClassVar[str]
+    convex: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if self.dim < 1 or self.count < 0:
@@ -71,6 +72,15 @@ class Cone(ABC):
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
         return np.asarray(v + self.project(-v))
+
+    @property
+    def interior(self) -> FloatArray:
+        """A direction into the interior of every cone of the stack: (1), (1, 0), (1, 1, 0), svec(I)."""
+        return np.tile(self._inward, self.count)
+
+    @property
+    def _inward(self) -> FloatArray:
+        return np.ones(self.dim)
 
     @property
     def block(self) -> int:
@@ -133,6 +143,10 @@ class SecondOrder(Cone):
     feature = Feature.SECOND_ORDER
     symbol = "SecondOrder"
 
+    @property
+    def _inward(self) -> FloatArray:
+        return (np.arange(self.dim) < 1).astype(np.float64)
+
     def project(self, v: FloatArray) -> FloatArray:
         """Nearest point of every cone of the stack."""
         rows = self.stacked(v)
@@ -158,6 +172,10 @@ class RotatedSecondOrder(Cone):
         super().__post_init__()
         if self.dim < 2:
             raise InputError(f"a rotated second-order cone has at least the two rows a and b, not {self.dim}")
+
+    @property
+    def _inward(self) -> FloatArray:
+        return (np.arange(self.dim) < 2).astype(np.float64)
 
     def rotate(self, v: FloatArray) -> FloatArray:
         """Map (a, b, c) ↦ ((a + b)/√2, (a - b)/√2, c): orthogonal, its own inverse, onto the second-order cone."""
@@ -195,6 +213,10 @@ class PSD(Cone):
         return cls(svec_size(order))
 
     @property
+    def _inward(self) -> FloatArray:
+        return svec(np.eye(self.order))
+
+    @property
     def order(self) -> int:
         """Order of the matrices."""
         return int((np.sqrt(8 * self.dim + 1) - 1) // 2)
@@ -222,6 +244,7 @@ class Indicator(Cone):
     dim: int = 2
     feature = Feature.INDICATOR
     symbol = "Indicator"
+    convex = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -350,7 +350,7 @@ class StandardForm:
 
         Indicator constraints go: their closed convex hull says no more than the bounds 0 ≤ a ≤ 1.
         """
-        kept = tuple(c for c in self.constraints if not isinstance(c.cone, Indicator))
+        kept = tuple(c for c in self.constraints if c.cone.convex)
         return self.replace(name=f"{self.name}, continuous", integer=np.zeros(self.n, dtype=bool), constraints=kept)
 
     def with_integers(self, x: FloatArray) -> StandardForm:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Self, TypeVar
+from functools import cached_property, partial
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -14,7 +14,8 @@ from ....errors import InputError
 from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
 from ...kernels.kernels import Kernel, as_kernel, expansion
 from ...kernels.named import kernel_parameters, named_kernel
-from ...model import Bound, Model
+from ...looks.explained import Explained, priced, two_classes
+from ...model import Appraisal, Bound, Model
 from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...program.svec import svec, svec_indices, svec_rank_one, svec_size
@@ -22,6 +23,7 @@ from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
+from .appraisal import appraise_point
 
 __all__ = ["ConicSVM", "lifted_matrix"]
 
@@ -70,6 +72,12 @@ class ConicSVM(Model):
     kernel: Kernel | None = None
 
     name = "ConicSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "hull": "gamma*_i of Conic (19): how much of the conic loss point i is given, under sum gamma_i x_i x_i' <= I",
+        "split": "v_i of the dual: the slope at r_i = 1 - u_i of point i's loss plus gamma_i r_i^2",
+        "budget": "by how much the optimum falls for one more unit of allowed violations, kappa n",
+        "margin": "alpha_i prices the margin of point i (kappa = 0: hard margin)",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -185,6 +193,17 @@ class ConicSVM(Model):
         found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target)
         return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)")
 
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """The certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.
+
+        Residuals of the multipliers are not computed; the bound is proved from them all the same.
+        """
+        problem = self.view(ConicProblem)
+        if problem is None:
+            return None
+        known = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
+        return appraise_point(problem, values, self.bound(known, multipliers))
+
     def _objective(self, x: FloatArray) -> float:
         """Tr W [+ λΣz] of the first three blocks: no form is needed for it."""
         n, p = self.signed.shape
@@ -209,6 +228,11 @@ class ConicSVM(Model):
             return np.asarray(rows @ values["w"])
         coefficients = values["w"] * self.y
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = priced(multipliers, "margin" if self.hard else "hull", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points, Σz and the rank-one check."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -52,6 +52,9 @@ class BoxProgram(Model):
     ridge: FloatArray
 
     name = "BoxProgram"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "bounds": "the reduced cost of a_i is the gradient's entry: >= 0 at the lower, <= 0 at the upper bound",
+    }
 
     def __post_init__(self) -> None:
         Z = np.asarray(self.Z, dtype=np.float64)

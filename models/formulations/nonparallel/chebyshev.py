@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -15,6 +15,7 @@ from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...kernels.named import kernel_parameters, named_kernel
+from ...looks.explained import Explained, PointRow
 from ...memory import materialise_limit
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
@@ -90,6 +91,10 @@ class ChebyshevNPSVC(Model):
     P: FloatArray | None = None
 
     name = "ChebyshevNPSVC"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "objective": "its first entry over varpi_l is tau_l: these sum to 1, and only the largest objectives have one",
+        "margin": "for P as found: at most c varpi_l tau_l, reached where the point falls short of the margin",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -152,6 +157,10 @@ class ChebyshevNPSVC(Model):
         for name in ("pieces", "classes"):
             object.__setattr__(fixed, name, getattr(self, name))
         return fixed
+
+    def settled(self, moved: Mapping[str, Any]) -> Model:
+        """The model at the P that was found, where P is free."""
+        return self.at(moved["P"]) if self.P is None and "P" in moved else self
 
     def class_program(self, k: int, P: FloatArray | None = None, v: FloatArray | None = None) -> HingeQuadratic:
         """Class k's problem for fixed P: in u at the given v (the u-step, (14)-(16)), or in (u, v) at once, v eliminated.
@@ -218,6 +227,27 @@ class ChebyshevNPSVC(Model):
     def transform(self, X: object) -> FloatArray:
         """The learned features P'ψ(x) of new rows, (n, d)."""
         return self.features.project(self._fixed(None), X)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Score of the own class, and by how much it beats the best of the others."""
+        scores = self.scores(values, self.X)
+        turn = 1.0 if self.orientation == "one" else -1.0  # the smallest score wins, or the largest
+        number = np.searchsorted(self.classes, self.labels)
+        own = scores[np.arange(number.size), number]
+        rest = turn * scores
+        rest[np.arange(number.size), number] = np.inf
+        margins = rest.min(axis=1) - turn * own
+        rows = tuple(
+            PointRow(i, str(self.labels[i]), float(own[i]), float(m), None, "misclassified" if m < 0 else "right class")
+            for i, m in enumerate(margins)
+        )
+
+        def surface(grid: FloatArray) -> FloatArray:
+            return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
+
+        levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
+        drawn = None if self.kernel.name == "precomputed" else surface
+        return Explained(rows, "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""

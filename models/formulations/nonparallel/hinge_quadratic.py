@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TypeVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -67,6 +67,10 @@ class HingeQuadratic(Model):
     centre: FloatArray | None = None
 
     name = "HingeQuadratic"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "0 where g_j'u > h_j, w_j where g_j'u < h_j (tau_j = 0); lambda_j = margin - tau_j overshoot",
+        "bounds": "the reduced cost of xi_j is w_j - lambda_j (tau_j = 0): what is left of the weight",
+    }
 
     def __post_init__(self) -> None:
         m, p = self.factor.shape

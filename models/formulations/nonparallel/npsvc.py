@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +16,7 @@ from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...kernels.named import kernel_parameters, named_kernel
 from ...kernels.neighbour_graph import neighbour_laplacian
+from ...looks.explained import ON, ZERO, Explained, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
@@ -130,6 +131,10 @@ class NonparallelSVM(Model):
     offset: float = 0.0
 
     name = "NonparallelSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "0 where f clears its target, the loss's weight where it falls short, and between them only on it",
+        "bounds": "the reduced cost of xi_j is what is left of the loss's weight",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -292,6 +297,38 @@ class NonparallelSVM(Model):
         if norm == 0.0:
             raise InputError("the hyperplane is u = 0, which has no distance: give a larger c or a smaller r")
         return self.features.project(u[:, None], X)[:, 0] / norm
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """f of every point; the class's own are to be near 0, the others beyond s."""
+        f = self.features.rows @ values["u"]
+        others = np.flatnonzero(~self.inside)
+        z = None if multipliers is None else multipliers.get("margin")
+        weights = None
+        if z is not None and z.size >= others.size:  # the rows of the other points come first
+            weights = np.full(f.size, np.nan)
+            weights[others] = z[: others.size]
+        top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
+        rows = []
+        for i in range(f.size):
+            weight = None if weights is None or self.inside[i] else float(weights[i])
+            rows.append(self._placed(i, float(f[i]), weight, top))
+        what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
+        levels = ((0.0, "solid"), (self.margin, "dashed"))
+
+        def surface(grid: FloatArray) -> FloatArray:
+            return self.features.project(values["u"][:, None], grid)[:, 0]
+
+        drawn = None if self.kernel.name == "precomputed" else surface
+        return Explained(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
+
+    def _placed(self, i: int, f: float, weight: float | None, top: float) -> PointRow:
+        label = str(self.labels[i])
+        if self.inside[i]:
+            return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
+        left = f - self.margin
+        kind = "on its margin" if abs(left) <= ON * self.margin else "beyond its margin" if left > 0 else "short of its margin"
+        supports = weight is not None and abs(weight) > ZERO * top
+        return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""

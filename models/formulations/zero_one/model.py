@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
-from typing import Literal, TypeAlias, TypeVar
+from functools import cached_property, partial
+from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,7 @@ from ...arrays import (
     row_norms_squared,
     to_dense,
 )
+from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -108,6 +109,9 @@ class ZeroOneSVM(Model):
     kappa: float | None = None
 
     name = "ZeroOneSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "integer variables: no multipliers; z_i = 1 marks the points whose margin is given up",
+    }
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
@@ -345,6 +349,11 @@ class ZeroOneSVM(Model):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins."""
+        weights = priced(multipliers, "margin", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=self.gamma is None or self.rows == "bigm")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""

@@ -1,8 +1,4 @@
-"""Certificates of models too large for a standard form, or without one: from the structure, the same numbers row by row.
-
-Models that appraise their own points (`Model.appraise`: matrices with orthonormal columns, the Chebyshev model), and the conic
-SDP. (The simplex duals need no such thing: their form keeps the kernel matrix as an operator.)
-"""
+"""What a point of the conic SDP is worth, from its structure: the form's numbers without its n × p(p + 1)/2 hull rows."""
 
 from __future__ import annotations
 
@@ -10,44 +6,18 @@ from collections.abc import Mapping
 
 import numpy as np
 
-from ..errors import TooLargeError
-from ..models.arrays import FloatArray
-from ..models.model import Model
-from ..models.program.cones import RotatedSecondOrder
-from ..models.program.svec import svec
-from ..models.views import ConicProblem
-from .judging.certificate import Certificate
+from ...appraisal import Appraisal, Bound
+from ...arrays import FloatArray
+from ...program.cones import RotatedSecondOrder
+from ...views import ConicProblem
 
-__all__ = ["certify_structure"]
+__all__ = ["appraise_point"]
 
 _BLOCK = 8192  # rows at once
 
 
-def certify_structure(
-    model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
-) -> Certificate:
-    """The certificate of `ConicSVM`'s form at a point, without its n × p(p + 1)/2 hull rows.
-
-    Residuals of the multipliers are not computed; the bound is proved from them all the same.
-
-    Raises
-    ------
-    TooLargeError
-        The model has no structure from which a certificate is known.
-    """
-    own = model.appraise(values, multipliers)
-    if own is not None:
-        return Certificate(
-            objective=own.objective,
-            primal_residual=own.primal_residual,
-            violations=own.violations,
-            dual_residual=own.stationarity,
-            bound=own.bound,
-            argument=own.argument,
-        )
-    problem = model.view(ConicProblem)
-    if problem is None:
-        raise TooLargeError(f"{model.name} is too large for its standard form, and no certificate is known without it")
+def appraise_point(problem: ConicProblem, values: Mapping[str, FloatArray], bound: Bound) -> Appraisal:
+    """Objective and residuals of the values of `ConicSVM`'s blocks, with this bound beside them."""
     w, W, z = values["w"], values["W"], values["z"]
     plus, minus, s, t = (values[label] for label in ("r_plus", "r_minus", "s", "t"))
     u, quadratic = problem.A @ w, _quadratic_forms(problem.A, W)
@@ -72,8 +42,7 @@ def certify_structure(
     if problem.kappa is not None:
         excess = max(float(z.sum()) - problem.kappa * z.size, 0.0)
         pairs["budget"] = (excess, excess / (1.0 + problem.kappa * z.size))
-    bound = model.bound(np.concatenate([w, svec(W), z]), multipliers)  # the blocks that the bound reads
-    return Certificate(
+    return Appraisal(
         objective=objective,
         primal_residual=max(relative for _, relative in pairs.values()),
         violations={label: absolute for label, (absolute, _) in pairs.items()},

@@ -7,8 +7,8 @@ import pytest
 
 import marginopt as mo
 from marginopt.errors import TooLargeError
+from marginopt.solvers.judging.appraised import certify_appraised
 from marginopt.solvers.judging.certificate import certify
-from marginopt.solvers.structure import certify_structure
 
 
 @pytest.mark.parametrize("parameters", [{"lam": 0.7}, {"kappa": 0.2}, {"lam": 0.7, "kernel": mo.RBF(0.3)}])
@@ -21,7 +21,7 @@ def test_it_says_what_the_form_s_certificate_says(parameters: dict[str, object],
     if spoil is not None:
         values[spoil] = values[spoil] - 0.01
     by_form = certify(model.form, values, result.multipliers, None, model)
-    by_structure = certify_structure(model, values, result.multipliers)
+    by_structure = certify_appraised(model, values, result.multipliers)
     assert by_structure.objective == pytest.approx(by_form.objective, rel=1e-12)
     assert by_structure.bound == pytest.approx(by_form.bound, rel=1e-9)
     for label in ("hull", "split", "violated", "kept", "bounds"):

@@ -1,0 +1,32 @@
+"""What a point or multipliers are worth: a proved bound, and a model's own appraisal where there is no form to judge by."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+__all__ = ["Appraisal", "Bound"]
+
+
+@dataclass(frozen=True)
+class Bound:
+    """A proved lower bound of the form's optimum, and the argument for it in one sentence."""
+
+    value: float
+    argument: str
+
+
+@dataclass(frozen=True)
+class Appraisal:
+    """What a point is worth, recomputed by the model itself where it has no standard form, or one too large to build.
+
+    The fields are those of a certificate (`solvers.judging.certificate`), in the minimisation sense; ``stationarity`` is the
+    relative residual of the first-order conditions, None where it is not known.
+    """
+
+    objective: float
+    primal_residual: float
+    violations: Mapping[str, float]
+    stationarity: float | None = None
+    bound: float = float("-inf")
+    argument: str = "no bound"

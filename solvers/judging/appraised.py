@@ -1,0 +1,38 @@
+"""Certificates of models too large for a standard form, or without one: what the model itself makes of its point.
+
+(The simplex duals need no such thing: their form keeps the kernel matrix as an operator.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+from ...errors import TooLargeError
+from ...models.arrays import FloatArray
+from ...models.model import Model
+from .certificate import Certificate
+
+__all__ = ["certify_appraised"]
+
+
+def certify_appraised(
+    model: Model, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None
+) -> Certificate:
+    """The certificate that `Model.appraise` gives.
+
+    Raises
+    ------
+    TooLargeError
+        The model knows no way to appraise a point without its form.
+    """
+    own = model.appraise(values, multipliers)
+    if own is None:
+        raise TooLargeError(f"{model.name} is too large for its standard form, and no certificate is known without it")
+    return Certificate(
+        objective=own.objective,
+        primal_residual=own.primal_residual,
+        violations=own.violations,
+        dual_residual=own.stationarity,
+        bound=own.bound,
+        argument=own.argument,
+    )
