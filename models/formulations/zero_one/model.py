@@ -353,7 +353,8 @@ class ZeroOneSVM(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=self.gamma is None or self.rows == "bigm")
+        unit = self.gamma is None or self.rows == "bigm"
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=unit)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""
