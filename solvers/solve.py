@@ -10,6 +10,7 @@ import numpy as np
 
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
+from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
@@ -152,6 +153,8 @@ def judge(problem: Problem, solver: Solver, raw: Answer, options: Options, licen
         licence=licence.state.value,
         summary={} if values is None or model is None else model.summary(values),
         maximise=form is not None and form.maximise,
+        digest=fingerprint(problem.model if problem.model is not None else problem.form),
+        about=describe(problem.model),
     )
 
 

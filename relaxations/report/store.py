@@ -8,7 +8,6 @@ report finds what it shares with it, and nothing is mistaken for something else.
 
 from __future__ import annotations
 
-import dataclasses
 import hashlib
 import json
 import sqlite3
@@ -18,11 +17,9 @@ from importlib import metadata
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-import scipy.sparse as sp
-
 from ...errors import DataError
 from ...files import FAULTS, fault
+from ...models.fingerprint import identity
 
 __all__ = ["CellStore", "digest", "identity"]
 
@@ -136,38 +133,3 @@ def digest(value: Any) -> str:
     """A digest of the `identity` of a value and of this package's version."""
     text = json.dumps({"marginopt": metadata.version("marginopt"), "value": identity(value)}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()
-
-
-def identity(value: Any) -> Any:
-    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields.
-
-    Raises
-    ------
-    DataError
-        A value of a type without an identity.
-    """
-    if value is None or isinstance(value, bool | int | str):
-        return value
-    if isinstance(value, float):
-        return repr(float(value))
-    if sp.issparse(value):
-        rows = sp.csr_array(value)
-        return [
-            "csr",
-            list(rows.shape),
-            identity(rows.data),
-            identity(rows.indices.astype(np.int64)),
-            identity(rows.indptr.astype(np.int64)),
-        ]
-    if isinstance(value, np.ndarray):
-        return ["array", list(value.shape), value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
-    if isinstance(value, np.generic):
-        return identity(value.item())
-    if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: identity(getattr(value, f.name)) for f in dataclasses.fields(value)}
-        return [type(value).__qualname__, fields]
-    if isinstance(value, Mapping):
-        return {str(key): identity(item) for key, item in value.items()}
-    if isinstance(value, tuple | list):
-        return [identity(item) for item in value]
-    raise DataError(f"a value of type {type(value).__name__} has no identity to store a cell under")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,6 +16,12 @@ from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace, relative_gap
 from .certificate import Certificate
+
+if TYPE_CHECKING:
+    from ...models.model import Model
+    from ...models.program.form import StandardForm
+    from ..checks.duals import DualCheck
+    from ..checks.verify import Verification
 
 __all__ = ["Claim", "Result"]
 
@@ -68,6 +74,12 @@ class Result:
         Figures of merit that the model computes from the point.
     maximise : bool
         The model's sense.
+    digest : str
+        SHA-256 of the data and parameters that were solved (`models.fingerprint`); empty where these have none.
+    about : mapping of name to str
+        The same in words: shapes of arrays, values of parameters.
+    unverified : str
+        Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
     """
 
     model: str
@@ -84,6 +96,9 @@ class Result:
     licence: str = ""
     summary: Mapping[str, float] = field(default_factory=dict)
     maximise: bool = False
+    digest: str = ""
+    about: Mapping[str, str] = field(default_factory=dict)
+    unverified: str = ""
 
     @property
     def claim(self) -> Claim:
@@ -222,7 +237,7 @@ class Result:
     @property
     def bound_kind(self) -> str:
         """How far to trust the bound: proved, claimed by solver, or none."""
-        return self.best_bound[1]
+        return "as stored, not verified" if self.unverified and self.best_bound[1] != "none" else self.best_bound[1]
 
     @property
     def gap(self) -> float:
@@ -246,6 +261,18 @@ class Result:
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
         """Indices of a block's entries above ``threshold``: the support vectors of a dual."""
         return np.flatnonzero(self.values[label] > threshold)
+
+    def verify(self, model: Model | StandardForm, exact: bool = False) -> Verification:
+        """Everything recomputed from the model, in rational arithmetic where asked (`solvers.checks.verify`)."""
+        from ..checks.verify import verify
+
+        return verify(self, model, exact=exact)
+
+    def check_duals(self, model: Model | StandardForm, most: int = 12, seed: int = 0) -> DualCheck:
+        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.duals`)."""
+        from ..checks.duals import check_duals
+
+        return check_duals(self, model, most=most, seed=seed)
 
     def save(self, path: str | Path) -> Path:
         """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""
@@ -280,6 +307,7 @@ class Result:
 
     def __str__(self) -> str:
         lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.status.message})"]
+        lines += [f"  {self.unverified}"] if self.unverified else []
         if self.certificate is not None:
             gap = f"{self.gap:.2e}" if np.isfinite(self.gap) else "none"
             bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import json
-import zipfile
 from collections.abc import Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from ...errors import DataError
+from ...files import FAULTS, fault, read_arrays, write_arrays
+from ...models.model import Model
+from ...models.program.form import StandardForm
 from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace, TraceRow
@@ -40,6 +42,9 @@ _SAID_PLAIN = (
 )
 #: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
 _REMARKS = ("models_trained", "objectives", "dual_value")
+_SAID_NUMBERS = (
+    "objective", "bound", "root_bound", "stationarity", "nodes", "iterations", "build_seconds", "solve_seconds",
+)  # fmt: skip
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
 
 
@@ -77,55 +82,104 @@ def save_result(result: Result, path: str | Path) -> Path:
         },
         "steps": [row.step for row in answer.trace],
         "parts": list(held),
+        "digest": result.digest,
+        "about": dict(result.about),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    np.savez_compressed(target, **arrays)
-    return target
+    return write_arrays(target, arrays)
 
 
-def load_result(path: str | Path) -> Result:
+def load_result(path: str | Path, model: Model | StandardForm | None = None) -> Result:
     """Read a result that `save_result` wrote, of this version or of one before.
+
+    Parameters
+    ----------
+    path : str or path
+    model : Model or StandardForm, optional
+        What was solved. Given, the claims of the file are certified anew from it; without it they are as stored, which the
+        result says (``unverified``): a file can be edited.
 
     Raises
     ------
     DataError
-        No such file, not a stored result, or one of a newer layout.
+        No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
     """
+    arrays = read_arrays(path, "a stored marginopt result")
     try:
-        with np.load(Path(path), allow_pickle=False) as stored:
-            arrays = {name: stored[name] for name in stored.files}
-        meta = json.loads(bytes(arrays.pop("meta")).decode())
-    except FileNotFoundError as error:
-        raise DataError(f"there is no file {path}") from error
-    except (KeyError, ValueError, zipfile.BadZipFile) as error:
-        raise DataError(f"{path} is not a stored marginopt result: {error}") from error
+        result = _result(arrays)
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    except FAULTS as error:
+        raise DataError(f"{path} is not a stored marginopt result: {fault(error)}") from error
+    if model is None:
+        return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
+    from ..checks.verify import certified_anew
+
+    return certified_anew(result, model, str(path))
+
+
+def _result(arrays: dict[str, Any]) -> Result:
+    meta = json.loads(bytes(arrays.pop("meta")).decode())
     if meta.get("format_version") not in (1, RESULT_VERSION):
-        raise DataError(f"{path} has layout {meta.get('format_version')}; this version reads 1 and {RESULT_VERSION}")
+        raise DataError(f"it has layout {meta.get('format_version')}; this version reads 1 and {RESULT_VERSION}")
     parts = {part: _part(arrays, part) for part in meta["parts"]}
     if meta["format_version"] == 1:
         meta, parts = _from_layout_1(meta, parts)
     said, certificate = meta["answer"], meta["certificate"]
     fields: dict[str, Any] = {name: said[name] for name in _SAID_PLAIN} | {part: parts[part] for part in _SAID if part in parts}
+    _check_kinds(meta, said)
     answer = Answer(
-        **{**fields, "bridges": tuple(said["bridges"])},
+        **{**fields, "bridges": tuple(str(bridge) for bridge in said["bridges"])},
         status=Status[said["status"]],
         values=parts.get("values") or None,
         trace=_trace(arrays, meta["steps"]),
         update=None if said["update"] is None else Update.read(said["update"]),
-        history=said["history"],
-        moved=said["moved"],
-        details=said["details"],
+        history=list(said["history"]),
+        moved=dict(said["moved"]),
+        details=dict(said["details"]),
     )
     return Result(
         **{name: meta[name] for name in _PLAIN},
         status=Status[meta["status"]],
         answer=answer,
-        certificate=None if certificate is None else Certificate(**certificate),
+        certificate=None if certificate is None else _certificate(certificate),
         values=parts.get("values", {}),
         reduced=parts.get("reduced"),
-        options=meta["options"],
-        summary=meta["summary"],
+        options=dict(meta["options"]),
+        summary={str(name): float(value) for name, value in meta["summary"].items()},
+        digest=str(meta.get("digest", "")),
+        about={str(name): str(value) for name, value in meta.get("about", {}).items()},
     )
+
+
+def _certificate(stored: Mapping[str, Any]) -> Certificate:
+    """The certificate with every number a number."""
+    words = ("argument", "condition")
+    fields: dict[str, Any] = {
+        name: value if value is None or name in words else float(value) for name, value in stored.items() if name != "violations"
+    }
+    if not all(isinstance(fields.get(name, ""), str) for name in words):
+        raise DataError("the certificate's argument must be text")
+    return Certificate(violations={str(label): float(v) for label, v in stored["violations"].items()}, **fields)
+
+
+def _check_kinds(meta: Mapping[str, Any], said: Mapping[str, Any]) -> None:
+    """Numbers where numbers are, text where text is: a file may have been edited."""
+    kinds: dict[type | tuple[type, ...], tuple[Any, ...]] = {
+        str: (
+            *(meta[name] for name in _PLAIN if name not in ("ray_residual", "maximise")),
+            said["native_status"],
+            said["version"],
+        ),
+        bool: (meta["maximise"], said["proved"]),
+        (int, float): tuple(
+            value for value in (meta["ray_residual"], *(said[name] for name in _SAID_NUMBERS)) if value is not None
+        ),
+    }
+    for kind, values in kinds.items():
+        wrong = next((value for value in values if not isinstance(value, kind)), None)
+        if wrong is not None:
+            raise DataError(f"a value is of another kind than the layout has there: {wrong!r:.60}")
 
 
 def _from_layout_1(meta: dict[str, Any], parts: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:

@@ -1,0 +1,76 @@
+"""What a model is stated on, as a digest and in words: what ties a stored result to its data."""
+
+from __future__ import annotations
+
+import dataclasses
+import enum
+import hashlib
+import json
+from collections.abc import Mapping
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ..errors import DataError
+
+__all__ = ["describe", "fingerprint", "identity"]
+
+
+def fingerprint(model: object) -> str:
+    """SHA-256 of the data and parameters of a model or a form; empty where a part of it has no identity (a function)."""
+    try:
+        return hashlib.sha256(json.dumps(identity(model), sort_keys=True).encode("utf-8")).hexdigest()
+    except DataError:
+        return ""
+
+
+def describe(model: object) -> dict[str, str]:
+    """The fields of a model in words: shapes of arrays, values of parameters."""
+    if not dataclasses.is_dataclass(model) or isinstance(model, type):
+        return {}
+    found = {}
+    for field in dataclasses.fields(model):
+        value = getattr(model, field.name)
+        if isinstance(value, np.ndarray) or sp.issparse(value):
+            found[field.name] = " × ".join(map(str, value.shape)) or str(value)
+        elif value is not None and isinstance(value, bool | int | float | str):
+            found[field.name] = f"{value:g}" if isinstance(value, float) else str(value)
+    return found
+
+
+def identity(value: Any) -> Any:
+    """Plain data that differ where values differ: arrays by shape, type and bytes, data classes by type and fields.
+
+    Raises
+    ------
+    DataError
+        A value of a type without an identity.
+    """
+    if value is None or isinstance(value, bool | int | str):
+        return value
+    if isinstance(value, float):
+        return repr(float(value))
+    if sp.issparse(value):
+        rows = sp.csr_array(value)
+        return [
+            "csr",
+            list(rows.shape),
+            identity(rows.data),
+            identity(rows.indices.astype(np.int64)),
+            identity(rows.indptr.astype(np.int64)),
+        ]
+    if isinstance(value, np.ndarray):
+        return ["array", list(value.shape), value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+    if isinstance(value, np.generic):
+        return identity(value.item())
+    if isinstance(value, enum.Enum):
+        return [type(value).__qualname__, value.name]
+    if dataclasses.is_dataclass(value) and not isinstance(value, type):
+        fields = {f.name: identity(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
+        return [type(value).__qualname__, fields]
+    if isinstance(value, Mapping):
+        return {str(key): identity(item) for key, item in value.items()}
+    if isinstance(value, tuple | list):
+        return [identity(item) for item in value]
+    raise DataError(f"a value of type {type(value).__name__} has no identity to store a cell under")

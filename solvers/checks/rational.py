@@ -1,0 +1,243 @@
+"""A form in rational arithmetic: floating-point data are rational numbers, and nothing is rounded after them.
+
+What is exact: the objective, every row, violations of linear rows and bounds, membership in second-order and rotated cones
+(squares), convexity (pivots of LDL'), and the Lagrangian bound from multipliers of linear rows. Violations of semidefinite cones
+are the doubles' figure, since svec holds √2.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from functools import cached_property
+from itertools import pairwise
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import TooLargeError
+from ...models.arrays import FloatArray
+from ...models.program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ...models.program.form import Constraint, StandardForm
+
+__all__ = ["MOST_NONZEROS", "RationalForm", "null_vector", "solve_linear"]
+
+#: Coefficients of a form, P included, beyond which rational arithmetic is refused (about a minute).
+MOST_NONZEROS = 200_000
+#: Unknowns of a linear system solved in rational arithmetic.
+MOST_UNKNOWNS = 120
+
+Vector = list[Fraction]
+
+
+@dataclass(frozen=True, eq=False)
+class RationalForm:
+    """A standard form whose numbers are taken as the rational numbers that they are.
+
+    Raises
+    ------
+    TooLargeError
+        More than `MOST_NONZEROS` coefficients.
+    """
+
+    form: StandardForm
+
+    def __post_init__(self) -> None:
+        size = sum(c.F.nnz for c in self.form.constraints) + self.form.n
+        if self.form.quadratic is not None and size <= MOST_NONZEROS:
+            size += self.form.quadratic.csc.nnz if self.form.quadratic.bytes <= 16 * MOST_NONZEROS else MOST_NONZEROS
+        if size > MOST_NONZEROS:
+            raise TooLargeError(
+                f"{self.form.name} has {size:,} coefficients or more; rational arithmetic is offered up to {MOST_NONZEROS:,}"
+            )
+
+    def point(self, x: FloatArray) -> Vector:
+        """The floating-point vector as it is."""
+        return [Fraction(v) for v in x.tolist()]
+
+    @cached_property
+    def P(self) -> list[list[tuple[int, Fraction]]]:
+        """Rows of P: column and value. A factor R is multiplied out exactly."""
+        quadratic = self.form.quadratic
+        if quadratic is None:
+            return []
+        if quadratic.factor is None:
+            return _rows(sp.csr_array(quadratic.csc))
+        rows: list[dict[int, Fraction]] = [{} for _ in range(self.form.n)]
+        for row in _rows(sp.csr_array(quadratic.factor)):
+            for i, u in row:
+                for j, v in row:
+                    rows[i][j] = rows[i].get(j, Fraction(0)) + u * v
+        return [sorted(row.items()) for row in rows]
+
+    @cached_property
+    def convex(self) -> bool:
+        """Whether P ⪰ 0 exactly: no P, a factor, or pivots of LDL' up to order `MOST_UNKNOWNS`; False where it is not known."""
+        quadratic = self.form.quadratic
+        if quadratic is None or quadratic.factor is not None:
+            return True
+        used = sorted({j for row in self.P for j, _ in row})
+        if len(used) > MOST_UNKNOWNS:
+            return all(j == i for i, row in enumerate(self.P) for j, _ in row) and all(v >= 0 for row in self.P for _, v in row)
+        places = {j: k for k, j in enumerate(used)}
+        S = [[Fraction(0)] * len(used) for _ in used]
+        for i, row in enumerate(self.P):
+            for j, v in row:
+                S[places[i]][places[j]] += v / 2
+                S[places[j]][places[i]] += v / 2
+        return _semidefinite(S)
+
+    def P_times(self, x: Vector) -> Vector:
+        """P x."""
+        return [_dot(row, x) for row in self.P] if self.P else [Fraction(0)] * self.form.n
+
+    def objective(self, x: Vector) -> Fraction:
+        """½x'Px + q'x + r."""
+        linear = sum((Fraction(q) * v for q, v in zip(self.form.q.tolist(), x, strict=True) if q), Fraction(self.form.r))
+        return linear + sum((a * b for a, b in zip(self.P_times(x), x, strict=True)), Fraction(0)) / 2
+
+    @cached_property
+    def rows(self) -> dict[str, list[list[tuple[int, Fraction]]]]:
+        """Rows of F by the constraint's label."""
+        return {c.label: _rows(c.F) for c in self.form.constraints}
+
+    def value(self, c: Constraint, x: Vector) -> Vector:
+        """F x + g."""
+        return [_dot(row, x) + Fraction(g) for row, g in zip(self.rows[c.label], c.g.tolist(), strict=True)]
+
+    def violations(self, x: Vector) -> dict[str, float]:
+        """By how much each constraint, the bounds and integrality are violated: 0.0 is exact, other figures are rounded up."""
+        found = {c.label: _violation(c.cone, self.value(c, x)) for c in self.form.constraints if c.rows}
+        worst = Fraction(0)
+        for v, low, high in zip(x, self.form.lower.tolist(), self.form.upper.tolist(), strict=True):
+            worst = max(worst, Fraction(low) - v if low > -np.inf else worst, v - Fraction(high) if high < np.inf else worst)
+        found["bounds"] = _up(worst)
+        if self.form.integer.any():
+            found["integrality"] = _up(max(abs(x[j] - round(x[j])) for j in np.flatnonzero(self.form.integer)))
+        return found
+
+    def bound(self, x: FloatArray, multipliers: Mapping[str, FloatArray]) -> Fraction | None:
+        """A lower bound of a convex form's optimum from multipliers of any quality, exactly; None where none follows.
+
+        The multipliers are clipped into the duals of the linear cones (of others they count as zero), the slope of free
+        variables is brought to zero exactly (by the quadratic's tangent point, or by a correction of the multipliers), and a
+        variable without a bound takes the one that one round of propagation over the rows gives.
+        """
+        from .rational_bound import lagrangian
+
+        return lagrangian(self, x, multipliers)
+
+
+def _rows(matrix: sp.csr_array) -> list[list[tuple[int, Fraction]]]:
+    csr = sp.csr_array(matrix)
+    indices, data, stops = csr.indices.tolist(), csr.data.tolist(), csr.indptr.tolist()
+    return [[(j, Fraction(v)) for j, v in zip(indices[a:b], data[a:b], strict=True) if v] for a, b in pairwise(stops)]
+
+
+def _dot(row: Sequence[tuple[int, Fraction]], x: Vector) -> Fraction:
+    return sum((v * x[j] for j, v in row), Fraction(0))
+
+
+def _up(value: Fraction) -> float:
+    """The least double not below a rational number ≥ 0."""
+    found = float(value)
+    return found if Fraction(found) >= value else float(np.nextafter(found, np.inf))
+
+
+def _violation(cone: Cone, v: Vector) -> float:
+    if isinstance(cone, Zero):
+        return _up(max((abs(value) for value in v), default=Fraction(0)))
+    if isinstance(cone, Nonnegative):
+        return _up(max((-value for value in v), default=Fraction(0)) if any(value < 0 for value in v) else Fraction(0))
+    if isinstance(cone, Indicator):
+        pairs = zip(v[0::2], v[1::2], strict=True)
+        return _up(max((min(max(abs(a), -row), abs(a - 1)) if a != 1 else Fraction(0) for a, row in pairs), default=Fraction(0)))
+    if isinstance(cone, PSD):  # svec holds √2, which is not rational: this one figure is the doubles'
+        return cone.violation(np.array([float(value) for value in v]))
+    if all(_inside(cone, v[k : k + cone.dim]) for k in range(0, len(v), cone.dim)):
+        return 0.0
+    # outside by a positive amount, which needs roots: the doubles' figure, and never zero
+    return max(cone.violation(np.array([float(value) for value in v])), float(np.finfo(float).tiny))
+
+
+def _inside(cone: Cone, v: Vector) -> bool:
+    """Whether one second-order or rotated cone holds v, decided without a root."""
+    if isinstance(cone, SecondOrder):
+        return v[0] >= 0 and v[0] ** 2 >= sum((c * c for c in v[1:]), Fraction(0))
+    assert isinstance(cone, RotatedSecondOrder)
+    return v[0] >= 0 and v[1] >= 0 and 2 * v[0] * v[1] >= sum((c * c for c in v[2:]), Fraction(0))
+
+
+def _semidefinite(S: list[Vector]) -> bool:
+    """Pivots of LDL': all nonnegative, and a zero pivot only with a zero column."""
+    n = len(S)
+    for k in range(n):
+        pivot = S[k][k]
+        if pivot < 0 or (pivot == 0 and any(S[i][k] for i in range(k + 1, n))):
+            return False
+        for i in range(k + 1, n):
+            if S[i][k]:
+                factor = S[i][k] / pivot
+                for j in range(k + 1, n):
+                    S[i][j] -= factor * S[k][j]
+    return True
+
+
+def solve_linear(A: list[Vector], b: Vector) -> Vector | None:
+    """One solution of A x = b, exactly (free unknowns zero); None where there is none, or A has too many columns."""
+    m, n = len(A), len(A[0]) if A else 0
+    if n > MOST_UNKNOWNS:
+        return None
+    rows = [[*row, right] for row, right in zip(A, b, strict=True)]
+    pivots: list[int] = []
+    for j in range(n):
+        k = next((i for i in range(len(pivots), m) if rows[i][j]), None)
+        if k is None:
+            continue
+        top = len(pivots)
+        rows[top], rows[k] = rows[k], rows[top]
+        scale = rows[top][j]
+        rows[top] = [v / scale for v in rows[top]]
+        for i in range(m):
+            if i != top and rows[i][j]:
+                factor = rows[i][j]
+                rows[i] = [u - factor * v for u, v in zip(rows[i], rows[top], strict=True)]
+        pivots.append(j)
+    if any(row[n] for row in rows[len(pivots) :]):
+        return None
+    x = [Fraction(0)] * n
+    for i, j in enumerate(pivots):
+        x[j] = rows[i][n]
+    return x
+
+
+def null_vector(A: list[Vector]) -> Vector | None:
+    """The vector that spans the null space of A where that has one dimension, last entry 1 or -1 at most; else None."""
+    n = len(A[0]) if A else 0
+    if not n or n > MOST_UNKNOWNS:
+        return None
+    last = [[row[j] for j in range(n - 1)] for row in A]
+    right = [-row[n - 1] for row in A]
+    found = solve_linear(last, right) if n > 1 else ([] if not any(right) else None)
+    if found is None:
+        return None
+    # one dimension: no other solution with the last entry zero
+    rank = _rank(last) if n > 1 else 0
+    return [*found, Fraction(1)] if rank == n - 1 else None
+
+
+def _rank(A: list[Vector]) -> int:
+    rows = [list(row) for row in A]
+    rank, n = 0, len(rows[0]) if rows else 0
+    for j in range(n):
+        k = next((i for i in range(rank, len(rows)) if rows[i][j]), None)
+        if k is None:
+            continue
+        rows[rank], rows[k] = rows[k], rows[rank]
+        for i in range(rank + 1, len(rows)):
+            if rows[i][j]:
+                factor = rows[i][j] / rows[rank][j]
+                rows[i] = [u - factor * v for u, v in zip(rows[i], rows[rank], strict=True)]
+        rank += 1
+    return rank

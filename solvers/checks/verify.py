@@ -1,0 +1,204 @@
+"""``result.verify(model)``: everything that a result claims, recomputed from the model, in rational arithmetic where asked."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from fractions import Fraction
+
+import numpy as np
+
+from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
+from ...models.fingerprint import describe, fingerprint
+from ...models.model import Model
+from ...models.program.form import StandardForm
+from ..interface.solver import Problem, Solver, SolverInfo
+from ..judging.result import Result
+from ..records.answer import Answer
+from ..records.licence import OPEN
+from ..records.options import Options
+from ..solve import as_problem, judge
+from .rational import RationalForm
+
+__all__ = ["Check", "Verification", "certified_anew", "verify"]
+
+#: Relative difference of two evaluations of one number in double precision that is no contradiction.
+_ROUNDING = 1e-9
+
+
+@dataclass(frozen=True)
+class Check:
+    """One figure: as the result states it, as it was recomputed, and whether the statement stands."""
+
+    name: str
+    stated: float | str
+    found: float | str
+    stands: bool
+
+    def __str__(self) -> str:
+        def shown(value: float | str) -> str:
+            return value if isinstance(value, str) else f"{value:.12g}"
+
+        return f"  {self.name:<22} stated {shown(self.stated):<22} found {shown(self.found):<22} {'ok' if self.stands else 'NO'}"
+
+
+@dataclass(frozen=True)
+class Verification:
+    """What a result's claims are worth, recomputed.
+
+    Parameters
+    ----------
+    model, solver : str
+    checks : tuple of Check
+        Status, objective, primal residual, bound.
+    objective, bound : Fraction or None
+        Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
+    violations : mapping of label to float
+        Exact too: 0.0 is exact, other figures are rounded up.
+    """
+
+    model: str
+    solver: str
+    checks: tuple[Check, ...]
+    exact: bool = False
+    objective: Fraction | None = None
+    bound: Fraction | None = None
+    violations: dict[str, float] = field(default_factory=dict)
+
+    @property
+    def stands(self) -> bool:
+        """Whether every claim was confirmed."""
+        return all(check.stands for check in self.checks)
+
+    @property
+    def gap(self) -> Fraction | None:
+        """Exact objective less exact bound; None without both."""
+        return None if self.objective is None or self.bound is None else self.objective - self.bound
+
+    def __str__(self) -> str:
+        how = "in rational arithmetic" if self.exact else "in double precision"
+        lines = [f"{self.model} by {self.solver}, recomputed {how}: {'every claim stands' if self.stands else 'NOT as claimed'}"]
+        lines += [str(check) for check in self.checks]
+        if self.exact and self.objective is not None:
+            worst = max(self.violations.values(), default=0.0)
+            lines.append(f"  exactly: objective {_shown(self.objective)}, largest violation {worst:.3g}")
+            lines.append(
+                f"  exactly: bound {_shown(self.bound)}, gap {float(self.gap):.3g}"
+                if self.bound is not None and self.gap is not None
+                else "  exactly: no bound follows from these multipliers in rational arithmetic"
+            )
+        return "\n".join(lines)
+
+
+def _shown(value: Fraction) -> str:
+    text = f"{value.numerator}/{value.denominator}"
+    return f"{float(value):.17g}" + (f" = {text}" if len(text) <= 40 else f" (a quotient of {len(text)} digits)")
+
+
+class _Stated(Solver):
+    """The solver that a result names, which need not be here."""
+
+    def __init__(self, name: str) -> None:
+        self.info = SolverInfo(name=name, summary="from a result")  # type: ignore[misc]  # one for each result
+
+    def obstacle(self, problem: Problem) -> str | None:
+        """It is not run."""
+        return "it is known only by its result"
+
+    def run(self, problem: Problem, options: Options) -> Answer:
+        """Refused: the result is judged, nothing is solved."""
+        raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(problem)}")
+
+
+def certified_anew(result: Result, model: Model | StandardForm, where: str = "the result") -> Result:
+    """The result with every claim recomputed from the model; what only the solver can know (that it proved a bound) is a claim.
+
+    Raises
+    ------
+    DataError
+        The result is of other data or parameters, or its arrays do not fit the model.
+    """
+    problem = as_problem(model)
+    own = fingerprint(problem.model if problem.model is not None else problem.form)
+    if result.digest and own and result.digest != own:
+        ours, theirs = describe(problem.model), dict(result.about)
+        names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
+        differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
+        raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
+    answer = replace(result.answer, values=dict(result.values) or None, proved=False)
+    if answer.moved and answer.model is None and problem.model is not None:
+        answer = replace(answer, model=_moved(problem.model, dict(answer.moved)))
+    tol = result.options.get("tol")
+    options = Options(tol=tol if isinstance(tol, float) else None)
+    try:
+        judged = judge(problem, _Stated(result.solver), answer, options, OPEN, result.picked)
+    except InputError as error:
+        raise DataError(f"{where} does not fit the model: {error}") from error
+    return replace(judged, options=result.options, licence=result.licence)
+
+
+def _moved(model: Model, moved: dict[str, object]) -> Model:
+    """The model at the parameters that the solver determined, as far as they are fields of it."""
+    for name, value in moved.items():
+        if name in type(model).__dataclass_fields__:
+            model = model.moved(name, np.asarray(value) if isinstance(value, list) else value)
+    return model
+
+
+def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) -> Verification:
+    """Recompute status, objective, residual and bound of a result from the model.
+
+    Parameters
+    ----------
+    result : Result
+    model : Model or StandardForm
+        What was solved. (A result keeps no data; it keeps their digest, which must agree.)
+    exact : bool
+        In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
+        to `solvers.checks.rational.MOST_NONZEROS` coefficients.
+
+    Raises
+    ------
+    DataError
+        Other data or parameters than those that were solved.
+    TooLargeError
+        Rational arithmetic was asked for beyond its size, or of a model without a standard form.
+    """
+    anew = certified_anew(result, model)
+    checks = [Check("status", result.status.name, anew.status.name, result.status is anew.status or not result.status.solved)]
+    stated, found = result.certificate, anew.certificate
+    if stated is not None and found is not None:
+        scale = 1.0 + abs(found.objective)
+        near = abs(stated.objective - found.objective) <= _ROUNDING * scale
+        checks.append(Check("objective", stated.objective, found.objective, near))
+        near = abs(stated.primal_residual - found.primal_residual) <= _ROUNDING
+        checks.append(Check("primal residual", stated.primal_residual, found.primal_residual, near))
+        if np.isfinite(stated.bound):
+            checks.append(Check("proved bound", stated.bound, found.bound, stated.bound <= found.bound + _ROUNDING * scale))
+    elif (stated is None) != (found is None):
+        checks.append(Check("point", "none" if stated is None else "given", "none" if found is None else "given", False))
+    plain = Verification(result.model, result.solver, tuple(checks), exact)
+    return _exactly(plain, anew, model) if exact and found is not None else plain
+
+
+def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -> Verification:
+    problem = Problem(result.answer.model) if result.answer.model is not None else as_problem(model)
+    try:
+        form = problem.form
+    except UnsupportedModelError as error:
+        raise TooLargeError(f"rational arithmetic needs a standard form: {error}") from error
+    rational, x = RationalForm(form), form.join(result.values)
+    point = rational.point(x)
+    objective, violations = rational.objective(point), rational.violations(point)
+    bound = None
+    if result.multipliers is not None and not form.integer.any():
+        bound = rational.bound(x, result.multipliers)
+    certificate = result.certificate
+    assert certificate is not None
+    checks = list(plain.checks)
+    near = abs(objective - Fraction(certificate.objective)) <= Fraction(_ROUNDING) * (1 + abs(objective))
+    checks.append(Check("objective, exactly", certificate.objective, float(objective), near))
+    feasible = max(violations.values(), default=0.0) == 0.0
+    if feasible and np.isfinite(certificate.bound):
+        stands = Fraction(certificate.bound) <= objective
+        checks.append(Check("bound below objective", certificate.bound, float(objective), stands))
+    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations)
