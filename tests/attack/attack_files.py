@@ -29,7 +29,7 @@ from marginopt.relaxations.report.store import CellStore
 FORMS = (".lp", ".mps", ".cbf", ".nl", ".qplib", ".ptf", ".mof.json", ".npz")
 DATA = (".libsvm", ".csv", ".arff", ".parquet", ".data.npz", ".csv.gz", ".libsvm.bz2", ".arff.xz")
 SOLUTIONS = ("gurobi.sol", "scip.sol", "highs.sol", "mosek.sol", "ampl.sol")
-OTHERS = (".store.db", ".names.json")
+OTHERS = (".result.npz", ".store.db", ".names.json")
 KINDS = (*FORMS, *DATA, *SOLUTIONS, *OTHERS)
 #: Words put in the place of a number or a name.
 WORDS = (

@@ -50,7 +50,7 @@ def test_archives_that_unpack_to_too_much_are_refused_by_their_headers(tmp_path:
             archive.writestr(name, bytes(40_000_000))
     assert bomb.stat().st_size < 10**6
     monkeypatch.setattr(files, "READ_LIMIT", 10**8)
-    for read in (read_data, mo.read):
+    for read in (read_data, mo.read, mo.load_result):
         with pytest.raises(DataError, match=r"bomb.npz unpacks to 160,000,000 bytes"):
             read(bomb)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -43,7 +44,8 @@ def test_every_fact_of_an_answer_comes_back(tmp_path: Path) -> None:
     for name in ("root_bound", "stationarity", "nodes", "version", "evidence", "ray_residual", "picked", "claim"):
         assert getattr(back, name) == getattr(result, name), name
     assert back.details.keys() == result.details.keys()
-    assert str(back) == str(result)
+    assert "not verified" in str(back)
+    assert str(replace(back, unverified="")) == str(result)
 
 
 @pytest.mark.parametrize("kind", list(UpdateKind))
@@ -80,7 +82,9 @@ def test_the_layout_before_is_read(tmp_path: Path) -> None:
     result = mo.load_result(_layout_1(tmp_path / "old.npz", details))
     assert result.update == Update(UpdateKind.UPDATED, "g")
     assert (result.bridges, result.picked, result.root_bound) == (("BoundsToRows",), "s: why", 0.25)
-    assert (result.nodes, result.iterations, result.version, result.bound_kind) == (7, 11, "0.9", "proved")
+    assert (result.nodes, result.iterations, result.version, result.bound_kind) == (
+        7, 11, "0.9", "as stored, not verified"
+    )  # fmt: skip
     assert (result.objective, result.bound) == (-1.0, -0.9)
     assert result.values["a"].tolist() == [0.0, 1.0, 2.0]
     assert result.multipliers is not None and result.reduced is not None
