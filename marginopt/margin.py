@@ -1,0 +1,35 @@
+"""The parts of `Margin`: losses, regularisers, domains and restrictions, each a class with its mathematics.
+
+>>> import marginopt as mo
+>>> model = mo.Margin(X, y, loss="ramp", regulariser=mo.margin.L1(0.1), subject_to=[mo.parity(groups, 0.01)])  # doctest: +SKIP
+"""
+
+from .models.formulations.margin.domains import Box, Domain, Increasing, Integers, Reals, Signs
+from .models.formulations.margin.losses.epsilon_insensitive import EpsilonInsensitive
+from .models.formulations.margin.losses.hinge import Hinge, SquaredHinge
+from .models.formulations.margin.losses.loss import Loss
+from .models.formulations.margin.losses.nu import NuHinge, OneClass
+from .models.formulations.margin.losses.pairwise import PairwiseHinge
+from .models.formulations.margin.losses.piecewise import PiecewiseLinear
+from .models.formulations.margin.losses.ramp import Ramp
+from .models.formulations.margin.losses.zero_one import ZeroOne
+from .models.formulations.margin.model import Margin
+from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
+from .models.formulations.margin.regularisers.group_l1 import GroupL1
+from .models.formulations.margin.regularisers.kernel_weights import KernelWeightsL1
+from .models.formulations.margin.regularisers.l0 import L0
+from .models.formulations.margin.regularisers.l1 import L1, ElasticNet
+from .models.formulations.margin.regularisers.nothing import NoRegulariser
+from .models.formulations.margin.regularisers.regulariser import Regulariser
+from .models.formulations.margin.regularisers.squared_norm import SquaredNorm
+from .models.formulations.margin.restrictions.counts import ErrorBudget, Nonzero
+from .models.formulations.margin.restrictions.parity import Parity
+from .models.formulations.margin.restrictions.restriction import Restriction
+from .models.formulations.margin.restrictions.rows import Fixed, Keep, LinearRows
+
+__all__ = [
+    "L0", "L1", "Box", "Domain", "ElasticNet", "EpsilonInsensitive", "ErrorBudget", "Fixed", "GroupL1", "Hinge", "Increasing",
+    "Integers", "Keep", "KernelWeightsL1", "LinearRows", "Loss", "Margin", "NoRegulariser", "Nonzero", "NuHinge", "OneClass",
+    "PairwiseHinge", "Parity", "PiecewiseLinear", "Ramp", "Reals", "Regulariser", "Restriction", "Signs", "SquaredHinge",
+    "SquaredNorm", "ZeroOne", "at_most", "error_budget", "fixed", "keep", "parity",
+]  # fmt: skip

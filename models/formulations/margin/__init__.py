@@ -1,0 +1,1 @@
+"""Maximum-margin problems from parts: a loss, a regulariser, a domain, and restrictions."""

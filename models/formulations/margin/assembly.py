@@ -1,0 +1,161 @@
+"""From parts to a standard form: labelled variables, affine expressions in them, costs and constraints, collected one by one."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import FloatArray
+from ...program.cones import Cone, Indicator, Nonnegative
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+
+__all__ = ["Affine", "Assembly"]
+
+
+@dataclass(frozen=True, eq=False)
+class Affine:
+    """Rows Σ_label T_label x_label + constant in labelled variables."""
+
+    terms: Mapping[str, sp.csr_array]
+    constant: FloatArray
+
+    @property
+    def rows(self) -> int:
+        """How many."""
+        return int(self.constant.size)
+
+    def __add__(self, other: Affine | FloatArray | float) -> Affine:
+        if not isinstance(other, Affine):
+            return Affine(self.terms, self.constant + other)
+        merged = dict(self.terms)
+        for label, matrix in other.terms.items():
+            merged[label] = merged[label] + matrix if label in merged else matrix
+        return Affine(merged, self.constant + other.constant)
+
+    def __neg__(self) -> Affine:
+        return Affine({label: -matrix for label, matrix in self.terms.items()}, -self.constant + 0.0)
+
+    def __sub__(self, other: Affine | FloatArray | float) -> Affine:
+        return self + (-other)
+
+    def scaled(self, factors: FloatArray | float) -> Affine:
+        """Every row times its factor."""
+        factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
+        return Affine({k: sp.csr_array(m.multiply(factors[:, None])) for k, m in self.terms.items()}, self.constant * factors)
+
+    def at(self, rows: Any) -> Affine:
+        """Some of the rows."""
+        return Affine({label: sp.csr_array(matrix[rows]) for label, matrix in self.terms.items()}, self.constant[rows])
+
+    def under(self, matrix: Any) -> Affine:
+        """matrix @ self."""
+        left = sp.csr_array(matrix)
+        return Affine({label: sp.csr_array(left @ m) for label, m in self.terms.items()}, np.asarray(left @ self.constant))
+
+
+class Assembly:
+    """A standard form under construction."""
+
+    def __init__(self, name: str) -> None:
+        self._name = name
+        self._blocks: list[Block] = []
+        self._lower: list[FloatArray] = []
+        self._upper: list[FloatArray] = []
+        self._integer: list[bool] = []
+        self._rows: list[tuple[str, Affine, Cone]] = []
+        self._linear: list[tuple[Affine, FloatArray]] = []
+        self._squares: list[tuple[Affine, FloatArray]] = []
+
+    def variables(
+        self,
+        label: str,
+        size: int,
+        lower: FloatArray | float = -np.inf,
+        upper: FloatArray | float = np.inf,
+        *,
+        integer: bool = False,
+    ) -> Affine:
+        """A new block of variables with bounds, as the expression that they are."""
+        self._blocks.append(Block(label, (size,)))
+        self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
+        self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
+        self._integer.append(integer)
+        return Affine({label: sp.eye_array(size, format="csr")}, np.zeros(size))
+
+    def binaries(self, label: str, size: int) -> Affine:
+        """New variables in {0, 1}."""
+        return self.variables(label, size, 0.0, 1.0, integer=True)
+
+    def require(self, label: str, rows: Affine, cone: Cone) -> None:
+        """rows in cone; nothing where there are no rows."""
+        if rows.rows:
+            self._rows.append((label, rows, cone))
+
+    def require_nonnegative(self, label: str, rows: Affine) -> None:
+        """rows ≥ 0."""
+        self.require(label, rows, Nonnegative(max(rows.rows, 1)))
+
+    def switch(self, label: str, binary: Affine, rows: Affine, big_m: FloatArray | None) -> None:
+        """binary_i = 0 requires rows_i ≥ 0: rows + M·binary ≥ 0, or an indicator where no M is known."""
+        if big_m is not None:
+            self.require_nonnegative(label, rows + binary.scaled(big_m))
+            return
+        n = rows.rows
+        pairs = np.arange(2 * n).reshape(2, n).T.ravel()
+        labels = {**binary.terms, **rows.terms}
+        stacked = {
+            k: sp.csr_array(sp.vstack([_matrix(part, k, n, m.shape[1]) for part in (binary, rows)], format="csr"))
+            for k, m in labels.items()
+        }
+        both = Affine(stacked, np.concatenate([binary.constant, rows.constant]))
+        self.require(label, both.at(pairs), Indicator(2, n))
+
+    def cost(self, weights: FloatArray | float, rows: Affine) -> None:
+        """Add Σ weights_i rows_i to what is minimised."""
+        self._linear.append((rows, np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
+
+    def cost_of_squares(self, weights: FloatArray | float, rows: Affine) -> None:
+        """Add Σ weights_i rows_i² to what is minimised; weights ≥ 0."""
+        factors = np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))
+        if (factors < 0).any():
+            raise InputError(f"the weight of a square must be ≥ 0; it is {factors.min():g}")
+        self._squares.append((rows, factors))
+
+    def form(self) -> StandardForm:
+        """What was collected."""
+        widths = {block.label: block.size for block in self._blocks}
+        q, r = np.zeros(sum(widths.values())), 0.0
+        for rows, weights in self._linear:
+            q += self._stack(rows, widths).T @ weights
+            r += float(weights @ rows.constant)
+        P = sp.csc_array((q.size, q.size))
+        for rows, weights in self._squares:
+            E = self._stack(rows, widths)
+            scaled = sp.csr_array(E.multiply(weights[:, None]))
+            P = P + 2.0 * (E.T @ scaled)
+            q += 2.0 * (scaled.T @ rows.constant)
+            r += float(weights @ rows.constant**2)
+        return StandardForm(
+            name=self._name,
+            blocks=tuple(self._blocks),
+            q=q,
+            constraints=tuple(Constraint(k, self._stack(rows, widths), rows.constant, cone) for k, rows, cone in self._rows),
+            lower=np.concatenate(self._lower),
+            upper=np.concatenate(self._upper),
+            integer=np.concatenate([np.full(b.size, i) for b, i in zip(self._blocks, self._integer, strict=True)]),
+            quadratic=Quadratic(matrix=sp.csc_array(0.5 * (P + P.T))) if P.nnz else None,
+            r=r,
+        )
+
+    def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
+        """The rows over all variables."""
+        return sp.csr_array(sp.hstack([_matrix(rows, k, rows.rows, width) for k, width in widths.items()], format="csr"))
+
+
+def _matrix(rows: Affine, label: str, count: int, width: int) -> sp.csr_array:
+    return rows.terms.get(label, sp.csr_array((count, width)))

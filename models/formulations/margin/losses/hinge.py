@@ -1,0 +1,72 @@
+"""The hinge loss (1 - m)_+ and its square."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....arrays import FloatArray
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from .loss import Loss
+
+__all__ = ["Hinge", "SquaredHinge"]
+
+
+def _slack(to: Assembly, at: Setting) -> Affine:
+    """ξ ≥ 0 with m + ξ ≥ 1."""
+    xi = to.variables("xi", at.argument.rows, 0.0)
+    to.require_nonnegative("margin", at.argument + xi - 1.0)
+    return xi
+
+
+_LINES = (
+    Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1", "margin"),
+    Line("xi_i >= 0", r"\xi_i \ge 0"),
+)
+
+
+@dataclass(frozen=True)
+class Hinge(Loss):
+    """(1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(1 - m)_+."""
+        return np.maximum(1.0 - argument, 0.0)
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """ξ and its rows."""
+        to.cost(at.weights, _slack(to, at))
+        return None
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i."""
+        return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return _LINES
+
+
+@dataclass(frozen=True)
+class SquaredHinge(Loss):
+    """(1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """(1 - m)_+²."""
+        return np.maximum(1.0 - argument, 0.0) ** 2
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """ξ and its rows."""
+        to.cost_of_squares(at.weights, _slack(to, at))
+        return None
+
+    def cost_line(self) -> Line:
+        """Σ c_i ξ_i²."""
+        return Line("sum_i c_i xi_i^2", r"\textstyle\sum_i c_i\xi_i^2")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the slack."""
+        return _LINES

@@ -1,0 +1,61 @@
+"""What a loss is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from typing import ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....arrays import FloatArray, Points
+from ....statement import Line
+from ...linear import signed_rows
+from ..assembly import Affine, Assembly
+from ..part import Part, Setting
+
+__all__ = ["Loss"]
+
+
+class Loss(Part):
+    """A cost of each point, as a function of its margin m_i = y_i x_i'w (or of what ``rows`` says).
+
+    Attributes
+    ----------
+    labels : bool
+        Whether y must be -1 and +1; else any numbers.
+    """
+
+    labels: ClassVar[bool] = True
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """A and c with argument Aw + c; margins unless a loss says otherwise."""
+        return sp.csr_array(signed_rows(X, y)), np.zeros(X.shape[0])
+
+    @abstractmethod
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss itself."""
+
+    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+        """The cost of each argument from those of the points."""
+        return weights
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """Σ costs · loss."""
+        return float(costs @ self.values(argument))
+
+    @abstractmethod
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """Its variables, constraints and cost; its 0-1 variables that count errors, where it has such."""
+
+    @abstractmethod
+    def cost_line(self) -> Line:
+        """Its share of the objective in the variables that `add` makes."""
+
+    def nonnegative(self) -> bool:
+        """Whether no value is below 0, so that the objective bounds the regulariser."""
+        return True
+
+    def flat(self) -> float:
+        """A t such that the loss is constant where |argument| ≥ t, on either side; infinite where it is not."""
+        return float("inf")

@@ -1,0 +1,67 @@
+"""The 0-1 loss, by margin and by sign."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ....arrays import FloatArray, as_positive
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from .loss import Loss
+
+__all__ = ["ZeroOne"]
+
+
+@dataclass(frozen=True)
+class ZeroOne(Loss):
+    """1{m < t}: z in {0, 1}, and z = 0 requires m ≥ t.
+
+    Parameters
+    ----------
+    threshold : float
+        t > 0. One counts points within the margin, as Conic (3) does. A small one counts misclassified points where nothing fixes
+        the scale of w otherwise, as with integer coefficients (t = 1 there: a margin of 0 is an error).
+
+    Raises
+    ------
+    InputError
+        A threshold that is not > 0.
+    """
+
+    threshold: float = 1.0
+
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold"))
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """1{m < t}."""
+        return (argument < self.threshold).astype(np.float64)
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """z and its rows."""
+        z = to.binaries("z", at.argument.rows)
+        to.switch("margin", z, at.argument - self.threshold, at.big_m(self.threshold))
+        to.cost(at.weights, z)
+        return z
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i."""
+        return Line("sum_i c_i z_i", r"\textstyle\sum_i c_i z_i")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of the switch."""
+        t = f"{self.threshold:g}"
+        return (
+            Line(f"z_i = 0  =>  y_i x_i'w >= {t}", rf"z_i = 0 \Rightarrow y_i x_i^\top w \ge {t}", "margin"),
+            Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
+        )
+
+    def flat(self) -> float:
+        """Zero from t on, one below it."""
+        return self.threshold

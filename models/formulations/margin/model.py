@@ -1,0 +1,267 @@
+"""`Margin`: a maximum-margin problem from parts, in one expression."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, Literal
+
+import numpy as np
+
+from ....errors import InputError
+from ...arrays import (
+    BoolArray,
+    FloatArray,
+    Points,
+    as_labels,
+    as_points,
+    as_positive,
+    as_vector,
+    entries,
+)
+from ...model import Model
+from ...program.form import StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ...statement import Line, Statement
+from ..linear import linear_summary, warn_about_features
+from ..zero_one.model import first_column_is_one
+from .assembly import Assembly
+from .domains import Domain, Reals
+from .losses.hinge import Hinge
+from .losses.loss import Loss
+from .naming import LOSSES, REGULARISERS, named
+from .part import Part, Setting
+from .regularisers.l1 import L1, ElasticNet
+from .regularisers.regulariser import Regulariser
+from .regularisers.squared_norm import SquaredNorm
+from .restrictions.restriction import Restriction
+
+__all__ = ["Margin"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Margin(Model):
+    """min R(w) + Σ_i c_i ℓ(y_i x_i'w) over w in a domain, subject to restrictions.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples, taken literally; the first column is of ones where there is an intercept.
+    y : array_like (n,)
+        Labels -1, +1; any numbers for a loss of residuals.
+    loss : Loss or str
+        ℓ, or its name: "hinge", "squared-hinge", "ramp", "zero-one", "nu"; "epsilon-insensitive" for regression; ...
+    regulariser : Regulariser or str
+        R, or its name: "l2" (||w||²), "half-l2", "l1", "elastic-net", "l0", "none".
+    intercept : {"penalised", "free"}
+        Whether R sees the coefficient of the first column.
+    weights : float or array_like (n,)
+        c ≥ 0.
+    domain : Domain
+    subject_to : sequence of Restriction
+    upper_bound : float, optional
+        The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is
+        known where domain and restrictions allow it.
+
+    Notes
+    -----
+    Form: block ``w``, the blocks and constraints of the parts. Big-M constants: an optimal w has R(w) ≤ UB (losses are ≥ 0), so
+    the regulariser bounds x_i'w; a domain with bounds does so too. With a free intercept that nothing else restricts and a loss
+    that is constant beyond t on both sides, |b| ≤ t + max_i of that bound for some optimal point. Where nothing bounds a margin,
+    its switch is an indicator.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, labels that a loss of margins does not take, weights < 0, a free intercept without a first
+        column of ones, or parts that are not parts.
+    """
+
+    X: Points
+    y: FloatArray
+    loss: Loss = Hinge()  # noqa: RUF009 - frozen
+    regulariser: Regulariser = SquaredNorm()  # noqa: RUF009 - frozen
+    intercept: Literal["penalised", "free"] = "penalised"
+    weights: float | FloatArray = 1.0
+    domain: Domain = Reals()  # noqa: RUF009 - frozen
+    subject_to: Sequence[Restriction] = ()
+    upper_bound: float | None = None
+
+    name = "Margin"
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "loss", named(self.loss, LOSSES, "loss"))
+        object.__setattr__(self, "regulariser", named(self.regulariser, REGULARISERS, "regulariser"))
+        for what, part, fits in (
+            ("loss", self.loss, isinstance(self.loss, Loss)),
+            ("regulariser", self.regulariser, isinstance(self.regulariser, Regulariser)),
+            ("domain", self.domain, isinstance(self.domain, Domain)),
+        ):
+            if not fits:
+                raise InputError(f"{what} must be one of the parts of marginopt.margin; it is {part!r}")
+        several = [self.subject_to] if isinstance(self.subject_to, Restriction) else list(self.subject_to)
+        for part in several:
+            if not isinstance(part, Restriction):
+                raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {part!r}")
+        object.__setattr__(self, "subject_to", tuple(several))
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        y = as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y")
+        object.__setattr__(self, "y", y)
+        weights = as_vector(self.weights, X.shape[0], "weights")
+        if not (weights >= 0).all():
+            raise InputError(f"weights must be ≥ 0; one is {weights.min():g}")
+        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+        if self.intercept not in ("penalised", "free"):
+            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+        if self.intercept == "free" and not first_column_is_one(X):
+            raise InputError(
+                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
+            )
+        if self.upper_bound is not None:
+            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
+        self.domain.bounds(X.shape[1])  # a domain that does not fit is an error of the statement
+        warn_about_features(X)
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Loss, regulariser, domain, restrictions."""
+        return (self.loss, self.regulariser, self.domain, *self.subject_to)
+
+    @property
+    def convex(self) -> bool:
+        """Whether the form has no integers."""
+        return all(part.convex for part in self.parts)
+
+    @cached_property
+    def penalised(self) -> BoolArray:
+        """Coefficients that the regulariser sees."""
+        mask = np.ones(self.X.shape[1], dtype=bool)
+        mask[0] = self.intercept == "penalised"
+        return mask
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows."""
+        return 24 * entries(self.X) + 400 * self.X.shape[0]
+
+    def compile(self) -> StandardForm:
+        """w, then what regulariser, loss, domain and restrictions add."""
+        to = Assembly(self.name)
+        p = self.X.shape[1]
+        lower, upper = self.domain.bounds(p)
+        w = to.variables("w", p, lower, upper, integer=self.domain.integer)
+        span, reach = self._bounds(lower, upper)
+        A, c = self.loss.rows(self.X, self.y)
+        at = Setting(self.X, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span)
+        self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
+        errors = self.loss.add(to, at)
+        self.domain.add(to, w)
+        taken: dict[str, int] = {}
+        for restriction in self.subject_to:
+            count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
+            restriction.add(to, at, errors, restriction.name if count == 1 else f"{restriction.name} {count}")
+        return to.form()
+
+    @cached_property
+    def _costs(self) -> FloatArray:
+        return self.loss.costs(as_vector(self.weights, self.X.shape[0], "weights"), self.y)
+
+    def _bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Bounds of |w_j| and of |argument_i| over what may be optimal."""
+        A, c = self.loss.rows(self.X, self.y)
+        rows = A.toarray()
+        span = np.maximum(np.abs(lower), np.abs(upper))
+        level = self._level(lower, upper)
+        if level is not None:
+            alone = self.regulariser.reach(level, np.eye(int(self.penalised.sum())))
+            span[self.penalised] = np.minimum(span[self.penalised], alone)
+        with np.errstate(invalid="ignore"):
+            by_span = np.where(rows != 0, np.abs(rows) * span, 0.0).sum(axis=1)
+        if level is None:
+            return span, by_span + np.abs(c)
+        reach = self.regulariser.reach(level, rows[:, self.penalised])
+        if not self.penalised.all():
+            if not self.subject_to and self.domain.free:
+                span[0] = self.loss.flat() + float(reach.max(initial=0.0))
+            reach = reach + span[0] * np.abs(rows[:, 0])
+        return span, np.minimum(by_span, reach) + np.abs(c)
+
+    def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
+        """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""
+        if not self.loss.nonnegative():
+            return None
+        if self.upper_bound is not None:
+            return float(self.upper_bound)
+        zero = np.zeros(self.X.shape[1])
+        if (lower > 0).any() or (upper < 0).any() or any(r.violation(self.X, self.y, zero) > 0 for r in self.subject_to):
+            return None
+        return self.objective(zero)
+
+    def objective(self, w: FloatArray) -> float:
+        """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
+        A, c = self.loss.rows(self.X, self.y)
+        return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self._costs, A @ np.asarray(w) + c)
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """x'w for new rows."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
+        w = values["w"]
+        found = {} if self.loss.labels else {"mean_absolute_residual": float(np.abs(self.y - np.asarray(self.X @ w)).mean())}
+        found = linear_summary(self.X, self.y, w) if self.loss.labels else found
+        broken = {r.name: r.violation(self.X, self.y, w) for r in self.subject_to}
+        return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
+
+    @property
+    def statement(self) -> Statement:
+        """The parts, one after the other."""
+        n, p = self.X.shape
+        cost, norm = self.loss.cost_line(), self.regulariser.cost_line()
+        free = " (w without intercept in the first term)" if self.intercept == "free" else ""
+        kind = "convex" if self.convex else "mixed-integer"
+        return Statement(
+            title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
+            problem_class=f"{kind} program",
+            sense="minimise",
+            over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+            objective=Line(f"{norm.text} + {cost.text}", f"{norm.latex} + {cost.latex}"),
+            constraints=tuple(line for part in self.parts for line in part.lines()),
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
+            notes=(f"the intercept is {self.intercept}{free}",),
+            source="stated from parts",
+        )
+
+
+#: What the prompt offers.
+_OF_MARGINS = ("hinge", "squared-hinge", "ramp", "zero-one", "nu")
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> Margin:
+    mu = float(chosen["mu"])
+    regulariser: dict[str, Any] = {"l2": SquaredNorm(mu), "l1": L1(mu), "elastic-net": ElasticNet(mu, mu)}
+    return Margin(
+        arrays["X"], arrays["y"], LOSSES[chosen["loss"]], regulariser[chosen["regulariser"]], weights=float(chosen["lam"]),
+    )  # fmt: skip
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        Margin,
+        name="margin",
+        summary="a loss and a regulariser by name; in Python any parts",
+        reference="stated from parts",
+        data=Data.TWO_CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("loss", "the loss of a margin", str, "hinge", _OF_MARGINS),
+            Parameter("regulariser", "the cost of coefficients", str, "l2", ("l2", "l1", "elastic-net")),
+            Parameter("lam", "cost of one unit of loss", float, 1.0),
+            Parameter("mu", "weight of the regulariser", float, 1.0),
+        ),
+        intercept=always,
+    ),
+)

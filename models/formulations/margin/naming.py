@@ -1,0 +1,103 @@
+"""Parts by name, and the short words for restrictions."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from ....errors import InputError
+from .losses.epsilon_insensitive import EpsilonInsensitive
+from .losses.hinge import Hinge, SquaredHinge
+from .losses.loss import Loss
+from .losses.nu import NuHinge, OneClass
+from .losses.pairwise import PairwiseHinge
+from .losses.ramp import Ramp
+from .losses.zero_one import ZeroOne
+from .regularisers.l0 import L0
+from .regularisers.l1 import L1, ElasticNet
+from .regularisers.nothing import NoRegulariser
+from .regularisers.regulariser import Regulariser
+from .regularisers.squared_norm import SquaredNorm
+from .restrictions.counts import ErrorBudget, Nonzero
+from .restrictions.parity import Parity
+from .restrictions.rows import Fixed, Keep
+
+__all__ = ["LOSSES", "REGULARISERS", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
+
+P = TypeVar("P")
+
+LOSSES: Mapping[str, Loss] = {
+    "hinge": Hinge(),
+    "squared-hinge": SquaredHinge(),
+    "ramp": Ramp(),
+    "zero-one": ZeroOne(),
+    "epsilon-insensitive": EpsilonInsensitive(),
+    "squared-epsilon-insensitive": EpsilonInsensitive(squared=True),
+    "nu": NuHinge(),
+    "one-class": OneClass(),
+    "pairwise": PairwiseHinge(),
+}
+REGULARISERS: Mapping[str, Regulariser] = {
+    "l2": SquaredNorm(),
+    "half-l2": SquaredNorm(0.5),
+    "l1": L1(),
+    "elastic-net": ElasticNet(),
+    "l0": L0(),
+    "none": NoRegulariser(),
+}
+
+
+def named(given: P | str, table: Mapping[str, P], what: str) -> P:
+    """The part of this name; a part as it is.
+
+    Raises
+    ------
+    InputError
+        No part has this name; names the nearest.
+    """
+    if not isinstance(given, str):
+        return given
+    if given in table:
+        return table[given]
+    near = difflib.get_close_matches(given, table, n=2, cutoff=0.4)
+    hint = f"did you mean {' or '.join(near)}? " if near else ""
+    raise InputError(f"there is no {what} {given!r}; {hint}known: {', '.join(table)}")
+
+
+def parity(groups: Any, epsilon: float = 0.0) -> Parity:
+    """Scores and membership of a group have a covariance of at most ε; see `Parity`."""
+    return Parity(groups, epsilon)
+
+
+def keep(points: Any) -> Keep:
+    """These points (indices or a mask) must have a margin of at least 1."""
+    return Keep(points)
+
+
+def error_budget(points: Any, share: float) -> ErrorBudget:
+    """At most this share of a class (-1 or +1) or of these points may have a margin below 1."""
+    return ErrorBudget(points, share)
+
+
+def fixed(w: Mapping[int, float]) -> Fixed:
+    """These coefficients have these values."""
+    return Fixed(w)
+
+
+@dataclass(frozen=True)
+class AtMost:
+    """At most k of something."""
+
+    k: int
+
+    @property
+    def nonzero(self) -> Nonzero:
+        """Of the penalised coefficients that are not zero."""
+        return Nonzero(self.k)
+
+
+def at_most(k: int) -> AtMost:
+    """``at_most(3).nonzero``: a cardinality constraint on the penalised coefficients."""
+    return AtMost(k)

@@ -1,0 +1,68 @@
+"""What every part of a composed problem is, and what parts may ask of the problem."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from ...arrays import BoolArray, FloatArray, Points
+from ...statement import Line
+from .assembly import Affine
+
+__all__ = ["Part", "Setting"]
+
+
+class Part(ABC):
+    """A loss, regulariser, domain or restriction: a frozen data class with its mathematics.
+
+    Attributes
+    ----------
+    convex : bool
+        Whether its form has no integers.
+    """
+
+    convex: ClassVar[bool] = True
+
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """The constraints that it states, as text and LaTeX."""
+
+
+@dataclass(frozen=True, eq=False)
+class Setting:
+    """What the parts are put together over.
+
+    Parameters
+    ----------
+    X, y
+        The data.
+    weights : ndarray (rows,)
+        Costs of the arguments' losses.
+    w : Affine
+        The classifier's coefficients as variables of the form, the intercept first where there is one.
+    penalised : ndarray of bool (p,)
+        Coefficients that the regulariser sees.
+    argument : Affine
+        What the loss is a function of: margins y_i x_i'w, or residuals y_i - x_i'w.
+    reach : ndarray (rows,)
+        An upper bound of |argument| over what may be optimal; infinite where none is known.
+    span : ndarray (p,)
+        An upper bound of |w_j| over what may be optimal.
+    """
+
+    X: Points
+    y: FloatArray
+    weights: FloatArray
+    w: Affine
+    penalised: BoolArray
+    argument: Affine
+    reach: FloatArray
+    span: FloatArray
+
+    def big_m(self, least: FloatArray | float) -> FloatArray | None:
+        """M with argument + M ≥ least wherever it matters; None where none is known, and an indicator says it instead."""
+        big = np.asarray(least, dtype=np.float64) + self.reach
+        return np.maximum(big, 0.0) if np.isfinite(big).all() else None

@@ -1,0 +1,1 @@
+"""Regularisers: what a coefficient vector costs."""

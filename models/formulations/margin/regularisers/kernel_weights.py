@@ -1,0 +1,77 @@
+"""The L1 norm of kernel weights."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .....errors import InputError
+from ....arrays import FloatArray, as_positive
+from ....program.cones import Zero
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from .regulariser import Regulariser
+
+__all__ = ["KernelWeightsL1"]
+
+
+@dataclass(frozen=True, eq=False)
+class KernelWeightsL1(Regulariser):
+    """g(w) = μ min{||α||_1 : w = Σ_j α_j x_j}, as in Brooks's and MIPLIB's gsvm2rl: w is a combination of given points.
+
+    Parameters
+    ----------
+    points : array_like (m, p)
+        x_j, in the penalised coefficients alone.
+    mu : float
+        μ > 0.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0, or points with another number of columns than there are penalised coefficients (when the problem is compiled).
+    """
+
+    points: Any
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        points = np.array(self.points, dtype=np.float64)
+        if points.ndim != 2 or not np.isfinite(points).all():
+            raise InputError(f"points must be a finite matrix with a row for each point; its shape is {points.shape}")
+        object.__setattr__(self, "points", points)
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def value(self, w: FloatArray) -> float:
+        """A linear program in α; infinite where w is no combination of the points."""
+        from scipy.optimize import linprog  # slow to import, and read here alone
+
+        m = self.points.shape[0]
+        found = linprog(np.full(2 * m, self.mu), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
+        return float(found.fun) if found.status == 0 else float("inf")
+
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """α as the difference of two non-negative parts, and w as their combination."""
+        m, p = self.points.shape
+        if p != w.rows:
+            raise InputError(f"points must have {w.rows} columns, one for each penalised coefficient; they have {p}")
+        plus, minus = to.variables("alpha plus", m, 0.0), to.variables("alpha minus", m, 0.0)
+        to.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
+        to.cost(self.mu, plus)
+        to.cost(self.mu, minus)
+
+    def cost_line(self) -> Line:
+        """μ Σ |α_j|."""
+        return Line(f"{self.mu:g} sum_j |alpha_j|", rf"{self.mu:g}\textstyle\sum_j|\alpha_j|")
+
+    def lines(self) -> tuple[Line, ...]:
+        """The combination."""
+        return (Line("w = sum_j alpha_j x_j", r"w = \textstyle\sum_j \alpha_j x_j", "combination"),)
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """max_j |x_j'x| level/μ: the support function of the level set, whose extreme points are ±x_j level/μ."""
+        products = sp.csr_array(rows) @ self.points.T
+        return np.asarray(np.abs(products).max(axis=1) * level / self.mu)

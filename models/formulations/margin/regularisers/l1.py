@@ -1,0 +1,100 @@
+"""The L1 norm, and with squares the elastic net."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ....arrays import FloatArray, as_positive
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from .regulariser import Regulariser
+
+__all__ = ["L1", "ElasticNet"]
+
+
+def _absolute(to: Assembly, w: Affine) -> Affine:
+    """a ≥ |w|."""
+    size = to.variables("a", w.rows, 0.0)
+    to.require_nonnegative("size above", size - w)
+    to.require_nonnegative("size below", size + w)
+    return size
+
+
+_LINES = (Line("-a <= w <= a", r"-a \le w \le a", "size above, size below"),)
+
+
+@dataclass(frozen=True)
+class L1(Regulariser):
+    """μ||w||_1: a ≥ |w|, cost μ Σ a_j.
+
+    Raises
+    ------
+    InputError
+        μ ≤ 0.
+    """
+
+    mu: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ||w||_1."""
+        return float(self.mu * np.abs(w).sum())
+
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """a and its rows."""
+        to.cost(self.mu, _absolute(to, w))
+
+    def cost_line(self) -> Line:
+        """μ Σ a."""
+        return Line(f"{self.mu:g} sum_j a_j", rf"{self.mu:g}\textstyle\sum_j a_j")
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of a."""
+        return _LINES
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """||x||_∞ level/μ."""
+        return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
+
+
+@dataclass(frozen=True)
+class ElasticNet(Regulariser):
+    """μ_1||w||_1 + μ_2||w||².
+
+    Raises
+    ------
+    InputError
+        A weight that is not > 0.
+    """
+
+    l1: float = 1.0
+    l2: float = 1.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "l1", as_positive(self.l1, "l1"))
+        object.__setattr__(self, "l2", as_positive(self.l2, "l2"))
+
+    def value(self, w: FloatArray) -> float:
+        """μ_1||w||_1 + μ_2||w||²."""
+        return float(self.l1 * np.abs(w).sum() + self.l2 * (w @ w))
+
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """a, its rows, and squares."""
+        to.cost(self.l1, _absolute(to, w))
+        to.cost_of_squares(self.l2, w)
+
+    def cost_line(self) -> Line:
+        """μ_1 Σ a + μ_2||w||²."""
+        return Line(f"{self.l1:g} sum_j a_j + {self.l2:g} ||w||^2", rf"{self.l1:g}\textstyle\sum_j a_j + {self.l2:g}\|w\|_2^2")
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of a."""
+        return _LINES
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """The smaller of what each norm allows."""
+        return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))

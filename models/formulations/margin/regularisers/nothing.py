@@ -1,0 +1,32 @@
+"""No regulariser."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ....arrays import FloatArray
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from .regulariser import Regulariser
+
+__all__ = ["NoRegulariser"]
+
+
+@dataclass(frozen=True)
+class NoRegulariser(Regulariser):
+    """Nothing: the loss alone, as with a domain of integers."""
+
+    def value(self, w: FloatArray) -> float:
+        """0."""
+        return 0.0
+
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """Nothing."""
+
+    def cost_line(self) -> Line:
+        """Nothing."""
+        return Line("0", "0")
+
+    def lines(self) -> tuple[Line, ...]:
+        """No constraints."""
+        return ()

@@ -1,0 +1,34 @@
+"""What a regulariser is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+
+import numpy as np
+
+from ....arrays import FloatArray
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Part
+
+__all__ = ["Regulariser"]
+
+
+class Regulariser(Part):
+    """A convex cost R(w) ≥ 0 of the penalised coefficients, or a price of the non-zero ones."""
+
+    @abstractmethod
+    def value(self, w: FloatArray) -> float:
+        """R(w)."""
+
+    @abstractmethod
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """Its variables, constraints and cost; ``span`` bounds |w_j|."""
+
+    @abstractmethod
+    def cost_line(self) -> Line:
+        """Its share of the objective."""
+
+    def reach(self, level: float, rows: FloatArray) -> FloatArray:
+        """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
+        return np.where(rows.any(axis=1), np.inf, 0.0)

@@ -1,0 +1,1 @@
+"""Restrictions on the coefficients and on the points."""

@@ -1,0 +1,118 @@
+"""Restrictions that count: coefficients that are not zero, and errors of a class or group."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from .....errors import InputError
+from ....arrays import FloatArray, IntArray
+from ....program.cones import Nonnegative
+from ....statement import Line
+from ...zero_one.model import first_column_is_one
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from ..regularisers.l0 import add_support
+from .restriction import Restriction, members
+
+__all__ = ["ErrorBudget", "Nonzero"]
+
+
+@dataclass(frozen=True)
+class Nonzero(Restriction):
+    """At most k penalised coefficients are not zero: |w_j| ≤ u_j s_j with s in {0, 1}, Σ s_j ≤ k.
+
+    Raises
+    ------
+    InputError
+        k < 0; coefficients without a bound (when the problem is compiled).
+    """
+
+    k: int
+
+    name = "nonzero"
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if isinstance(self.k, bool) or int(self.k) != self.k or self.k < 0:
+            raise InputError(f"the number of non-zero coefficients must be an integer ≥ 0; it is {self.k!r}")
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """s, its rows and their sum."""
+        chosen = np.flatnonzero(at.penalised)
+        s = add_support(to, at.w.at(chosen), at.span[chosen], name)
+        to.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
+        sizes = np.abs(w)[1:] if first_column_is_one(X) else np.abs(w)
+        return float(max(int((sizes > 1e-7).sum()) - self.k, 0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The count."""
+        return (Line(f"|{{j : w_j != 0}}| <= {self.k}", rf"\|w\|_0 \le {self.k}", "nonzero count"),)
+
+
+@dataclass(frozen=True, eq=False)
+class ErrorBudget(Restriction):
+    """At most a share of the named points may have a margin below 1: Neyman-Pearson for a class, equal opportunity for a group.
+
+    The 0-1 loss's own variables count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
+
+    Parameters
+    ----------
+    points : {-1, +1} or array_like
+        A class, or points by indices or mask.
+    share : float
+        In [0, 1].
+
+    Raises
+    ------
+    InputError
+        A share outside [0, 1].
+    """
+
+    points: Any
+    share: float
+
+    name = "budget"
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        if not 0.0 <= float(self.share) <= 1.0:
+            raise InputError(f"share must be between 0 and 1; it is {self.share!r}")
+
+    def _chosen(self, y: FloatArray) -> IntArray:
+        if np.ndim(self.points) == 0:
+            if self.points not in (-1, 1):
+                raise InputError(f"a class is -1 or +1; it is {self.points!r}")
+            return np.flatnonzero(y == self.points)
+        return members(self.points, y.size, "points of an error budget")
+
+    def allowed(self, y: FloatArray) -> int:
+        """How many errors."""
+        return int(np.floor(self.share * self._chosen(y).size + 1e-9))
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """The sum, and e where the loss has no such variables."""
+        chosen = self._chosen(at.y)
+        if errors is None:
+            counted = to.binaries(f"{name} e", chosen.size)
+            big_m = at.big_m(1.0)
+            to.switch(name, counted, at.argument.at(chosen) - 1.0, None if big_m is None else big_m[chosen])
+        else:
+            counted = errors.at(chosen)
+        to.require(f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(at.y)), Nonnegative(1))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
+        wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
+        return float(max(int(wrong.sum()) - self.allowed(y), 0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The count."""
+        who = f"class {self.points:+d}" if np.ndim(self.points) == 0 else "the group"
+        share = f"{self.share:g}"
+        return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)

@@ -1,0 +1,53 @@
+"""What a restriction is."""
+
+from __future__ import annotations
+
+from abc import abstractmethod
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from .....errors import InputError
+from ....arrays import FloatArray, IntArray
+from ..assembly import Affine, Assembly
+from ..part import Part, Setting
+
+__all__ = ["Restriction", "members"]
+
+
+class Restriction(Part):
+    """Something that the classifier must satisfy."""
+
+    @abstractmethod
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """Its variables and constraints, under labels that begin with ``name``.
+
+        ``errors`` are the loss's 0-1 variables that count errors, where it has such.
+        """
+
+    @property
+    @abstractmethod
+    def name(self) -> str:
+        """Label of its constraints."""
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """By how much a classifier breaks it, from the data; 0 where it does not."""
+        return 0.0
+
+
+def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
+    """Indices of points given as indices or as a boolean mask.
+
+    Raises
+    ------
+    InputError
+        Indices out of range, a mask of another length, or nothing at all.
+    """
+    given = np.asarray(points)
+    found = np.flatnonzero(given) if given.dtype == bool else np.unique(given.astype(np.int64))
+    if given.dtype == bool and given.shape != (n,):
+        raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {given.size}")
+    if not found.size or found.min() < 0 or found.max() >= n:
+        raise InputError(f"{what} must name points by indices from 0 to {n - 1}, at least one; it is {points!r}")
+    return found

@@ -1,0 +1,139 @@
+"""Linear rows on the coefficients, fixed coefficients, and points that must be kept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+
+from .....errors import InputError
+from ....arrays import FloatArray
+from ....program.cones import Zero
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from .restriction import Restriction, members
+
+__all__ = ["Fixed", "Keep", "LinearRows"]
+
+
+@dataclass(frozen=True, eq=False)
+class LinearRows(Restriction):
+    """lower ≤ Aw ≤ upper.
+
+    Parameters
+    ----------
+    A : array_like (k, p)
+    lower, upper : float or array_like (k,)
+        Infinite where there is none.
+
+    Raises
+    ------
+    InputError
+        No side, or shapes that do not fit (when the problem is compiled).
+    """
+
+    A: Any
+    lower: Any = -np.inf
+    upper: Any = np.inf
+    label: str = "rows"
+
+    @property
+    def name(self) -> str:
+        """As given."""
+        return self.label
+
+    def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+        A = np.atleast_2d(np.asarray(self.A, dtype=np.float64))
+        if A.shape[1] != p or not np.isfinite(A).all():
+            raise InputError(f"{self.label} must have rows of {p} finite numbers, one a coefficient; theirs have {A.shape[1]}")
+        low, high = (np.array(np.broadcast_to(np.asarray(side, np.float64), A.shape[:1])) for side in (self.lower, self.upper))
+        return A, low, high
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """One constraint for each side."""
+        A, low, high = self._data(at.w.rows)
+        rows = at.w.under(A)
+        for suffix, side, sign in (("lower", low, 1.0), ("upper", high, -1.0)):
+            there = np.flatnonzero(np.isfinite(side))
+            to.require_nonnegative(f"{name} {suffix}", rows.at(there).scaled(sign) - sign * side[there])
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest excess."""
+        A, low, high = self._data(w.size)
+        value = A @ w
+        return float(max((low - value).max(initial=0.0), (value - high).max(initial=0.0), 0.0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        return (Line("l <= A w <= u", r"l \le A w \le u", self.label),)
+
+
+@dataclass(frozen=True, eq=False)
+class Fixed(Restriction):
+    """w_j = v for each j: v of ``coefficients``."""
+
+    coefficients: Mapping[int, float] = field(default_factory=dict)
+
+    name = "fixed"
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """One equation for each coefficient."""
+        places = members(list(self.coefficients), at.w.rows, "fixed coefficients")
+        values = np.array([float(self.coefficients[int(j)]) for j in places])
+        to.require(name, at.w.at(places) - values, Zero(places.size))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest difference."""
+        return max((abs(float(w[j]) - v) for j, v in self.coefficients.items()), default=0.0)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The values."""
+        text = ", ".join(f"w_{j} = {v:g}" for j, v in self.coefficients.items())
+        return (Line(text, ", ".join(rf"w_{{{j}}} = {v:g}" for j, v in self.coefficients.items()), "fixed"),)
+
+
+@dataclass(frozen=True, eq=False)
+class Keep(Restriction):
+    """y_i x_i'w ≥ 1 for the named points: nothing may give them up."""
+
+    points: Any
+
+    name = "keep"
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """A row for each point."""
+        chosen = members(self.points, at.argument.rows, "points to keep")
+        to.require_nonnegative(name, at.argument.at(chosen) - 1.0)
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest shortfall of a margin."""
+        chosen = members(self.points, y.size, "points to keep")
+        return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
+
+
+def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
+    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
+
+    Raises
+    ------
+    InputError
+        Not one group for each point, or fewer than two groups.
+    """
+    given = np.asarray(groups)
+    if given.shape != (n,):
+        raise InputError(f"groups must name one group for each of the {n} points; its shape is {given.shape}")
+    names = np.unique(given)
+    if names.size < 2:
+        raise InputError("parity needs at least two groups")
+    chosen = names[1:] if names.size == 2 else names
+    inside = (given[None, :] == chosen[:, None]).astype(np.float64)
+    centred = (inside - inside.mean(axis=1, keepdims=True)) / n
+    return sp.csr_array(sp.csr_array(centred) @ sp.csr_array(X))

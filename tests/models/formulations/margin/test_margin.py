@@ -1,0 +1,152 @@
+"""`Margin`: the named formulations are instances, forms cost what is stated, big-M constants cut nothing off, refusals are clear."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError
+
+LOSSES = [
+    margin.Hinge(),
+    margin.SquaredHinge(),
+    margin.Ramp(1.0, 2.0),
+    margin.ZeroOne(),
+    margin.PiecewiseLinear(((0.0, 1.0), (1.0, 0.0), (2.0, 0.0))),
+    margin.NuHinge(0.5),
+]
+REGULARISERS = [margin.SquaredNorm(0.5), margin.L1(0.4), margin.ElasticNet(0.2, 0.3), margin.GroupL1((0, 1, 1), 0.6)]
+DOMAINS: list[margin.Domain] = [margin.Reals(), margin.Box(-2.0, 3.0), margin.Signs((0, 1, 0)), margin.Increasing((1, 2))]
+
+
+def small(seed: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.repeat([-1.0, 1.0], 5)
+    return np.column_stack([np.ones(10), rng.normal(size=(10, 2)) + 0.5 * y[:, None]]), y
+
+
+@given(
+    seed=st.integers(0, 1000),
+    loss=st.sampled_from(LOSSES),
+    regulariser=st.sampled_from(REGULARISERS),
+    domain=st.sampled_from(DOMAINS),
+    restricted=st.booleans(),
+)
+@settings(max_examples=40)
+def test_an_optimum_costs_what_is_stated_and_no_sampled_point_costs_less(
+    seed: int, loss: Any, regulariser: Any, domain: Any, restricted: bool
+) -> None:
+    X, y = small(seed)
+    restrictions = [mo.parity(X[:, 1] > X[:, 1].mean(), 0.3)] if restricted else []
+    model = mo.Margin(X, y, loss, regulariser, weights=0.7, domain=domain, subject_to=restrictions)
+    result = mo.solve(model, "clarabel" if model.convex else "scip", tol=1e-7, time_limit=60)
+    w = result.values["w"]
+    tolerance = 1e-5 * (1.0 + abs(result.objective))
+    stated = model.objective(w * (1 + 1e-7) if not model.convex else w)
+    assert stated <= result.objective + tolerance
+    rng = np.random.default_rng(seed)
+    low, high = domain.bounds(3)
+    for scale in (0.01, 0.3, 1.0):
+        for center in (w, np.zeros(3)):
+            other = np.clip(center + scale * rng.normal(size=3), low, high)
+            other = np.sort(other) if isinstance(domain, margin.Increasing) else other
+            if all(r.violation(X, y, other) == 0 for r in restrictions):
+                assert model.objective(other) >= result.objective - tolerance
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_named_formulations_are_instances(seed: int) -> None:
+    X, y = small(seed)
+    pairs: list[tuple[mo.Model, mo.Model, str]] = [
+        (mo.HingeSVM(X, y, 2.0), mo.Margin(X, y, weights=2.0), "clarabel"),
+        (mo.ZeroOneSVM(X, y, 0.5), mo.Margin(X, y, "zero-one", weights=0.5), "scip"),
+        (mo.RampSVM(X, y, 0.5), mo.Margin(X, y, "ramp", intercept="free", weights=0.5), "scip"),
+    ]
+    for named, composed, solver in pairs:
+        first, second = (mo.solve(model, solver, tol=1e-8) for model in (named, composed))
+        assert second.objective == pytest.approx(first.objective, rel=1e-6), named.name
+
+
+@pytest.mark.parametrize("loss", ["zero-one", "ramp"])
+@pytest.mark.parametrize("regulariser", ["l2", "l1", "elastic-net"])
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_big_m_constants_cut_no_optimum_off(loss: str, regulariser: str, intercept: Any) -> None:
+    """The same problem with indicators, which need no constant: a restriction that never binds removes the bound."""
+    X, y = small(11)
+    slack = mo.margin.LinearRows(np.ones((1, 3)), -1e6, 1e6)
+    tight = mo.Margin(X, y, loss, regulariser, intercept=intercept, weights=0.8)
+    loose = mo.Margin(X, y, loss, regulariser, intercept=intercept, weights=0.8, subject_to=slack)
+    assert {c.label for c in tight.form.constraints} <= {c.label for c in loose.form.constraints}
+    first, second = (mo.solve(model, "scip", time_limit=60) for model in (tight, loose))
+    assert first.objective == pytest.approx(second.objective, rel=1e-4)
+
+
+def test_statement_and_latex_name_every_part() -> None:
+    X, y = small(0)
+    model = mo.Margin(X, y, "ramp", "l1", subject_to=[mo.parity(X[:, 1] > 0, 0.1), mo.error_budget(1, 0.5), mo.at_most(1).nonzero])
+    text = str(model)
+    for word in ("Ramp", "L1", "parity", "budget", "nonzero count", "mixed-integer"):
+        assert word in text
+    assert r"\mathrm{cov}" in model.latex()
+    assert r"\begin{document}" in model.latex(standalone=True)
+
+
+def test_forms_survive_a_file(tmp_path: Any) -> None:
+    X, y = small(1)
+    for model in (mo.Margin(X, y, regulariser=margin.GroupL1((0, 1, 1))), mo.Margin(X, y, "ramp", "l1")):
+        assert mo.read(model.write(tmp_path / "program.npz")).equals(model.form)
+
+
+def test_weights_of_zero_take_a_point_out() -> None:
+    X, y = small(2)
+    weights = np.ones(10)
+    weights[3] = 0.0
+    kept = np.arange(10) != 3
+    full, part = mo.Margin(X, y, weights=weights), mo.Margin(X[kept], y[kept])
+    assert mo.solve(full, "clarabel").objective == pytest.approx(mo.solve(part, "clarabel").objective, rel=1e-6)
+
+
+def test_inputs_are_not_changed() -> None:
+    X, y = small(3)
+    before = X.copy(), y.copy()
+    mo.solve(mo.Margin(X, y, "zero-one", "l1"), "scip")
+    np.testing.assert_array_equal(X, before[0])
+    np.testing.assert_array_equal(y, before[1])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"loss": "hing"}, "did you mean hinge"),
+        ({"loss": 3}, "loss must be one of the parts"),
+        ({"regulariser": "l3"}, "there is no regulariser 'l3'"),
+        ({"subject_to": [3]}, "subject_to must hold restrictions"),
+        ({"weights": -1.0}, "weights must be ≥ 0"),
+        ({"intercept": "none"}, "intercept must be 'free' or 'penalised'"),
+        ({"domain": margin.Box((0.0, 0.0), 1.0)}, "one for each of the 3 coefficients"),
+        ({"domain": margin.Signs((1, 1))}, "one sign for each of the 3 coefficients"),
+    ],
+)
+def test_refusals(arguments: dict[str, Any], message: str) -> None:
+    X, y = small(0)
+    with pytest.raises(InputError, match=message):
+        mo.Margin(X, y, **arguments)
+
+
+def test_refusals_of_parts() -> None:
+    X, y = small(0)
+    with pytest.raises(InputError, match="must not fall, or the loss is not convex"):
+        margin.PiecewiseLinear(((0.0, 0.0), (1.0, 1.0), (2.0, 1.5)))
+    with pytest.raises(InputError, match="counting coefficients needs bounds"):
+        _ = mo.Margin(X, y, regulariser="l0").form
+    with pytest.raises(InputError, match="share must be between 0 and 1"):
+        mo.error_budget(1, 2.0)
+    with pytest.raises(InputError, match="a class is -1 or"):
+        _ = mo.Margin(X, y, "zero-one", subject_to=mo.error_budget(2, 0.5)).form
+    with pytest.raises(InputError, match="parity needs at least two groups"):
+        _ = mo.Margin(X, y, subject_to=mo.parity(np.zeros(10))).form
