@@ -58,7 +58,7 @@ from .solvers import Certificate, Comparison, Options, Result, Status, certify, 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
 
-    from . import deep as deep, estimators
+    from . import deep as deep, estimators, margin
     from .deep import DeepNPSVC as DeepNPSVC
     from .estimators import (
         L2SVC as L2SVC,
@@ -73,6 +73,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         ZeroOneSVC as ZeroOneSVC,
     )
     from .estimators.record import EstimatorInfo
+    from .margin import at_most, error_budget, fixed, keep, parity
     from .models import (
         BoxProgram as BoxProgram,
         ChebyshevNPSVC as ChebyshevNPSVC,
@@ -120,11 +121,14 @@ __all__ = [
     "TooLargeError",
     "UnsupportedModelError",
     "__version__",
+    "at_most",
     "catalogue",
     "certify",
     "compare",
+    "error_budget",
     "errors",
     "estimators",
+    "fixed",
     "from_cvxpy",
     "from_gurobi",
     "from_highs",
@@ -132,9 +136,12 @@ __all__ = [
     "from_scipy",
     "gap_report",
     "instances",
+    "keep",
     "load",
     "load_result",
+    "margin",
     "models",
+    "parity",
     "path",
     "performance_profile",
     "read",
@@ -150,6 +157,8 @@ __all__ = [
 #: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.
 _OWN = tuple(__all__)
 del __all__
+#: Short words for restrictions of `Margin`.
+_WORDS = frozenset({"at_most", "error_budget", "fixed", "keep", "parity"})
 
 
 def __getattr__(name: str) -> Any:
@@ -159,6 +168,9 @@ def __getattr__(name: str) -> Any:
         return package if name == "deep" else package.DeepNPSVC
     if name == "estimators":
         return import_module(".estimators", __name__)
+    if name == "margin" or name in _WORDS:
+        package = import_module(".margin", __name__)
+        return package if name == "margin" else getattr(package, name)
     if name == "__all__":
         return sorted([*_OWN, *(info.key for info in public_formulations()), *_estimators()])
     if not name.startswith("_"):

@@ -101,9 +101,9 @@ class Margin(Model):
             if not fits:
                 raise InputError(f"{what} must be one of the parts of marginopt.margin; it is {part!r}")
         several = [self.subject_to] if isinstance(self.subject_to, Restriction) else list(self.subject_to)
-        for part in several:
-            if not isinstance(part, Restriction):
-                raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {part!r}")
+        for given in several:
+            if not isinstance(given, Restriction):
+                raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}")
         object.__setattr__(self, "subject_to", tuple(several))
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
@@ -122,7 +122,8 @@ class Margin(Model):
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self.domain.bounds(X.shape[1])  # a domain that does not fit is an error of the statement
-        warn_about_features(X)
+        if self.loss.intercept:
+            warn_about_features(X)
 
     @property
     def parts(self) -> tuple[Part, ...]:

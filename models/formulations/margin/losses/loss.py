@@ -24,9 +24,12 @@ class Loss(Part):
     ----------
     labels : bool
         Whether y must be -1 and +1; else any numbers.
+    intercept : bool
+        Whether a column of ones means anything: not where only differences of scores count.
     """
 
     labels: ClassVar[bool] = True
+    intercept: ClassVar[bool] = True
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """A and c with argument Aw + c; margins unless a loss says otherwise."""

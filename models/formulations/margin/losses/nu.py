@@ -87,6 +87,7 @@ class OneClass(NuHinge):
     """
 
     labels: ClassVar[bool] = False
+    intercept: ClassVar[bool] = False
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """Scores Xw."""

@@ -26,6 +26,7 @@ class PairwiseHinge(Loss):
     """
 
     labels: ClassVar[bool] = False
+    intercept: ClassVar[bool] = False
 
     @staticmethod
     def _pairs(y: FloatArray) -> tuple[IntArray, IntArray]:

@@ -103,8 +103,7 @@ def test_epsilon_svr(data: Any, squared: bool) -> None:
 
 
 def test_ranking(data: Any) -> None:
-    X, y, _ = data
-    X, grades = X[::4, 1:], np.arange(7.0)
+    X, grades = data[0][::4, 1:], np.arange(7.0)
     w = cp.Variable(3)
     pairs = [(i, j) for i, j in product(range(7), repeat=2) if grades[i] > grades[j]]
     cost = cp.sum_squares(w) + 0.1 * sum(cp.pos(1 - (X[i] - X[j]) @ w) for i, j in pairs)
@@ -138,7 +137,7 @@ def test_a_loss_of_the_users_own(data: Any) -> None:
 
 
 def best_by_enumeration(X: np.ndarray, y: np.ndarray, allowed: Any, cost: Any) -> float:
-    """The least value over which points may be violated: ``allowed(violated)`` says whether, ``cost(w, violated)`` what it costs."""
+    """The least value over all choices of violated points that are allowed: the cost of w and one for each violated point."""
     n, p = X.shape
     best = np.inf
     for violated in product([False, True], repeat=n):
@@ -181,6 +180,7 @@ def test_points_that_are_kept(few: Any) -> None:
     assert mo.solve(model, "scip", time_limit=60).objective == pytest.approx(expected, rel=1e-3, abs=1e-3)
 
 
+@pytest.mark.filterwarnings("ignore:X has no constant column")
 def test_sparse_zero_one(few: Any) -> None:
     X, y = few
     wide = np.column_stack([X, X[:, 1] ** 2, X[:, 2] ** 2])

@@ -1,4 +1,4 @@
-"""`Margin`: the named formulations are instances, forms cost what is stated, big-M constants cut nothing off, refusals are clear."""
+"""`Margin`: named formulations are instances, forms cost what is stated, big-M cuts no optimum off, refusals are clear."""
 
 from __future__ import annotations
 
@@ -88,7 +88,8 @@ def test_big_m_constants_cut_no_optimum_off(loss: str, regulariser: str, interce
 
 def test_statement_and_latex_name_every_part() -> None:
     X, y = small(0)
-    model = mo.Margin(X, y, "ramp", "l1", subject_to=[mo.parity(X[:, 1] > 0, 0.1), mo.error_budget(1, 0.5), mo.at_most(1).nonzero])
+    restrictions = [mo.parity(X[:, 1] > 0, 0.1), mo.error_budget(1, 0.5), mo.at_most(1).nonzero]
+    model = mo.Margin(X, y, "ramp", "l1", subject_to=restrictions)
     text = str(model)
     for word in ("Ramp", "L1", "parity", "budget", "nonzero count", "mixed-integer"):
         assert word in text
