@@ -20,6 +20,7 @@ __all__ = [
     "IntArray",
     "Points",
     "SingleArray",
+    "as_divisor",
     "as_labels",
     "as_points",
     "as_positive",
@@ -106,6 +107,14 @@ def as_positive(value: object, name: str, *, zero: bool = False) -> float:
         raise InputError(f"{name} must be a number {need}; it is {value!r}") from error
     if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
         raise InputError(f"{name} must be a finite number {need}; it is {number:g}")
+    return number
+
+
+def as_divisor(value: object, name: str) -> float:
+    """Check one finite number > 0 whose reciprocal is finite too: it is divided by."""
+    number = as_positive(value, name)
+    if not np.isfinite(1.0 / number):
+        raise InputError(f"{name} is divided by, and 1/{name} must be a finite number; {name} is {number:g}")
     return number
 
 

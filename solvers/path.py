@@ -122,7 +122,8 @@ def path(
     values : sequence
         At least one.
     solver : str, Solver or pair
-        As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays.
+        As in `marginopt.solve`; ``"auto"`` chooses at the first value and stays. A value that the solver cannot read, such as
+        κ = 0 for the conic algorithms, is solved by whoever can.
     update : bool
         False builds every form anew and starts nowhere but at the ``start`` that is given.
     options, **overrides
@@ -151,7 +152,11 @@ def path(
             if update and results:
                 carried = _carried(chosen, solved)
                 again = Options.of(common, start=_start(chosen, results, stated), **carried)
-            result = solve_problem(stated, chosen or "auto", again, kept if update else None)
+            if chosen is not None and _out_of_reach(chosen, stated, model, parameter, values):
+                # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
+                result = solve_problem(stated, "auto", dataclasses.replace(common, start=None, native={}))
+            else:
+                result = solve_problem(stated, chosen or "auto", again, kept if update else None)
             update_made = result.update or (BUILT if not results or not update else _NO_MODEL)
             if result.status in _POOR and _updated(result):
                 # an update keeps the scaling that fitted the first form
@@ -169,6 +174,16 @@ def path(
     return SolutionPath(
         parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
     )
+
+
+def _out_of_reach(
+    chosen: Solver, stated: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
+) -> bool:
+    """Whether a solver cannot read the program at this value, though it can at another one of the path."""
+    if chosen.obstacle(as_problem(stated)) is None:
+        return False
+    others = (_stated(model, parameter, value, share=False)[0] for value in values)
+    return any(chosen.obstacle(as_problem(other)) is None for other in others)
 
 
 def _updated(result: Result) -> bool:

@@ -10,7 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..kernels.named import kernel_parameters, named_kernel
@@ -68,7 +68,7 @@ class MEBDual(SimplexModel):
             raise InputError("give both y and C (the labelled kernel of FW (12)) or neither (the ball of the points)")
         if self.y is not None:
             object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-            object.__setattr__(self, "C", as_positive(self.C, "C"))
+            object.__setattr__(self, "C", as_divisor(self.C, "C"))
 
     @classmethod
     def labelled(cls, X: object, y: object, C: float, kernel: object) -> MEBDual:

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
+from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_weights
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
@@ -69,7 +69,7 @@ class L2SVMDual(SimplexModel):
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "C", as_positive(self.C, "C"))
+        object.__setattr__(self, "C", as_divisor(self.C, "C"))
         object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
 

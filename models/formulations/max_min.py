@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, to_dense
 from ..kernels.kernels import RBF, Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
@@ -86,7 +86,7 @@ class MaxMinSVM(Model):
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "C", as_positive(self.C, "C"))
+        object.__setattr__(self, "C", as_divisor(self.C, "C"))
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
+from contextlib import nullcontext
 from dataclasses import dataclass, field
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
+from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, Problem, Solver, SolverInfo
+from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..simplex.projected_gradient.pga import ProjectedGradient
@@ -39,6 +41,15 @@ class Step:
     ratio: float
 
 
+@dataclass(eq=False)
+class InnerRun:
+    """The inner problem's run at the present γ."""
+
+    view: SimplexQP
+    algorithm: Algorithm[SimplexQP, Any]
+    state: Any
+
+
 @dataclass
 class MaxMinState:
     """γ, the inner minimiser a at γ, f(γ), f'(γ), and the last move η."""
@@ -57,6 +68,7 @@ class MaxMinState:
     high: float = float("inf")  #: and falls here
     best: tuple[float, FloatArray, FloatArray, FloatArray] | None = None  #: several γ: f, γ, a, f' to go back to
     models: int = 0
+    run: InnerRun | None = None  #: the inner solve that goes on
     steps: list[Step] = field(default_factory=list)
 
 
@@ -115,14 +127,23 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             if not getattr(self, name) > 0:
                 raise InputError(f"{name} must be > 0; it is {getattr(self, name)!r}")
 
+    def load(self, view: MaxMinProblem) -> None:
+        """Load the inner algorithm's loops."""
+        self._inner().load(view.inner(view.gamma0).simplex)
+
     def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
         """γ0; the first inner problem is solved by the first ``advance``."""
         limit = 500.0 if options.iteration_limit is None else float(options.iteration_limit)
         return MaxMinState(view, view.gamma0.copy(), options.seed, limit)
 
     def advance(self, state: MaxMinState, seconds: float) -> Outcome:
-        """One outer iteration: an inner solve, then a move of γ."""
-        self._solve_inner(state)
+        """A piece of the inner solve; after the last one a move of γ."""
+        run = state.run = state.run or self._begin(state)
+        with pooled(None) if run.algorithm.pooled else nullcontext():
+            if run.algorithm.advance(run.state, seconds) is Outcome.RUNNING:
+                return Outcome.RUNNING
+            self._take(state, run)
+        state.run = None
         slope = self._slope(state)
         if self._stationarity(state) <= self.stationarity:
             return Outcome.STATIONARY
@@ -160,17 +181,23 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             return (state.problem.upper - state.problem.lower) / _FACTOR
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
-    def _solve_inner(self, state: MaxMinState) -> None:
-        problem = state.problem
-        model = problem.inner(state.gamma)
-        solver: Solver = SMO() if self.inner == "smo" else ProjectedGradient()
+    def _inner(self) -> Algorithm[SimplexQP, Any]:
+        return SMO() if self.inner == "smo" else ProjectedGradient()
+
+    def _begin(self, state: MaxMinState) -> InnerRun:
+        """The inner problem at γ, from the last minimiser where that is asked for."""
         start = {"a": state.a} if self.warm and state.a is not None else None
-        raw = solver.run(Problem(model), Options(tol=self.inner_tol, seed=state.seed, start=start))
-        if raw.values is None:
-            raise SolverError(f"the inner problem at gamma = {state.gamma} was not solved: {raw.native_status}")
-        a = np.asarray(raw.values["a"])
+        options = Options(tol=self.inner_tol, seed=state.seed, start=start)
+        view, algorithm = state.problem.inner(state.gamma).simplex, self._inner()
+        return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
+
+    def _take(self, state: MaxMinState, run: InnerRun) -> None:
+        """f and f' at the inner minimiser."""
+        values = run.algorithm.answer(run.state).values
+        assert values is not None
+        problem, a = state.problem, np.asarray(values["a"])
         state.a, state.models = a, state.models + 1
-        state.value = 0.5 * float(a @ model.simplex.gram.product(a))
+        state.value = 0.5 * float(a @ run.view.gram.product(a))
         state.derivative = problem.derivative(a, state.gamma)
         state.steps.append(
             Step(tuple(state.gamma.tolist()), state.value, tuple(state.derivative.tolist()), problem.ratio(state.gamma))
@@ -228,7 +255,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     def measure(self, state: MaxMinState) -> Measure:
         """f(γ); there is no bound in γ."""
         active = -1 if state.a is None else int(np.count_nonzero(state.a))
-        return Measure(len(state.steps), state.value, active=active, columns=state.models, step="gamma")
+        return Measure(
+            len(state.steps), state.value, active=active, columns=state.models, step="gamma", checkpoint=state.run is None
+        )
 
     def answer(self, state: MaxMinState) -> Answer:
         """The last inner solution, at the γ that it was solved for."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
@@ -23,101 +23,158 @@ __all__ = ["Majorisation", "MajorisationState"]
 
 
 @dataclass(eq=False)
-class MajorisationState:
-    """u, the majorant that touches the objective at u, its dual point λ, and the objective so far."""
+class Descent:
+    """One start's run: u, the majorant that touches the objective at u, its dual point λ, and the objective so far."""
 
-    model: NonparallelSVM
     u: FloatArray
     majorant: HingeQuadratic
     lam: FloatArray
+    objectives: list[float]
+    stationarity: float = float("inf")
+    outcome: Outcome = Outcome.RUNNING
+
+
+@dataclass(eq=False)
+class MajorisationState:
+    """The run that goes on, the best of those that ended, and the starts still to come."""
+
+    model: NonparallelSVM
     tol: float
     limit: float
-    objectives: list[float] = field(default_factory=list)
-    stationarity: float = float("inf")
+    run: Descent
+    waiting: list[FloatArray]
+    best: Descent | None = None
+    steps: int = 0
+    starts: int = 1
+
+    @property
+    def leading(self) -> Descent:
+        """The run with the least objective."""
+        best = self.best
+        return self.run if best is None or self.run.objectives[-1] < best.objectives[-1] else best
 
 
 @dataclass(frozen=True)
 class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     """u⁺ = argmin of the majorant at u: its value at u is the objective, so the objective cannot rise.
 
-    Each majorant is a convex problem with hinge losses, minimised by `box_minimum` from the last dual point. The run ends where
+    Each majorant is a convex problem with hinge losses, minimised by `box_minimum` from the last dual point. A run ends where
     u is optimal for its own majorant to the tolerance, that is, stationary (for differences of convex functions: critical).
+    Such points differ much in value, so several starts are run, one after the other, and the best end is the answer.
 
     Parameters
     ----------
-    start : {"npsvm", "zero"}
-        u of the convex problem with ℓ_s(a) = (slope at 0)·|a|, or u = 0.
+    initial : {"npsvm", "zero"}
+        First start, where ``options.start`` holds no "u": u of the convex problem with ℓ_s(a) = (slope at 0)·|a|, or u = 0.
+    starts : int
+        Starts in all; those after the first are Gaussian, as long as the first run's end, drawn with the seed.
 
     Raises
     ------
     InputError
-        An unknown start.
+        An unknown start, or fewer than one; a given u of the wrong shape.
     """
 
-    start: str = "npsvm"
+    initial: str = "npsvm"
+    starts: int = 8
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="npsvc-mm",
         summary="majorisation-minimisation for nonparallel classifiers with non-convex losses",
         views=(NonparallelSVM,),
-        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
         tolerance=1e-8,
         reference="Hunter, Lange: A tutorial on MM algorithms (2004); losses of NPSVC++, Table 1",
     )
 
     def __post_init__(self) -> None:
-        if self.start not in ("npsvm", "zero"):
-            raise InputError(f"start must be 'npsvm' or 'zero'; it is {self.start!r}")
+        if self.initial not in ("npsvm", "zero"):
+            raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}")
+        if self.starts < 1:
+            raise InputError(f"starts must be an integer ≥ 1; it is {self.starts!r}")
 
     def init(self, view: NonparallelSVM, options: Options, rng: np.random.Generator) -> MajorisationState:
-        """The start and its majorant."""
-        zero = np.zeros(view.features.features)
-        majorant = view.majorant(zero)
+        """The first start and its majorant; directions of the others."""
         tol = options.tolerance(self.info.tolerance)
-        u, lam = zero, np.zeros(majorant.h.size)
-        if self.start == "npsvm":
-            lam, _ = box_minimum(majorant.box, None, 0.1 * tol)
-            u = majorant.primal(lam)
-            majorant = view.majorant(u)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
-        return MajorisationState(view, u, majorant, lam, tol, limit, [view.objective(u)])
+        size = view.features.features
+        given = None if options.start is None else options.start.get("u")
+        first = self._first(view, tol) if given is None else _descent(view, _as_start(given, size))
+        directions = [rng.standard_normal(size) for _ in range(self.starts - 1)]
+        return MajorisationState(view, tol, limit, first, [d / np.linalg.norm(d) for d in directions])
+
+    def _first(self, view: NonparallelSVM, tol: float) -> Descent:
+        """The start by rule."""
+        run = _descent(view, np.zeros(view.features.features))
+        if self.initial == "zero":
+            return run
+        lam, _ = box_minimum(run.majorant.box, None, 0.1 * tol)
+        return _descent(view, run.majorant.primal(lam), lam)
 
     def advance(self, state: MajorisationState, seconds: float) -> Outcome:
         """Majorants for about ``seconds``."""
         end = time.perf_counter() + seconds
         while True:
-            box = state.majorant.box
-            lam, gap = box_minimum(box, np.clip(state.lam, box.lower, box.upper), 0.1 * state.tol)
-            here = state.objectives[-1]
-            lowest = state.majorant.value(state.majorant.primal(lam)) - gap
-            state.stationarity = relative_gap(here, lowest)
-            if state.stationarity <= state.tol:
-                state.lam = lam
-                return Outcome.STATIONARY
-            if len(state.objectives) > state.limit:
+            state.run.outcome = self._step(state, state.run)
+            if state.run.outcome is Outcome.ITERATION_LIMIT:
                 return Outcome.ITERATION_LIMIT
-            u = state.majorant.primal(lam)
-            value = state.model.objective(u)
-            if value >= here:
-                return Outcome.STALLED
-            state.u, state.lam, state.majorant = u, lam, state.model.majorant(u)
-            state.objectives.append(value)
+            if state.run.outcome is not Outcome.RUNNING:
+                state.best = state.leading
+                if not state.waiting:
+                    return state.best.outcome
+                length = float(np.linalg.norm(state.best.u)) or 1.0
+                state.run = _descent(state.model, length * state.waiting.pop(0))
+                state.starts += 1
             if time.perf_counter() >= end:
                 return Outcome.RUNNING
 
+    def _step(self, state: MajorisationState, run: Descent) -> Outcome:
+        """Minimise the majorant, and go there."""
+        box = run.majorant.box
+        lam, gap = box_minimum(box, np.clip(run.lam, box.lower, box.upper), 0.1 * state.tol)
+        here = run.objectives[-1]
+        u = run.majorant.primal(lam)
+        run.stationarity = relative_gap(here, run.majorant.value(u) - gap)
+        if run.stationarity <= state.tol:
+            run.lam = lam
+            return Outcome.STATIONARY
+        if state.steps >= state.limit:
+            return Outcome.ITERATION_LIMIT
+        value = state.model.objective(u)
+        if value >= here:
+            return Outcome.STALLED
+        run.u, run.lam, run.majorant = u, lam, state.model.majorant(u)
+        run.objectives.append(value)
+        state.steps += 1
+        return Outcome.RUNNING
+
     def measure(self, state: MajorisationState) -> Measure:
-        """The objective; there is no bound."""
-        return Measure(len(state.objectives) - 1, state.objectives[-1], step="majorant")
+        """The least objective; there is no bound."""
+        return Measure(state.steps, state.leading.objectives[-1], step="majorant")
 
     def answer(self, state: MajorisationState) -> Answer:
         """u with the multipliers of its own majorant, whose certificate says how stationary u is."""
-        lam = np.clip(state.lam, state.majorant.box.lower, state.majorant.box.upper)
-        point = state.majorant.recover(lam)
+        run = state.leading
+        box = run.majorant.box
+        point = run.majorant.recover(np.clip(run.lam, box.lower, box.upper))
         return Answer(
-            values={"u": state.u, "xi": state.majorant.losses(state.u)},
+            values={"u": run.u, "xi": run.majorant.losses(run.u)},
             multipliers=point.multipliers,
             reduced=point.reduced,
-            model=state.majorant,
-            stationarity=state.stationarity,
-            details={"objectives": state.objectives},
+            model=run.majorant,
+            stationarity=run.stationarity,
+            details={"objectives": run.objectives, "starts": state.starts},
         )
+
+
+def _descent(model: NonparallelSVM, u: FloatArray, lam: FloatArray | None = None) -> Descent:
+    """A run from u."""
+    majorant = model.majorant(u)
+    return Descent(u, majorant, np.zeros(majorant.h.size) if lam is None else lam, [model.objective(u)])
+
+
+def _as_start(given: FloatArray, size: int) -> FloatArray:
+    u = np.asarray(given, dtype=np.float64)
+    if u.shape != (size,) or not np.isfinite(u).all():
+        raise InputError(f"start['u'] must hold {size} finite numbers; it has shape {u.shape}")
+    return u

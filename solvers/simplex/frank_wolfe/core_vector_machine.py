@@ -127,20 +127,22 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
             self._inner(state, full=not sampled)
             vertex, value = self._furthest(state, sampled)
             state.gap = 2.0 * state.objective - self._linear(state) - value
-            if state.rule.met(state.objective, state.gap):
-                if sampled and not self.rescan:
+            looked = not sampled
+            if state.rule.met(state.objective, state.gap) or (sampled and vertex in state.core[: state.size]):
+                if sampled and not self.rescan and state.rule.met(state.objective, state.gap):
                     return Outcome.CONVERGED
-                if not sampled or state.iteration >= state.next_scan:
-                    vertex, value = self._scan(state)
+                # a sample that shows nothing new proves nothing: all points decide, as often as that costs no more than the steps
+                if not sampled or (self.rescan and state.iteration >= state.next_scan):
+                    vertex, looked = self._scan(state)[0], True
                     if state.rule.met(state.objective, state.gap):
                         return Outcome.CONVERGED
             if state.iteration >= state.limit:
                 return Outcome.ITERATION_LIMIT
             state.inner = min(state.inner, max(0.1 * relative(state.objective, state.gap), 0.1 * state.rule.tol))
-            if not self._add(state, vertex):
-                if state.inner < 1e-15:
+            if not self._add(state, vertex) and (looked or not self.rescan):
+                if state.inner < 1e-15 and looked:
                     return Outcome.STALLED
-                state.inner *= 0.1
+                state.inner = max(0.1 * state.inner, 1e-16)
             state.iteration += 1
             state.step = "core"
             quota = None if quota is None else quota - 1

@@ -24,6 +24,7 @@ from ..start import StartRule, starting_point
 from ..warm_up import load_loops
 from .simplex_state import (
     FINISH_FROM,
+    LEAST_GAIN,
     Phase,
     SmoState,
     make_work,
@@ -107,6 +108,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         loops.restore(work)
         tol = options.tolerance(self.info.tolerance)
         state = SmoState(view, tol, iterations_allowed(options), cache, work, options.memory_limit)
+        state.look_later()
         given = options.start is not None and view.label in options.start
         memory = self._finisher_limit(state)
         if self.newton and self.lowrank and not given and lowrank_applies(view, memory):
@@ -147,8 +149,24 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         if code == loops.COLUMN:
             self._load_columns(state, int(state.work.now.missing))
         elif code in (loops.RULE, loops.STUCK):
+            state.look_later()
             return self._pause(state, stuck=code == loops.STUCK)
+        elif state.work.now.iteration >= state.next_look:
+            return self._look(state)
         return Outcome.RUNNING
+
+    def _look(self, state: SmoState) -> Outcome:
+        """A long time without a pause: stalled where the float64 objective no longer falls, which float32 columns hide."""
+        state.look_later()
+        refresh(state)
+        if state.gap <= state.tol:
+            return Outcome.CONVERGED
+        now = state.work.now
+        before, state.seen = state.seen, float(now.objective)
+        if before - state.seen > LEAST_GAIN * float(now.gap):
+            return Outcome.RUNNING
+        self._consider_newton(state, state.gap, hopeless=True)
+        return Outcome.STALLED if state.steps is None else Outcome.RUNNING
 
     def _aim(self, state: SmoState) -> float:
         """Relative gap, by the loop's own numbers, at which it pauses: the next decade, or the end.

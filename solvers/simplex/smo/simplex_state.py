@@ -17,12 +17,14 @@ from ..column_cache import ColumnCache
 from ..newton.exact import Finish
 
 __all__ = [
-    "FINISH_FROM", "NewtonUse", "Phase", "SmoState", "SmoWork", "make_work", "move", "newton_seconds", "next_violators",
-    "pair_seconds", "refresh",
+    "FINISH_FROM", "LEAST_GAIN", "NewtonUse", "Phase", "SmoState", "SmoWork", "make_work", "move", "newton_seconds",
+    "next_violators", "pair_seconds", "refresh",
 ]  # fmt: skip
 
 #: Relative gap from which the finisher is considered, decade by decade: before, the support is not known well enough.
 FINISH_FROM = 1.0
+#: Pairs between two looks, at least and for each point, and the share of the gap that they must have gained.
+_LOOK, _LOOK_EACH, LEAST_GAIN = 100_000, 100, 1e-3
 #: Runs that the finisher by conjugate gradients may have.
 _INEXACT_RUNS = 2
 
@@ -90,6 +92,8 @@ class SmoState:
     exact: bool = True  #: the gradient is float64 from the data
     refreshes: int = 0
     last_gap: float = float("inf")  #: the least relative gap of all refreshes that did not end the run
+    next_look: int = 0  #: iteration at which a run that neither pauses nor ends is looked at in float64
+    seen: float = float("inf")  #: the float64 objective at the last such look
     marks: list[tuple[float, int]] = field(default_factory=list)  #: (relative gap, iteration) at every refresh or decade
     newton: NewtonUse = field(default_factory=NewtonUse)
 
@@ -106,6 +110,10 @@ class SmoState:
         """Back to pairs; gives the phase that ended."""
         ended, self.phase, self.steps = self.phase, Phase.PAIRS, None
         return ended
+
+    def look_later(self) -> None:
+        """The next look after so many more pairs."""
+        self.next_look = int(self.work.now.iteration) + max(_LOOK, _LOOK_EACH * self.view.n)
 
     def mark(self, gap: float) -> None:
         """Note the gap at the present iteration."""

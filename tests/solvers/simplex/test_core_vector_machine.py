@@ -122,3 +122,14 @@ def test_a_polynomial_kernel_gives_an_effective_classifier():
         assert share > 0.9, type(algorithm).__name__
         values = result.trace.column("objective")
         assert np.diff(values).max() <= 1e-7 * abs(values[0])
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_sampled_run_ends_by_a_full_scan_with_the_gap_closed(seed):
+    rng = np.random.default_rng(300)
+    X, y = rng.standard_normal((300, 4)), np.where(rng.random(300) < 0.5, -1.0, 1.0)
+    X[:, 0] += 0.8 * y
+    result = solve_problem(L2SVMDual(X, y, 1.0, RBF(0.7)), CoreVectorMachine(sampling=20), Options(tol=1e-4, seed=seed))
+    assert result.status is Status.OPTIMAL
+    assert result.gap <= 1e-4
+    assert result.details["full_scans"] >= 1

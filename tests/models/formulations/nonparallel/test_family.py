@@ -100,11 +100,11 @@ def test_members_coincide_where_their_losses_do() -> None:
 
 @pytest.mark.parametrize("loss", NONCONVEX)
 @pytest.mark.parametrize("kernel", [Linear(), RBF(0.4)], ids=["linear", "rbf"])
-@pytest.mark.parametrize("start", ["npsvm", "zero"])
-def test_majorisation_never_raises_the_objective_and_ends_stationary(loss: Any, kernel: Any, start: str) -> None:
+@pytest.mark.parametrize("initial", ["npsvm", "zero"])
+def test_majorisation_never_raises_the_objective_and_ends_stationary(loss: Any, kernel: Any, initial: str) -> None:
     X, y = _data(3)
     model = NonparallelSVM(X, y, 1, loss=loss, kernel=kernel, epsilon=0.3, gamma=2.0)
-    result = solvers.solve(model, Majorisation(start=start))
+    result = solvers.solve(model, Majorisation(initial=initial))
     objectives = result.details["objectives"]
     assert result.status is Status.STATIONARY
     assert np.isnan(result.gap), "a stationary point has no gap"
