@@ -41,7 +41,7 @@ def _direct(model: NonparallelSVM, u: np.ndarray) -> float:
     return float(similarity.sum() + model.c * dissimilarity.sum() + model.r / 2 * u @ u)
 
 
-@pytest.mark.parametrize("record", REFERENCE, ids=[f"class{r.parameters['l']}" for r in REFERENCE])
+@pytest.mark.parametrize("record", REFERENCE, ids=[f"class{r.parameters['target']}" for r in REFERENCE])
 @pytest.mark.parametrize("solver", ["boxqp", "clarabel", "auto"])
 def test_reference_optima(record: Any, solver: str) -> None:
     p = record.parameters
