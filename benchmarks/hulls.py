@@ -42,7 +42,6 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     import numpy as np
 
     from marginopt.models import RBF, ConvexHullsDual
-    from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
     from marginopt.solvers.simplex import ProjectedGradient
@@ -52,7 +51,7 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     solver = ProjectedGradient(initial="sparse") if peer == "pga-sparse" else get_solver(peer)
     options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"])
     begin = time.perf_counter()
-    raw = solver.run(Problem(model), options)
+    raw = solver.run(model, options)
     row: dict[str, Any] = {
         "seconds": time.perf_counter() - begin,
         "status": raw.status.name.lower(),

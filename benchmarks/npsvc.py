@@ -163,7 +163,6 @@ def stiefel_problem(kind: str, n: int, d: int, seed: int = 1) -> tuple[np.ndarra
 def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[str, Any]:
     """Seconds, iterations, stationarity and value of every method from the same start."""
     from marginopt.models import StiefelQP
-    from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.stiefel import GPI, BarzilaiBorwein, MomentumGPI, Pymanopt
 
@@ -176,7 +175,7 @@ def stiefel_case(kind: str, n: int, d: int, tol: float, limit: float) -> dict[st
     rows = {}
     for name, method in methods.items():
         start = clock()
-        raw = method.run(Problem(model), Options(tol=tol, start={"P": P}, time_limit=limit))
+        raw = method.run(model, Options(tol=tol, start={"P": P}, time_limit=limit))
         rows[name] = {
             "seconds": clock() - start, "iterations": raw.iterations, "reached": model.stationarity(raw.values["P"]),
             "value": model.problem.objective(raw.values["P"]), "status": raw.status.value,

@@ -89,7 +89,6 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
     import numpy as np
 
     from marginopt.models.formulations.l2_svm import L2SVMDual
-    from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
@@ -99,7 +98,7 @@ def run_ours(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, An
     native = {} if case["peer"] in ("auto-simplex", *QP) else {"cache_bytes": case["cache_mb"] * 2**20}
     options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"], native=native)
     begin, cpu = time.perf_counter(), time.process_time()
-    raw = solver.run(Problem(model), options)
+    raw = solver.run(model, options)
     row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": raw.status.name.lower()}
     if raw.values is not None:
         a = np.maximum(raw.values["a"], 0.0)
@@ -151,7 +150,6 @@ def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     import numpy as np
 
     from marginopt.models.formulations.l1_svm import L1SVMDual
-    from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
@@ -159,7 +157,7 @@ def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     native = {"cache_bytes": case["cache_mb"] * 2**20}
     options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"], native=native)
     begin, cpu = time.perf_counter(), time.process_time()
-    raw = solver.run(Problem(model), options)
+    raw = solver.run(model, options)
     row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "status": raw.status.name.lower()}
     a = np.clip(raw.values["a"], 0.0, model.box.upper)
     fresh = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)).box
@@ -172,7 +170,6 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     from sklearn.svm import OneClassSVM
 
     from marginopt.models.formulations.l2_svm import L2SVMDual
-    from marginopt.solvers.interface.solver import Problem
     from marginopt.solvers.records.options import Options
     from marginopt.solvers.registry import get_solver
 
@@ -182,7 +179,7 @@ def run_one_class(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[st
     K = view.gram.dense
     built = time.perf_counter() - begin
     # LIBSVM's tolerance is absolute and bounds the gap; its scale is the optimal value
-    scale = view.objective(np.asarray(get_solver("smo").run(Problem(model), Options(tol=1e-3)).values["a"]))
+    scale = view.objective(np.asarray(get_solver("smo").run(model, Options(tol=1e-3)).values["a"]))
     machine = OneClassSVM(kernel="precomputed", nu=1.0 / view.n, tol=case["one_class_tol"] * scale, cache_size=case["cache_mb"])
     begin, cpu = time.perf_counter(), time.process_time()
     machine.fit(K)

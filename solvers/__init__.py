@@ -8,7 +8,7 @@ from .asked import SolverLike
 from .compare import Comparison
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
-from .interface.solver import Gives, Problem, Solver, SolverInfo
+from .interface.solver import Gives, Solver, SolverInfo
 from .judging.certificate import Certificate, certify
 from .judging.result import Claim, Result
 from .judging.result_file import load_result, save_result
@@ -35,7 +35,6 @@ __all__ = [
     "Measure",
     "Options",
     "Outcome",
-    "Problem",
     "Result",
     "Separability",
     "SolutionPath",

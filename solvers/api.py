@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..errors import InputError, MarginoptError
+from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import SolverLike, resolve_all
@@ -13,7 +14,7 @@ from .compare import Comparison, ComparisonRow
 from .interface.native_options import near_misses
 from .judging.result import Result
 from .records.options import COMMON, Options
-from .solve import as_problem, solve_problem
+from .solve import solve_problem
 
 __all__ = ["compare", "solve"]
 
@@ -75,11 +76,11 @@ def compare(
     for option in chosen.native:
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
-    problem = as_problem(model)
+    stated = as_model(model)
     rows = []
     for item in asked:
         try:
-            rows.append(ComparisonRow(item.label, solve_problem(model, item, chosen), ""))
+            rows.append(ComparisonRow(item.label, solve_problem(stated, item, chosen), ""))
         except MarginoptError as error:
             rows.append(ComparisonRow(item.label, None, str(error)))
-    return Comparison(problem.name, tuple(rows))
+    return Comparison(stated.name, tuple(rows))

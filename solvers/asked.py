@@ -18,6 +18,10 @@ __all__ = ["Asked", "SolverLike", "resolve", "resolve_all"]
 SolverLike: TypeAlias = str | Solver | tuple[str | Solver, Mapping[str, Any]]
 
 
+#: Characters of an option's value in a label.
+_LONG = 40
+
+
 @dataclass(frozen=True, eq=False)
 class Asked:
     """One solver that was asked for.
@@ -90,16 +94,17 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[Asked, ...]:
 
 def _label(name: str, own: Mapping[str, Any]) -> str:
     shown = {option: f"{value:g}" if isinstance(value, float) else repr(value) for option, value in own.items()}
-    return f"{name}({', '.join(f'{option}={text}' for option, text in shown.items())})" if shown else name
+    words = [f"{option}={text if len(text) <= _LONG else text[: _LONG - 3] + '...'}" for option, text in shown.items()]
+    return f"{name}({', '.join(words)})" if words else name
 
 
 def _parameters(solver: object) -> dict[str, Any]:
-    """An algorithm's parameters that are not its defaults."""
+    """An algorithm's parameters that are not its defaults, compared as they are shown: arrays have no one truth."""
     if not is_dataclass(solver) or isinstance(solver, type):
         return {}
     found = {}
     for f in fields(solver):
         default = f.default_factory() if f.default_factory is not MISSING else f.default
-        if f.init and f.repr and (default is MISSING or getattr(solver, f.name) != default):
+        if f.init and f.repr and repr(getattr(solver, f.name)) != repr(default):
             found[f.name] = getattr(solver, f.name)
     return found

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 from itertools import chain
 
 from ..errors import UnsupportedModelError
+from ..models.model import Model
 from ..models.program.cones import Feature
-from .interface.solver import Problem
 from .records.licence import LicenceState
 from .records.options import Options
 from .registry import all_solvers, installed
@@ -26,35 +26,35 @@ QUADRATIC = ("piqp", "clarabel", "highs", "osqp")
 LINEAR = ("highs", "clarabel")
 
 
-def choose(problem: Problem, options: Options, *, only_open: bool = False) -> tuple[str, str]:
+def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[str, str]:
     """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
     known = all_solvers(discover=False)
     passed: list[str] = []
     # backends are asked last: their list needs the form, which structured solvers do without
-    for name in chain(STRUCTURED, _backends(problem)):
+    for name in chain(STRUCTURED, _backends(model)):
         if name not in known:
             continue
         solver = known[name]
         if not installed(solver):
             passed.append(f"{name} is not installed")
             continue
-        obstacle = solver.obstacle(problem)
+        obstacle = solver.obstacle(model)
         if obstacle is not None:
             continue
         licence = solver.licence()
         if only_open and licence.state is not LicenceState.OPEN:
             continue
-        refusal = None if solver.info.views and licence.usable else licence.refusal(problem.form)
+        refusal = licence.refusal(model.form) if solver.reads_form or not licence.usable else None
         if refusal is not None:
             passed.append(f"{name}: {refusal}")
             continue
-        why = "reads the model's structure" if solver.info.views else "first installed and licensed backend for this class"
+        why = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
         return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
-    raise UnsupportedModelError(f"no installed solver can read {problem.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
+    raise UnsupportedModelError(f"no installed solver can read {model.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
 
 
-def _backends(problem: Problem) -> Iterator[str]:
-    features = problem.form.features
+def _backends(model: Model) -> Iterator[str]:
+    features = model.form.features
     if Feature.INTEGER in features:
         yield from MIXED_INTEGER
     elif features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:

@@ -12,11 +12,11 @@ import numpy as np
 
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
+from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import SolverLike, resolve
 from .auto import choose
-from .interface.algorithm import Algorithm
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
 from .judging.result import Result
@@ -24,7 +24,7 @@ from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
 from .registry import get_solver
-from .solve import as_problem, solve_problem
+from .solve import solve_problem
 
 __all__ = ["SolutionPath", "path"]
 
@@ -180,10 +180,10 @@ def _out_of_reach(
     chosen: Solver, stated: Model | StandardForm, model: Model | StandardForm, parameter: str, values: Sequence[Any]
 ) -> bool:
     """Whether a solver cannot read the program at this value, though it can at another one of the path."""
-    if chosen.obstacle(as_problem(stated)) is None:
+    if chosen.obstacle(as_model(stated)) is None:
         return False
     others = (_stated(model, parameter, value, share=False)[0] for value in values)
-    return any(chosen.obstacle(as_problem(other)) is None for other in others)
+    return any(chosen.obstacle(as_model(other)) is None for other in others)
 
 
 def _updated(result: Result) -> bool:
@@ -195,13 +195,13 @@ def _order(
 ) -> Sequence[int]:
     """The order that the solver of the first value asks for."""
     if chosen is None:
-        chosen = get_solver(choose(as_problem(_stated(model, parameter, values[0], share=False)[0]), options)[0])
-    return chosen.path_order(parameter, values) if isinstance(chosen, Algorithm) else range(len(values))
+        chosen = get_solver(choose(as_model(_stated(model, parameter, values[0], share=False)[0]), options)[0])
+    return chosen.path_order(parameter, values)
 
 
 def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mapping[str, Any]:
     """What a hand-written algorithm takes over from the values solved before."""
-    return chosen.carried_over(solved) if solved and isinstance(chosen, Algorithm) else {}
+    return chosen.carried_over(solved) if solved and chosen is not None else {}
 
 
 def _stated(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:

@@ -9,12 +9,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..models.arrays import FloatArray
+from ..models.bare_form import BareForm
 from ..models.model import Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
-from .interface.backend import plan_bridges
 from .judging.certificate import certify
 from .records.options import Options
 
@@ -57,14 +57,10 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | 
 
 def _solutions(form: StandardForm) -> list[FloatArray]:
     """Points of a continuous form: an interior-point solver's, and that of its active set."""
-    bridges = plan_bridges(form, Clarabel.info)
-    target = bridges[-1].target if bridges else form
-    answer = Clarabel().solve_form(target, Options(tol=1e-9))
+    answer = Clarabel().run(BareForm(form), Options(tol=1e-9))
     if answer.values is None:
         return []
-    y = target.join(answer.values)
-    for bridge in reversed(bridges):
-        y = bridge.recover(y)
+    y = form.join(answer.values)
     on_active_set = _on_active_set(form, y)
     return [y] if on_active_set is None else [y, on_active_set]
 

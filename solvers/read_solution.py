@@ -6,16 +6,18 @@ from dataclasses import replace
 from pathlib import Path
 
 from ..errors import SolverError
+from ..models.bare_form import as_model
 from ..models.export.files.solutions import FilePoint, read_point
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .interface.solver import Problem, Solver, SolverInfo
+from .interface.kept_model import Kept
+from .interface.solver import Solver, SolverInfo
 from .judging.result import Result
 from .records.answer import Answer
 from .records.licence import OPEN
 from .records.options import Options
 from .records.status import Status
-from .solve import as_problem, judge
+from .solve import judge
 
 __all__ = ["read_solution"]
 
@@ -43,13 +45,13 @@ class _FileSolver(Solver):
     def __init__(self, name: str) -> None:
         self.info = SolverInfo(name=name, summary="read from a file")  # type: ignore[misc]  # one for each file
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """It is not here."""
         return "it is known only by its solution file"
 
-    def run(self, problem: Problem, options: Options) -> Answer:
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Refused: there is only a file."""
-        raise SolverError(f"{self.info.name} cannot be run: {self.obstacle(problem)}")
+        raise SolverError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
 
 
 def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float | None = None) -> Result:
@@ -77,15 +79,15 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
     DataError
         No such file, of no known kind, or not a solution of this model.
     """
-    problem = as_problem(model)
-    point = read_point(problem.form, path)
+    stated = as_model(model)
+    point = read_point(stated.form, path)
     status = _claimed(point)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
     ignored = {"variables_not_ours": point.ignored} if point.ignored else {}
     raw = Answer(
         status=status,
         native_status=point.says or "the file says nothing of how the solve ended",
-        values=None if point.x is None or ray else problem.form.split(point.x),
+        values=None if point.x is None or ray else stated.form.split(point.x),
         multipliers=None if ray else point.multipliers,
         reduced=None if ray else point.reduced,
         objective=point.objective,
@@ -94,7 +96,7 @@ def read_solution(model: Model | StandardForm, path: str | Path, *, tol: float |
         farkas=point.multipliers if status is Status.INFEASIBLE else None,
         details={"file": Path(path).name, **ignored},
     )
-    result = judge(problem, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
+    result = judge(stated, _FileSolver(point.solver), raw, Options(tol=tol), OPEN)
     return replace(result, licence="")
 
 

@@ -17,7 +17,8 @@ from importlib import metadata
 
 from .. import extensions
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
-from .interface.solver import Problem, Solver
+from ..models.model import Model
+from .interface.solver import Solver
 from .records.licence import Licence, LicenceState
 
 __all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
@@ -127,18 +128,18 @@ def require(solver: Solver) -> Licence:
     return licence
 
 
-def readers(problem: Problem) -> list[str]:
-    """Names of the installed, usable solvers that can read the problem."""
+def readers(model: Model) -> list[str]:
+    """Names of the installed, usable solvers that can read the model."""
     return [
         name
         for name, solver in all_solvers().items()
-        if installed(solver) and _reads(solver, problem) and solver.licence().usable
+        if installed(solver) and _reads(solver, model) and solver.licence().usable
     ]
 
 
-def _reads(solver: Solver, problem: Problem) -> bool:
+def _reads(solver: Solver, model: Model) -> bool:
     try:
-        return solver.obstacle(problem) is None
+        return solver.obstacle(model) is None
     except (TooLargeError, UnsupportedModelError):  # whoever needs the form cannot read a problem that has none
         return False
 

@@ -10,14 +10,14 @@ import numpy as np
 
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
+from ..models.bare_form import as_model
 from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
 from .auto import choose
-from .interface.backend import Backend
 from .interface.kept_model import Kept
-from .interface.solver import Problem, Solver
+from .interface.solver import Solver
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
 from .judging.rays import evidence, farkas_residual, ray_residual
@@ -37,7 +37,7 @@ _INTEGRALITY = 1e-4
 
 
 def solve_problem(
-    model: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None
+    given: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None
 ) -> Result:
     """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
 
@@ -52,68 +52,57 @@ def solve_problem(
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed (for a model of this size).
     """
-    problem = as_problem(model)
+    model = as_model(given)
     picked = ""
     asked = resolve(solver)
     options = asked.over(options)
     chosen = asked.solver
     if chosen is None:
-        name, picked = choose(problem, options)
+        name, picked = choose(model, options)
         chosen = get_solver(name)
-    licence = _licence(chosen, problem, options)
-    obstacle = chosen.obstacle(problem)
+    licence = _licence(chosen, model, options)
+    obstacle = chosen.obstacle(model)
     if obstacle is not None:
-        able = ", ".join(readers(problem)) or "none that is installed"
-        raise UnsupportedModelError(f"{chosen.info.name} cannot solve {problem.name}: {obstacle}. Solvers that can: {able}")
-    refusal = None if chosen.info.views else licence.refusal(problem.form)
+        able = ", ".join(readers(model)) or "none that is installed"
+        raise UnsupportedModelError(f"{chosen.info.name} cannot solve {model.name}: {obstacle}. Solvers that can: {able}")
+    refusal = licence.refusal(model.form) if chosen.reads_form else None
     if refusal is not None:
-        able = ", ".join(name for name in readers(problem) if get_solver(name).licence().limit is None)
+        able = ", ".join(name for name in readers(model) if get_solver(name).licence().limit is None)
         raise LicenceError(
             f"{chosen.info.name}: {refusal}. Without such a limit: {able or 'none that is installed'}"
-            + _alternative(problem, options)
+            + _alternative(model, options)
         )
-    _check_start(problem, options)
-    impossible = _inseparable(problem, chosen)
+    _check_start(model, options)
+    impossible = _inseparable(model, chosen)
     if impossible is not None:
         raw = impossible
-    elif kept is not None and isinstance(chosen, Backend):
-        raw = chosen.run_kept(problem, options, kept)
     else:
-        raw = chosen.run(problem, options)
-    return judge(problem, chosen, raw, options, licence, picked)
+        raw = chosen.run(model, options, kept)
+    return judge(model, chosen, raw, options, licence, picked)
 
 
-def _licence(chosen: Solver, problem: Problem, options: Options) -> Licence:
+def _licence(chosen: Solver, model: Model, options: Options) -> Licence:
     """The licence of the solver, before anything is built for it; a refusal names the best open alternative."""
     try:
         return require(chosen)
     except (LicenceError, MissingPackageError) as error:
-        raise type(error)(str(error).rstrip(".") + _alternative(problem, options)) from error
+        raise type(error)(str(error).rstrip(".") + _alternative(model, options)) from error
 
 
-def _alternative(problem: Problem, options: Options) -> str:
+def _alternative(model: Model, options: Options) -> str:
     """The open solver that reads the problem best, as a sentence."""
     try:
-        name, _ = choose(problem, options, only_open=True)
+        name, _ = choose(model, options, only_open=True)
     except (TooLargeError, UnsupportedModelError):
-        return f". No open solver that is installed reads {problem.name}"
-    return f". The best open one for {problem.name}: {name}"
+        return f". No open solver that is installed reads {model.name}"
+    return f". The best open one for {model.name}: {name}"
 
 
-def as_problem(model: object) -> Problem:
-    """A problem from a model or a form."""
-    if isinstance(model, Model):
-        return Problem(model)
-    if isinstance(model, StandardForm):
-        return Problem(None, model)
-    raise InputError(f"expected a formulation such as ZeroOneSVM(X, y) or a StandardForm; got {type(model).__name__}")
-
-
-def _check_start(problem: Problem, options: Options) -> None:
+def _check_start(model: Model, options: Options) -> None:
     """Start values must be finite, carry labels that the model has, and have their shapes."""
-    if options.start is None or _form_if_it_fits(problem) is None:  # without a form the algorithm checks its start itself
+    if options.start is None or _form_if_it_fits(model) is None:  # without a form the algorithm checks its start itself
         return
-    blocks = {block.label: block for block in problem.form.blocks}
+    blocks = {block.label: block for block in model.form.blocks}
     for label, value in options.start.items():
         if label not in blocks:
             raise InputError(f"start has no block {label} to set; the form has {', '.join(blocks)}")
@@ -126,11 +115,11 @@ def _check_start(problem: Problem, options: Options) -> None:
             )
 
 
-def judge(problem: Problem, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
+def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:
     """Recompute the certificate of an answer and say what it supports."""
-    model = problem.model if raw.model is None else raw.model
-    form = _form_if_it_fits(problem if raw.model is None else Problem(raw.model))
-    values, certificate = _judged_point(form, model, raw)
+    settled = model if raw.model is None else raw.model
+    form = _form_if_it_fits(settled)
+    values, certificate = _judged_point(form, settled, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
     residual = None if form is None else _ray_residual(form, raw)
     words = ""
@@ -139,7 +128,7 @@ def judge(problem: Problem, solver: Solver, raw: Answer, options: Options, licen
         status = Status.INACCURATE if contradicted else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
-        model=problem.name,
+        model=model.name,
         solver=solver.info.name,
         status=status,
         answer=replace(raw, version=raw.version or _own_version()),
@@ -151,31 +140,30 @@ def judge(problem: Problem, solver: Solver, raw: Answer, options: Options, licen
         picked=picked,
         options=options.record(),
         licence=licence.state.value,
-        summary={} if values is None or model is None else model.summary(values),
+        summary={} if values is None else settled.summary(values),
         maximise=form is not None and form.maximise,
-        digest=fingerprint(problem.model if problem.model is not None else problem.form),
-        about=describe(problem.model),
+        digest=fingerprint(model),
+        about=describe(model),
     )
 
 
-def _form_if_it_fits(problem: Problem) -> StandardForm | None:
+def _form_if_it_fits(model: Model) -> StandardForm | None:
     try:
-        return problem.form
+        return model.form
     except (TooLargeError, UnsupportedModelError):  # too large, or no conic program at all: the model appraises its points
         return None
 
 
 def _judged_point(
-    form: StandardForm | None, model: Model | None, raw: Answer
+    form: StandardForm | None, model: Model, raw: Answer
 ) -> tuple[Mapping[str, FloatArray] | None, Certificate | None]:
     """The point, polished if it is mixed-integer, and its certificate; nothing where it is not finite."""
     values = raw.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return None, None
     if form is None:
-        assert model is not None
         return values, certify_appraised(model, values, raw.multipliers)
-    values = values if model is None else model.complete(values)
+    values = model.complete(values)
     x = form.join(values)
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         values = polish(form, values, model)
@@ -210,9 +198,9 @@ def _status(raw: Answer, certificate: Certificate | None, tol: float) -> Status:
 _ABSOLUTE = 1e-3
 
 
-def _inseparable(problem: Problem, solver: Solver) -> Answer | None:
+def _inseparable(model: Model, solver: Solver) -> Answer | None:
     """The answer INFEASIBLE, with its Farkas proof, where the model needs separable data and these are not."""
-    need = None if problem.model is None else problem.model.separable_data
+    need = model.separable_data
     if need is None:
         return None
     rows, why = need

@@ -7,10 +7,11 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
+from ..models.bare_form import BareForm
 from ..models.program.cones import Feature, Nonnegative
 from ..models.program.form import Block, Constraint, Quadratic, StandardForm
 from ..solvers import solve
-from ..solvers.interface.solver import Problem, Solver
+from ..solvers.interface.solver import Solver
 from ..solvers.records.status import Status
 from .laws import Laws
 from .verdict import Verdict, all_of, holds, not_applicable, violated
@@ -61,7 +62,7 @@ def _called(solver: Solver, programs: _Programs, status: Status) -> Verdict:
     for form in programs.forms():
         if Feature.INTEGER in form.features and status is Status.UNBOUNDED:
             continue  # solvers of integer programs may presume bounds
-        obstacle = solver.obstacle(Problem(None, form))
+        obstacle = solver.obstacle(BareForm(form))
         if obstacle is None:
             found.append(_judged(solver, form, status))
     return all_of(found) if found else not_applicable("it reads no linear or quadratic program")

@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import Any
 
 from ..solvers import solve
-from ..solvers.interface.solver import Gives, Problem, Solver
+from ..solvers.interface.solver import Gives, Solver
 from ..solvers.judging.result import Result
 from ..solvers.registry import installed
 from .cases import Case
@@ -55,7 +55,7 @@ class Trial:
     @cached_property
     def obstacle(self) -> str:
         """Why the solver does not read the case; empty where it does."""
-        return self.solver.obstacle(Problem(self.case.model)) or ""
+        return self.solver.obstacle(self.case.model) or ""
 
     @cached_property
     def refusal(self) -> str:

@@ -7,7 +7,6 @@ import numpy as np
 from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray
 from ..models.formulations.pareto import ParetoQP
-from ..solvers.interface.solver import Problem
 from ..solvers.records.options import Options
 from ..solvers.registry import get_solver, require
 
@@ -43,7 +42,7 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
     pareto = ParetoQP(_rows(gram), objectives, gamma)
     chosen = get_solver(solver)
     require(chosen)
-    problem = Problem(pareto)
+    problem = pareto
     obstacle = chosen.obstacle(problem)
     if obstacle is not None:
         raise InputError(f"{solver} cannot take the τ-step: {obstacle}")

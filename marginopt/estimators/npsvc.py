@@ -16,7 +16,6 @@ from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
-from ..solvers.interface.solver import Problem
 from ..solvers.judging.appraised import certify_appraised
 from ..solvers.nonparallel import KernelNPSVCpp
 from ..solvers.records.answer import Answer
@@ -223,7 +222,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
             qp=self.qp,
             stiefel=self.stiefel,
         )
-        return algorithm.run(Problem(model), Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed))
+        return algorithm.run(model, Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed))
 
     def _rows(self, X: Any) -> Points:
         check_is_fitted(self)

@@ -10,7 +10,6 @@ from ..errors import InputError, SolverError
 from ..models.arrays import FloatArray, IntArray
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import Precomputed
-from ..solvers.interface.solver import Problem
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from ..solvers.simplex.smo.simplex import SMO
@@ -42,7 +41,7 @@ class Trainer:
         train, judged = split
         y = self.sample.y
         model = ConvexHullsDual(K[np.ix_(train, train)], y[train], C=C, kernel=Precomputed())
-        raw = SMO().run(Problem(model), self._options)
+        raw = SMO().run(model, self._options)
         if raw.values is None:
             raise SolverError(f"a model with C = {C:g} was not solved: {raw.native_status}")
         self.count += 1

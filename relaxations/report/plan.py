@@ -12,7 +12,6 @@ from ...errors import InputError
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ...solvers.auto import choose
-from ...solvers.interface.solver import Problem
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver
 from ..bounds.big_m import BigM
@@ -152,7 +151,7 @@ class Plan:
         return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first, w)]
 
     def _variants(self, solver: str) -> Iterator[tuple[Encoding | None, BigM | None]]:
-        if get_solver(solver).info.views:  # reads the data, not the form
+        if not get_solver(solver).reads_form:  # reads the data, not the form
             yield None, None
             return
         for encoding in self.encodings:
@@ -168,7 +167,7 @@ class Plan:
             return [self.exact]
         if not isinstance(self.exact, str) and "auto" not in self.exact:
             return list(self.exact)
-        picked = choose(Problem(model), self.options)[0]
+        picked = choose(model, self.options)[0]
         names = [picked, GENERIC] if self.exact == "auto" else [picked if name == "auto" else name for name in self.exact]
         return list(dict.fromkeys(names))
 

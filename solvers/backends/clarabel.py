@@ -12,11 +12,10 @@ import scipy.sparse as sp
 from ...models.program.cones import PSD, Feature, Nonnegative, SecondOrder, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..interface.backend import Backend
-from ..interface.driver import interrupt_flag
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
-from ..interface.observer import Observer
+from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
@@ -94,10 +93,10 @@ class Clarabel(Backend):
         return clarabel.DefaultSolver(_objective(form), np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
 
     def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        observer = Observer("clarabel", options)
+        recorder = Recorder("clarabel", options)
         loaded = time.perf_counter()
-        observer.start()
-        solution = _solve(solver, observer, form.r)
+        recorder.start()
+        solution = _solve(solver, recorder, form.r)
         solved = time.perf_counter()
         word = str(solution.status)
         status = _STATUS.get(word, Status.FAILED)
@@ -105,7 +104,7 @@ class Clarabel(Backend):
         multipliers = by_label(form, z)
         ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
         objective, bound = float(solution.obj_val) + form.r, float(solution.obj_val_dual) + form.r
-        trace = observer.close(int(solution.iterations), np.nan if ray else objective, np.nan if ray else bound)
+        trace = recorder.end(int(solution.iterations), None if ray else objective, None if ray else bound)
         return Answer(
             status=status,
             native_status=word,
@@ -141,14 +140,14 @@ class Clarabel(Backend):
         return settings
 
 
-def _solve(solver: Any, observer: Observer, constant: float) -> Any:
+def _solve(solver: Any, recorder: Recorder, constant: float) -> Any:
     """Solve under the termination callback: a row for each iteration; the user's callback or Ctrl-C ends the solve."""
     with interrupt_flag() as flag:
 
         def watch(info: Any) -> bool:
-            with observer.guarded():
-                observer.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
-            return observer.stopped or flag.is_set()
+            with recorder.guarded():
+                recorder.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
+            return recorder.stopped or flag.is_set()
 
         solver.set_termination_callback(watch)
         return solver.solve()

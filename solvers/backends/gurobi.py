@@ -19,7 +19,7 @@ from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
-from ..interface.observer import Observer
+from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..judging.newton_polish import newton_polish
 from ..records.answer import Answer
@@ -97,13 +97,13 @@ class Gurobi(Backend):
         self._set_parameters(gurobipy, model, form, options)
         details = _start(model, form, options)
         loaded = time.perf_counter()
-        observer = Observer("gurobi", options)
-        self._optimize(gurobipy, model, observer)
+        recorder = Recorder("gurobi", options)
+        self._optimize(gurobipy, model, recorder)
         if model.Status == gurobipy.GRB.INF_OR_UNBD:
             model.Params.DualReductions = 0
-            self._optimize(gurobipy, model, observer)
+            self._optimize(gurobipy, model, recorder)
         solved = time.perf_counter()
-        solution = _read(gurobipy, model, form, observer)
+        solution = _read(gurobipy, model, form, recorder)
         return replace(
             solution,
             build_seconds=loaded - begin,
@@ -145,10 +145,10 @@ class Gurobi(Backend):
                 raise InputError(f"gurobi does not take {name} = {value!r}: {error}") from error
 
     @staticmethod
-    def _optimize(gurobipy: Any, model: Any, observer: Observer) -> None:
-        observer.start()
+    def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
+        recorder.start()
         try:
-            model.optimize(functools.partial(_watch, gurobipy.GRB.Callback, observer))
+            model.optimize(functools.partial(_watch, gurobipy.GRB.Callback, recorder))
         except gurobipy.GurobiError as error:
             if error.errno == _SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
@@ -197,25 +197,25 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     return {}
 
 
-def _watch(codes: Any, observer: Observer, model: Any, where: int) -> None:
+def _watch(codes: Any, recorder: Recorder, model: Any, where: int) -> None:
     """Gurobi's callback: a row for every new incumbent and every 50 ms."""
     ask = model.cbGet
-    with observer.guarded():
+    with recorder.guarded():
         if where == codes.MIPSOL:
             best = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
-            observer.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
-        elif where == codes.MIP and observer.due():
+            recorder.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
+        elif where == codes.MIP and recorder.due():
             left = int(ask(codes.MIP_NODLFT))
-            observer.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
+            recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
         elif where == codes.BARRIER:
-            observer.see(int(ask(codes.BARRIER_ITRCNT)), ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ), step="barrier")
-        elif where == codes.SIMPLEX and observer.due():
-            observer.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
-    if observer.stopped:
+            recorder.see(int(ask(codes.BARRIER_ITRCNT)), ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ), step="barrier")
+        elif where == codes.SIMPLEX and recorder.due():
+            recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
+    if recorder.stopped:
         model.terminate()
 
 
-def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> Answer:
+def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> Answer:
     """Incumbent, bound, counts, and multipliers of continuous models."""
     codes = gurobipy.GRB.Status
     words = {getattr(codes, name): name for name in dir(codes) if not name.startswith("_")}
@@ -238,12 +238,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, observer: Observer) -> 
         x, multipliers, reduced = _multipliers(model, form, x)
         if x is not found_at:
             polished = "point and multipliers by Newton steps on the active constraints"
-    nothing = float("nan")
-    trace = observer.close(
-        nodes if nodes is not None else iterations,
-        nothing if objective is None else objective,
-        nothing if bound is None else bound,
-    )
+    trace = recorder.end(nodes if nodes is not None else iterations, objective, bound)
     return Answer(
         status=status,
         native_status=word,

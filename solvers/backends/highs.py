@@ -15,11 +15,10 @@ from ...models.export.native.highs import change_highs, to_highs
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
-from ..interface.driver import interrupt_flag
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.linear_rows import by_label, not_taken
 from ..interface.native_options import check_native
-from ..interface.observer import Observer
+from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
 from ..judging.rays import ray_residual
 from ..records.answer import Answer
@@ -113,11 +112,11 @@ class Highs(Backend):
 
     def _solve(self, highspy: Any, highs: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         details = _start(highspy, highs, form, options) | not_taken(options, _TAKEN)
-        observer = Observer("highs", options)
+        recorder = Recorder("highs", options)
         loaded = time.perf_counter()
-        observer.start()
+        recorder.start()
         with interrupt_flag() as flag:
-            _watch(highs, form, observer, flag)
+            _watch(highs, form, recorder, flag)
             highs.run()
             if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
                 highs.setOptionValue("presolve", "off")
@@ -126,7 +125,7 @@ class Highs(Backend):
             if form.quadratic is not None and "qp_regularization_value" not in options.native:
                 mended = _mended(highspy, highs, form, options)
         solved = time.perf_counter()
-        answer = _read(highspy, highs, form, observer, mended)
+        answer = _read(highspy, highs, form, recorder, mended)
         return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})
 
     def _set(self, highspy: Any, highs: Any, form: StandardForm, options: Options) -> None:
@@ -179,24 +178,24 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
     return {} if taken == highspy.HighsStatus.kOk else {"start": "HiGHS did not take it"}
 
 
-def _watch(highs: Any, form: StandardForm, observer: Observer, flag: Any) -> None:
+def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> None:
     """Rows for new incumbents and every 50 ms; the user's callback and Ctrl-C end the solve."""
 
     def node(event: Any, *, found: bool) -> None:
-        with observer.guarded():
-            if found or observer.due():
+        with recorder.guarded():
+            if found or recorder.due():
                 out = event.data_out
                 step = "incumbent" if found else "node"
-                observer.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
-        event.interrupt(observer.stopped or flag.is_set())
+                recorder.see(int(out.mip_node_count), out.mip_primal_bound, out.mip_dual_bound, step=step)
+        event.interrupt(recorder.stopped or flag.is_set())
 
     def iteration(event: Any) -> None:
-        with observer.guarded():
-            if observer.due():
+        with recorder.guarded():
+            if recorder.due():
                 out = event.data_out
                 steps = int(out.simplex_iteration_count) + int(out.ipm_iteration_count)
-                observer.see(steps, np.nan, np.nan, step="simplex or barrier")
-        event.interrupt(observer.stopped or flag.is_set())
+                recorder.see(steps, np.nan, np.nan, step="simplex or barrier")
+        event.interrupt(recorder.stopped or flag.is_set())
 
     for channel in (highs.cbMipImprovingSolution, highs.cbMipInterrupt, highs.cbSimplexInterrupt, highs.cbIpmInterrupt):
         channel.clear()  # of a kept model
@@ -208,7 +207,7 @@ def _watch(highs: Any, form: StandardForm, observer: Observer, flag: Any) -> Non
         highs.cbIpmInterrupt.subscribe(iteration)
 
 
-def _read(highspy: Any, highs: Any, form: StandardForm, observer: Observer, mended: _Proximal | None) -> Answer:
+def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mended: _Proximal | None) -> Answer:
     word = highs.getModelStatus().name
     status = _STATUS.get(word, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
@@ -232,10 +231,7 @@ def _read(highspy: Any, highs: Any, form: StandardForm, observer: Observer, mend
     counts = (info.simplex_iteration_count, info.ipm_iteration_count, info.qp_iteration_count, info.pdlp_iteration_count)
     iterations = sum(max(int(count), 0) for count in counts)
     nodes = int(info.mip_node_count) if mixed else None
-    nothing = float("nan")
-    trace = observer.close(
-        iterations if nodes is None else nodes, nothing if objective is None else objective, nothing if bound is None else bound
-    )
+    trace = recorder.end(iterations if nodes is None else nodes, objective, bound)
     return Answer(
         status=status,
         native_status=word,

@@ -18,7 +18,7 @@ from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import ALL_PARTS, Kept
 from ..interface.native_options import check_native
-from ..interface.observer import Observer
+from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.licence import Licence, LicenceState
@@ -100,23 +100,23 @@ class Mosek(Backend):
     def _solve(self, task: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         import mosek
 
-        observer = Observer("mosek", options)
+        recorder = Recorder("mosek", options)
         self._set_parameters(mosek, task, form, options)
         _start(mosek, task, form, options)
-        task.set_InfoCallback(functools.partial(_watch, mosek, observer))
+        task.set_InfoCallback(functools.partial(_watch, mosek, recorder))
         if options.verbose:
             import sys
 
             task.set_Stream(mosek.streamtype.log, sys.stdout.write)
         loaded = time.perf_counter()
-        observer.start()
+        recorder.start()
         try:
             code = task.optimize()
         except mosek.Error as error:
             words = f"mosek: {error.msg or mosek.Env.getcodedesc(error.errno)[1]} ({error.errno})"
             raise (LicenceError if "licen" in str(error.errno) else SolverError)(words) from error
         solved = time.perf_counter()
-        solution = read_solution(mosek, task, form, code, observer)
+        solution = read_solution(mosek, task, form, code, recorder)
         return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded)
 
     def _set_parameters(self, mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
@@ -201,27 +201,27 @@ def _start(mosek: Any, task: Any, form: StandardForm, options: Options) -> None:
                 task.putxxslice(mosek.soltype.itg, s.start, s.stop, block.pack(options.start[block.label]))
 
 
-def _watch(mosek: Any, observer: Observer, code: Any, real: Any, whole: Any, long: Any) -> int:
+def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, long: Any) -> int:
     """MOSEK's callback: new incumbents, nodes every 50 ms, iterations of the interior point; non-zero stops."""
     kinds, numbers = mosek.callbackcode, mosek.dinfitem
-    with observer.guarded():
-        if code == kinds.new_int_mio or (code == kinds.im_mio and observer.due()):
+    with recorder.guarded():
+        if code == kinds.new_int_mio or (code == kinds.im_mio and recorder.due()):
             found = whole[mosek.iinfitem.mio_num_int_solutions] > 0
             best = real[numbers.mio_obj_int] if found else np.nan
             nodes = int(whole[mosek.iinfitem.mio_num_solved_nodes])
-            observer.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
-        elif code == kinds.intpnt and observer.due():
+            recorder.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
+        elif code == kinds.intpnt and recorder.due():
             iterations = int(whole[mosek.iinfitem.intpnt_iter])
-            observer.see(iterations, real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj], step="interior point")
-    return int(observer.stopped)
+            recorder.see(iterations, real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj], step="interior point")
+    return int(recorder.stopped)
 
 
-def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer: Observer) -> Answer:
+def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, recorder: Recorder) -> Answer:
     """What the task holds after ``optimize`` ended with ``code``."""
     mixed = bool(form.integer.any())
     which = next((s for s in (mosek.soltype.itg, mosek.soltype.itr, mosek.soltype.bas) if task.solutiondef(s)), None)
     if which is None:
-        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=observer.close(0, np.nan, np.nan))
+        return Answer(_TERMINATION.get(_name(code), Status.FAILED), _name(code), trace=recorder.end(0, None, None))
     solution, problem = _name(task.getsolsta(which)), _name(task.getprosta(which))
     status = _SOLUTION.get(solution) or _PROBLEM.get(problem) or _TERMINATION.get(_name(code), Status.FAILED)
     ray = status in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -242,9 +242,8 @@ def read_solution(mosek: Any, task: Any, form: StandardForm, code: Any, observer
         else:
             farkas = z
     iterations = int(task.getintinf(mosek.iinfitem.intpnt_iter))
-    nothing = float("nan")
     counted = iterations if nodes is None else nodes
-    trace = observer.close(counted, nothing if objective is None else objective, nothing if bound is None else bound)
+    trace = recorder.end(counted, objective, bound)
     return Answer(
         status=status,
         native_status=f"{problem}, {solution}, {_name(code)}",

@@ -23,12 +23,13 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
+from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import Quadratic, StandardForm
 from ..interface.backend import Backend
 from ..interface.linear_rows import LinearRows, not_taken, start_point
 from ..interface.native_options import check_native, near_misses
-from ..interface.solver import Gives, Problem, SolverInfo
+from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
@@ -59,12 +60,12 @@ class QPSolver(Backend):
 
     native_name: ClassVar[str]
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """As for every backend; and a P that is not positive definite (or none) where this solver fails on such."""
-        found = super().obstacle(problem)
+        found = super().obstacle(model)
         if found is not None:
             return found
-        quadratic = problem.form.quadratic
+        quadratic = model.form.quadratic
         if quadratic is None:
             return None if "linear" in abilities(self.native_name) else "it does not read objectives without a quadratic part"
         if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not _definite(quadratic):

@@ -14,7 +14,7 @@ from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
-from ..interface.observer import Observer
+from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
@@ -88,9 +88,9 @@ class Scip(Backend):
     def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         self._set_parameters(model, form, options)
         details = _start(model, form, options)
-        observer = watch.observer = Observer("scip", options)
+        recorder = watch.recorder = Recorder("scip", options)
         loaded = time.perf_counter()
-        observer.start()
+        recorder.start()
         _optimize(model)
         if model.getStatus() == "inforunbd":
             model.freeTransform()
@@ -107,8 +107,7 @@ class Scip(Backend):
         root = _finite(model.getDualboundRoot()) if ended else None
         objective = float(model.getSolObjVal(best)) if found else None
         nodes = int(model.getNTotalNodes())
-        nothing = float("nan")
-        trace = observer.close(nodes, nothing if objective is None else objective, nothing if bound is None else bound)
+        trace = recorder.end(nodes, objective, bound)
         return Answer(
             status=status,
             native_status=word,
@@ -176,16 +175,16 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:
 
 
 def _watch(model: Any) -> Any:
-    """SCIP's event handler: a row of its ``observer`` for every new incumbent and every 50 ms of solved nodes."""
+    """SCIP's event handler: a row of its ``recorder`` for every new incumbent and every 50 ms of solved nodes."""
     from pyscipopt import Eventhdlr
     from pyscipopt.scip import PY_SCIP_EVENTTYPE as kind_of, PY_SCIP_STAGE as stages
 
     kinds = (kind_of.BESTSOLFOUND, kind_of.NODESOLVED)
 
     class Watch(Eventhdlr):
-        """One for each model; each solve has its observer."""
+        """One for each model; each solve has its recorder."""
 
-        observer: Observer
+        recorder: Recorder
 
         def eventinit(self) -> None:
             """Subscribe."""
@@ -199,19 +198,19 @@ def _watch(model: Any) -> Any:
 
         def eventexec(self, event: Any) -> None:
             """Pass the state on."""
-            observer = self.observer
-            with observer.guarded():
+            recorder = self.recorder
+            with recorder.guarded():
                 found = event.getType() == kind_of.BESTSOLFOUND
                 searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
-                if found or observer.due():
-                    observer.see(
+                if found or recorder.due():
+                    recorder.see(
                         int(self.model.getNTotalNodes()),
                         self.model.getPrimalbound(),
                         self.model.getDualbound(),
                         active=int(self.model.getNNodesLeft()) if searching else -1,
                         step="incumbent" if found else "node",
                     )
-            if observer.stopped:
+            if recorder.stopped:
                 self.model.interruptSolve()
 
     watch = Watch()

@@ -12,11 +12,12 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from ...errors import InputError
+from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..judging.result import Result
 from ..records.options import Options
-from ..solve import as_problem, solve_problem
+from ..solve import solve_problem
 
 __all__ = ["DualCheck", "DualRow", "check_duals"]
 
@@ -84,7 +85,7 @@ def check_duals(
     InputError
         No multipliers, or integer variables.
     """
-    form = as_problem(model).form
+    form = as_model(model).form
     if result.multipliers is None or form.integer.any():
         raise InputError("check_duals needs multipliers of a continuous form; this result has none")
     places = [(k, i) for k, c in enumerate(form.constraints) for i in range(c.rows) if c.label in result.multipliers]

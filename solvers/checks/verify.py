@@ -8,15 +8,17 @@ from fractions import Fraction
 import numpy as np
 
 from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
+from ...models.bare_form import as_model
 from ...models.fingerprint import describe, fingerprint
 from ...models.model import Model
 from ...models.program.form import StandardForm
-from ..interface.solver import Problem, Solver, SolverInfo
+from ..interface.kept_model import Kept
+from ..interface.solver import Solver, SolverInfo
 from ..judging.result import Result
 from ..records.answer import Answer
 from ..records.licence import OPEN
 from ..records.options import Options
-from ..solve import as_problem, judge
+from ..solve import judge
 from .rational import RationalForm
 
 __all__ = ["Check", "Verification", "certified_anew", "verify"]
@@ -100,13 +102,13 @@ class _Stated(Solver):
     def __init__(self, name: str) -> None:
         self.info = SolverInfo(name=name, summary="from a result")  # type: ignore[misc]  # one for each result
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """It is not run."""
         return "it is known only by its result"
 
-    def run(self, problem: Problem, options: Options) -> Answer:
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Refused: the result is judged, nothing is solved."""
-        raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(problem)}")
+        raise UnsupportedModelError(f"{self.info.name} cannot be run: {self.obstacle(model)}")
 
 
 def certified_anew(result: Result, model: Model | StandardForm, where: str = "the result") -> Result:
@@ -117,20 +119,20 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     DataError
         The result is of other data or parameters, or its arrays do not fit the model.
     """
-    problem = as_problem(model)
-    own = fingerprint(problem.model if problem.model is not None else problem.form)
+    of = as_model(model)
+    own = fingerprint(of)
     if result.digest and own and result.digest != own:
-        ours, theirs = describe(problem.model), dict(result.about)
+        ours, theirs = describe(of), dict(result.about)
         names = [name for name in ours | theirs if ours.get(name) != theirs.get(name)]
         differ = "; ".join(f"{name}: {theirs.get(name, 'none')}, the model's {ours.get(name, 'none')}" for name in names)
         raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
-    if answer.moved and answer.model is None and problem.model is not None:
-        answer = replace(answer, model=_moved(problem.model, dict(answer.moved)))
+    if answer.moved and answer.model is None:
+        answer = replace(answer, model=_moved(of, dict(answer.moved)))
     tol = result.options.get("tol")
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
-        judged = judge(problem, _Stated(result.solver), answer, options, OPEN, result.picked)
+        judged = judge(of, _Stated(result.solver), answer, options, OPEN, result.picked)
     except InputError as error:
         raise DataError(f"{where} does not fit the model: {error}") from error
     return replace(judged, options=result.options, licence=result.licence)
@@ -181,9 +183,9 @@ def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) 
 
 
 def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -> Verification:
-    problem = Problem(result.answer.model) if result.answer.model is not None else as_problem(model)
+    of = as_model(model) if result.answer.model is None else result.answer.model
     try:
-        form = problem.form
+        form = of.form
     except UnsupportedModelError as error:
         raise TooLargeError(f"rational arithmetic needs a standard form: {error}") from error
     rational, x = RationalForm(form), form.join(result.values)

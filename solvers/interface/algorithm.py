@@ -3,30 +3,36 @@
 A concrete algorithm is a frozen data class whose fields are its parameters. It is written like the paper: ``init``
 makes the state (whose fields carry the paper's symbols), ``advance`` works for about a budget of seconds, ``measure``
 says where it stands. Stopping, time, trace, callback, progress, interruption and the rest of the answer are the driver's
-(`solvers.interface.driver`), for every algorithm alike.
+(`Algorithm.run`), for every algorithm alike.
 """
 
 from __future__ import annotations
 
 import enum
+import time
 from abc import abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextlib import nullcontext
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
+from dataclasses import replace
+from typing import Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
+from ...errors import UnsupportedModelError
 from ...models.kernels.threads import pooled
 from ...models.model import Model
 from ..records.answer import Answer
 from ..records.options import Options
-from .solver import Problem, Solver, SolverInfo
-
-if TYPE_CHECKING:
-    from ..judging.result import Result
+from ..records.status import Status
+from .kept_model import Kept
+from .native_options import replace_parameters
+from .recorder import Measure, Recorder, interrupt_flag
+from .solver import Solver, SolverInfo
 
 __all__ = ["Algorithm", "Measure", "Outcome"]
+
+#: Seconds that one call of ``advance`` is asked to work: short enough for Ctrl-C, long enough to cost nothing.
+BUDGET = 0.05
 
 V = TypeVar("V")
 S = TypeVar("S")
@@ -45,21 +51,16 @@ class Outcome(enum.Enum):
     MEMORY_LIMIT = "the memory limit was reached"
 
 
-@dataclass(frozen=True)
-class Measure:
-    """Where a run stands: running values that cost (next to) nothing; the certificate is recomputed later.
-
-    ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. An algorithm whose runs
-    repeat says with ``checkpoint`` whether it stands where a repeated run stands too: only then the trace takes a row.
-    """
-
-    iteration: int
-    objective: float
-    bound: float = float("-inf")
-    active: int = -1
-    columns: int = -1
-    step: str = ""
-    checkpoint: bool = True
+#: What an outcome means for the answer.
+STATUS = {
+    Outcome.CONVERGED: Status.OPTIMAL,
+    Outcome.STALLED: Status.STALLED,
+    Outcome.STATIONARY: Status.STATIONARY,
+    Outcome.INFEASIBLE: Status.INFEASIBLE,
+    Outcome.ITERATION_LIMIT: Status.ITERATION_LIMIT,
+    Outcome.NODE_LIMIT: Status.NODE_LIMIT,
+    Outcome.MEMORY_LIMIT: Status.MEMORY_LIMIT,
+}
 
 
 class Algorithm(Solver, Generic[V, S]):
@@ -99,42 +100,69 @@ class Algorithm(Solver, Generic[V, S]):
         a point.
         """
 
-    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """In which order a path solves its values: as given, unless the algorithm gains by another one."""
-        return range(len(values))
-
-    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """Native options by which the next problem of a path uses those solved before; none by default."""
-        return {}
-
     def accept(self, native: Mapping[str, Any]) -> Algorithm[V, S]:
         """The same algorithm with parameters replaced by the user's native options; unknown names are an error."""
-        from .native_options import replace_parameters
-
         return replace_parameters(self, native)
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """Algorithms need a model with one of their views."""
         needed = " or ".join(view.__name__ for view in self.info.views)
-        if problem.model is None:
-            return f"it reads the structural view {needed}, which a bare form does not have"
-        if self.view_of(problem) is None:
-            return f"it reads the structural view {needed}, which {problem.name} does not have"
-        return None
+        found = self.view_of(model)
+        return None if found is not None else f"it reads the structural view {needed}, which {model.name} does not have"
 
-    def view_of(self, problem: Problem) -> V | None:
+    def view_of(self, model: Model) -> V | None:
         """The first view that both the algorithm and the model know."""
-        if problem.model is None:
-            return None
         for kind in self.info.views:
-            view: object = problem.model.view(kind)
+            view: object = model.view(kind)
             if view is not None:
                 return cast("V", view)
         return None
 
-    def run(self, problem: Problem, options: Options) -> Answer:
-        """Drive the algorithm to its end (`solvers.interface.driver.drive`)."""
-        from .driver import drive
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+        """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
+        The time limit counts from the start of ``init``, after compiled code was loaded. The returned point is whatever
+        ``answer`` gives after the last completed ``advance``: a valid, usable point in every case.
+        """
         with pooled(options.threads) if self.pooled else nullcontext():
-            return drive(self, problem, options)
+            return self.accept(options.native)._drive(model, options)
+
+    def _drive(self, model: Model, options: Options) -> Answer:
+        begin = time.perf_counter()
+        view = self.view_of(model)
+        if view is None:
+            raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}")
+        self.load(view)
+        start = time.perf_counter()
+        recorder = Recorder(self.info.name, options)
+        with interrupt_flag() as interrupted:
+            state = self.init(view, options, np.random.default_rng(options.seed))
+            status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
+            while status is None:
+                outcome = self.advance(state, _budget(options, start))
+                stop = recorder.measured(self.measure(state))
+                if outcome is not Outcome.RUNNING:
+                    status = STATUS[outcome]
+                elif interrupted.is_set() or stop:
+                    status = Status.INTERRUPTED
+                elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
+                    status = Status.TIME_LIMIT
+        trace, last = recorder.trace(), recorder.last
+        words = {ended: outcome.name.lower() for outcome, ended in STATUS.items()}
+        return replace(
+            self.answer(state),
+            status=status,
+            native_status=words.get(status, status.name.lower()),
+            objective=last.objective if np.isfinite(last.objective) else None,
+            iterations=last.iteration,
+            trace=trace,
+            build_seconds=start - begin,
+            solve_seconds=time.perf_counter() - start,
+        )
+
+
+def _budget(options: Options, start: float) -> float:
+    if options.time_limit is None:
+        return BUDGET
+    left = options.time_limit - (time.perf_counter() - start)
+    return float(np.clip(left, 1e-4, BUDGET))

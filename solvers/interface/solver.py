@@ -9,17 +9,19 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 from ...models.model import Model
 from ...models.program.cones import Feature
-from ...models.program.form import StandardForm
+from ..judging.result import Result
 from ..records.answer import Answer
 from ..records.licence import OPEN, Licence
 from ..records.options import Options
+from .kept_model import Kept
 
-__all__ = ["Gives", "Problem", "Solver", "SolverInfo"]
+__all__ = ["Gives", "Solver", "SolverInfo"]
 
 
 class Gives(enum.Enum):
@@ -85,40 +87,32 @@ class SolverInfo:
     reference: str = ""
 
 
-@dataclass(frozen=True, eq=False)
-class Problem:
-    """What is to be solved: a model, or a form without one."""
-
-    model: Model | None
-    form_: StandardForm | None = None
-
-    @property
-    def form(self) -> StandardForm:
-        """The standard form; built on the first use."""
-        if self.form_ is not None:
-            return self.form_
-        assert self.model is not None
-        return self.model.form
-
-    @property
-    def name(self) -> str:
-        """Name for tables."""
-        return self.model.name if self.model is not None else self.form.name
-
-
 class Solver(ABC):
     """A solver: its record and how to run it."""
 
     info: ClassVar[SolverInfo]
+    #: Whether it reads the standard form; others read a structural view of the model.
+    reads_form: ClassVar[bool] = False
 
     def licence(self) -> Licence:
         """State of the licence, probed without a model; open solvers need none."""
         return OPEN
 
     @abstractmethod
-    def obstacle(self, problem: Problem) -> str | None:
-        """Why this solver cannot read the problem, in a sentence without its name; None where it can."""
+    def obstacle(self, model: Model) -> str | None:
+        """Why this solver cannot read the model, in a sentence without its name; None where it can."""
 
     @abstractmethod
-    def run(self, problem: Problem, options: Options) -> Answer:
-        """Solve and return the answer."""
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+        """Solve and return the answer.
+
+        ``kept`` holds what a solver keeps between the calls of one path, for those that update their own model.
+        """
+
+    def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
+        """In which order a path solves its values: as given, unless the solver gains by another one."""
+        return range(len(values))
+
+    def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
+        """Native options by which the next problem of a path uses those solved before; none by default."""
+        return {}

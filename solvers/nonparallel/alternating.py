@@ -14,10 +14,11 @@ from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradient
 from ...models.formulations.stiefel import polar
+from ...models.model import Model
 from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, Problem, SolverInfo
+from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.trace import relative_gap
@@ -236,7 +237,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if self.qp == "boxqp":
             lam, _ = box_minimum(program.box, start, self.inner_tol)
             return program.primal(lam), lam
-        values, multipliers = self._other(self.qp, Problem(program), Options(tol=self.inner_tol))
+        values, multipliers = self._other(self.qp, program, Options(tol=self.inner_tol))
         return values["u"], program.multiplier(multipliers)
 
     def _projection(self, state: NPSVCState) -> FloatArray:
@@ -249,7 +250,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             P = polar(E)
         else:
             options = Options(start={"P": state.P}, tol=1e-6, iteration_limit=self.sweeps, seed=state.seed)
-            P = self._other(self.stiefel, Problem(problem), options)[0]["P"]
+            P = self._other(self.stiefel, problem, options)[0]["P"]
         state.stiefel = problem.stationarity(P)
         return P
 
@@ -262,11 +263,11 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if largest > 0.0:
             problem = ParetoQP(problem.gradients / largest, problem.objectives, problem.gamma / largest**2)
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
-        tau = np.maximum(self._other(self.simplex, Problem(problem), options)[0]["a"], 0.0)
+        tau = np.maximum(self._other(self.simplex, problem, options)[0]["a"], 0.0)
         return np.asarray(tau / tau.sum())
 
     @staticmethod
-    def _other(name: str, problem: Problem, options: Options) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
+    def _other(name: str, problem: Model, options: Options) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
         """A step by the solver of this name."""
         from ..registry import get_solver, require
 

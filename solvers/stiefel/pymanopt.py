@@ -11,9 +11,11 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.stiefel import polar, stiefel_gradient
+from ...models.model import Model
 from ...models.views import StiefelProblem
+from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, Problem, Solver, SolverInfo
+from ..interface.solver import Gives, Solver, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
@@ -63,17 +65,16 @@ class Pymanopt(Solver):
         if self.retraction not in ("qr", "polar"):
             raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}")
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """Only problems on the Stiefel manifold."""
-        if problem.model is None or problem.model.view(StiefelProblem) is None:
-            return f"it reads the structural view StiefelProblem, which {problem.name} does not have"
+        if model.view(StiefelProblem) is None:
+            return f"it reads the structural view StiefelProblem, which {model.name} does not have"
         return None
 
-    def run(self, problem: Problem, options: Options) -> Answer:
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Rounds until the relative Riemannian gradient is at most ``tol``, or a limit ends them."""
         chosen = replace_parameters(self, options.native)
-        assert problem.model is not None
-        view = problem.model.view(StiefelProblem)
+        view = model.view(StiefelProblem)
         assert view is not None
         build = time.perf_counter()
         given = None if options.start is None else options.start.get("P")

@@ -17,8 +17,9 @@ from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.views import ZeroOneProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
-from ..interface.solver import Gives, Problem, SolverInfo
+from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from .engines.engine import Engine, Limits, Shared
@@ -128,18 +129,18 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
-    def run(self, problem: Problem, options: Options) -> Answer:
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
-        if problem.model is None or problem.model.view(ZeroOneBudget) is None:
-            return super().run(problem, options)
+        if model.view(ZeroOneBudget) is None:
+            return super().run(model, options, kept)
         from .budget.algorithm import BudgetBB
 
         solver = replace_parameters(self, options.native)
-        raw = BudgetBB(solver).run(problem, dataclasses.replace(options, native={}))
-        if raw.values is None or not isinstance(problem.model, ZeroOneSVM):
+        raw = BudgetBB(solver).run(model, dataclasses.replace(options, native={}))
+        if raw.values is None or not isinstance(model, ZeroOneSVM):
             return raw
         # big-M rows of the form need a feasible point: this one
-        return dataclasses.replace(raw, model=dataclasses.replace(problem.model, incumbent=raw.values["w"]))
+        return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]))
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """Both ends first, then the middle of the longest stretch: what lies between two solved λ may need no search."""

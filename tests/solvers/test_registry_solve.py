@@ -12,12 +12,15 @@ import scipy.sparse as sp
 
 from marginopt.errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from marginopt.models import ConicSVM, HingeSVM, L2SVMDual, MEBDual, SimplexQP, StandardForm, ZeroOneSVM
+from marginopt.models.bare_form import BareForm
+from marginopt.models.model import Model
 from marginopt.models.program.cones import Feature, Nonnegative
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers import auto, registry
 from marginopt.solvers.backends.clarabel import Clarabel
-from marginopt.solvers.interface.backend import Backend, missing_features, plan_bridges
-from marginopt.solvers.interface.solver import Gives, Problem, Solver, SolverInfo
+from marginopt.solvers.interface.backend import Backend
+from marginopt.solvers.interface.bridge_chain import BridgeChain, missing_features
+from marginopt.solvers.interface.solver import Gives, Solver, SolverInfo
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
 from marginopt.solvers.records.options import Options
@@ -112,9 +115,9 @@ def test_missing_feature_names_who_can(overlapping: Any) -> None:
 def test_forbidden_mixtures(overlapping: Any) -> None:
     features = frozenset({Feature.QUADRATIC, Feature.INTEGER})
     highs = fake(name="no-miqp", reads=features, forbids=(features,))
-    problem = Problem(ZeroOneSVM(overlapping.X, overlapping.y))
+    problem = ZeroOneSVM(overlapping.X, overlapping.y)
     assert highs.obstacle(problem) == "it does not read integer variables together with quadratic objective"
-    assert highs.obstacle(Problem(HingeSVM(overlapping.X, overlapping.y))) is None
+    assert highs.obstacle(HingeSVM(overlapping.X, overlapping.y)) is None
     # beside cones the quadratic objective becomes an epigraph instead
     mosek = SolverInfo("mosek-like", "", reads=ALL_CONES, forbids=(frozenset({Feature.QUADRATIC, Feature.ROTATED}),))
     eye = sp.csr_array(np.eye(3))
@@ -124,8 +127,8 @@ def test_forbidden_mixtures(overlapping: Any) -> None:
     cone = Constraint("cone", sp.csr_array(sp.hstack([eye, sp.csr_array((3, form.n - 3))])), np.ones(3), RotatedSecondOrder(3))
     mixed = form.replace(constraints=(*form.constraints, cone))
     assert missing_features(mixed, mosek) == ""
-    assert [type(b).__name__ for b in plan_bridges(mixed, mosek)] == ["EpigraphBridge"]
-    assert plan_bridges(form, mosek) == []
+    assert BridgeChain.plan(mixed, mosek).names == ("EpigraphBridge",)
+    assert BridgeChain.plan(form, mosek).target is form
 
 
 def test_missing_package(overlapping: Any) -> None:
@@ -162,7 +165,7 @@ def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     model = HingeSVM(overlapping.X, overlapping.y)
     with pytest.raises(TooLargeError, match="would need"):
         solve_problem(model, "clarabel", Options())
-    assert readers(Problem(model)) == []  # and nobody else is asked to fail
+    assert readers(model) == []  # and nobody else is asked to fail
 
 
 # -- auto -------------------------------------------------------------------------------------------------------
@@ -191,10 +194,10 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
     X, y = overlapping.X, overlapping.y
     linear = HingeSVM(X, y).form.replace(quadratic=None)
     for model, first in (
-        (Problem(HingeSVM(X, y)), auto.QUADRATIC[0]),
-        (Problem(ConicSVM(X, y, lam=1.0)), auto.CONIC[0]),
-        (Problem(ZeroOneSVM(X, y)), auto.MIXED_INTEGER[0]),
-        (Problem(None, linear), auto.LINEAR[0]),
+        (HingeSVM(X, y), auto.QUADRATIC[0]),
+        (ConicSVM(X, y, lam=1.0), auto.CONIC[0]),
+        (ZeroOneSVM(X, y), auto.MIXED_INTEGER[0]),
+        (BareForm(linear), auto.LINEAR[0]),
     ):
         assert auto.choose(model, Options())[0] == first
 
@@ -202,13 +205,14 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
 def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Structured(Fake):
         info = SolverInfo("mfw", "reads a view", views=(SimplexQP,))
+        reads_form = False
 
-        def obstacle(self, problem: Problem) -> str | None:
+        def obstacle(self, problem: Model) -> str | None:
             return None
 
     monkeypatch.setattr(auto, "all_solvers", lambda *, discover: {"mfw": Structured(), "clarabel": get_solver("clarabel")})
     monkeypatch.setenv("MARGINOPT_MAX_BYTES", "10")
-    name, why = auto.choose(Problem(L2SVMDual(overlapping.X, overlapping.y)), Options())
+    name, why = auto.choose(L2SVMDual(overlapping.X, overlapping.y), Options())
     assert (name, why) == ("mfw", "mfw: reads the model's structure")
 
 

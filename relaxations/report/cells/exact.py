@@ -145,7 +145,7 @@ def _root(result: Result) -> float | None:
     final bound, whatever number stands there.
     """
     told = as_number(result.root_bound)
-    if told is None and not get_solver(result.solver).info.views:
+    if told is None and get_solver(result.solver).reads_form:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
         told = root[-1] if root else None
     final = as_number(result.best_bound[0])

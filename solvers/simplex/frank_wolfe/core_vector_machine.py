@@ -10,9 +10,10 @@ import numpy as np
 
 from ....errors import InputError
 from ....models.arrays import FloatArray
+from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, Problem, SolverInfo
+from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
 from ..answer import relative, simplex_answer
@@ -88,10 +89,10 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
     )
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
-        found = super().obstacle(problem)
-        view = None if found else self.view_of(problem)
+        found = super().obstacle(model)
+        view = None if found else self.view_of(model)
         return found if view is None else one_simplex(view)
 
     def load(self, view: SimplexQP) -> None:

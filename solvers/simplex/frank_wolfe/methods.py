@@ -12,9 +12,10 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
+from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, Problem, SolverInfo
+from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
 from ..answer import simplex_answer
@@ -49,10 +50,10 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     precision: Literal["single", "double"]
     stride: int | None
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
-        found = super().obstacle(problem)
-        view = None if found else self.view_of(problem)
+        found = super().obstacle(model)
+        view = None if found else self.view_of(model)
         return found if view is None else one_simplex(view)
 
     def load(self, view: SimplexQP) -> None:

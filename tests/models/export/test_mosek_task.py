@@ -28,15 +28,15 @@ from marginopt.models import (
     Zero,
     ZeroOneSVM,
 )
+from marginopt.models.bare_form import BareForm
 from marginopt.models.export.native.mosek import change_mosek, psd_order, to_mosek
 from marginopt.models.export.native.mosek_read import form_of_task, read_task
 from marginopt.models.program.bridges import EpigraphBridge
 from marginopt.models.program.svec import smat, svec, svec_size
 from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
-from marginopt.solvers.interface.backend import plan_bridges
+from marginopt.solvers.interface.bridge_chain import BridgeChain
 from marginopt.solvers.interface.kept_model import ALL_PARTS, Kept, kept_parts
-from marginopt.solvers.interface.observer import Observer
-from marginopt.solvers.interface.solver import Problem
+from marginopt.solvers.interface.recorder import Recorder
 from marginopt.solvers.judging.certificate import certify
 from marginopt.solvers.records.licence import LicenceState
 from marginopt.solvers.records.options import Options
@@ -121,8 +121,8 @@ def test_optimum_of_what_was_read_back(tmp_path, name):
 
 def test_quadratic_objective_beside_cones_goes_to_its_epigraph(tmp_path):
     form = mixed_cones(quadratic=True)
-    assert [type(b).__name__ for b in plan_bridges(form, Mosek.info)] == ["EpigraphBridge"]
-    assert not plan_bridges(FORMS["hinge"], Mosek.info)
+    assert BridgeChain.plan(form, Mosek.info).names == ("EpigraphBridge",)
+    assert not BridgeChain.plan(FORMS["hinge"], Mosek.info).bridges
     with to_mosek(form) as task:
         assert task.getnumqobjnz() == 0
         task.writedata(str(tmp_path / "model.task"))
@@ -137,7 +137,7 @@ def test_integers_beside_semidefinite_cones_are_refused():
     form = form.replace(integer=np.array([True, False, False, False]))
     with pytest.raises(ExportError, match="no integer variables beside semidefinite cones"):
         to_mosek(form)
-    assert "together with" in Mosek().obstacle(Problem(None, form))
+    assert "together with" in Mosek().obstacle(BareForm(form))
     if Mosek().licence().usable:
         with pytest.raises(UnsupportedModelError, match="integer variables together with positive semidefinite cones"):
             solve_problem(form, "mosek", Options())
@@ -255,7 +255,7 @@ def test_statuses(solution, problem, code, status):
     with to_mosek(form) as task:
         insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced))
         ended = Ended(task, solution, problem)
-        native = read_solution(mosek, ended, form, getattr(mosek.rescode, code), Observer("mosek", Options()))
+        native = read_solution(mosek, ended, form, getattr(mosek.rescode, code), Recorder("mosek", Options()))
     assert native.status is status
     assert native.native_status == f"{problem}, {solution}, {code}"
     point = status not in (Status.INFEASIBLE, Status.UNBOUNDED)
@@ -268,7 +268,7 @@ def test_statuses(solution, problem, code, status):
 
 def test_ended_without_any_solution():
     with to_mosek(FORMS["hinge"]) as task:
-        native = read_solution(mosek, task, FORMS["hinge"], mosek.rescode.trm_max_time, Observer("mosek", Options()))
+        native = read_solution(mosek, task, FORMS["hinge"], mosek.rescode.trm_max_time, Recorder("mosek", Options()))
     assert native.status is Status.TIME_LIMIT and native.values is None
 
 
@@ -276,11 +276,11 @@ def test_callback_records_and_stops():
     real, whole = defaultdict(float), defaultdict(int)
     real[mosek.dinfitem.mio_obj_int], real[mosek.dinfitem.mio_obj_bound] = 7.0, 3.0
     whole[mosek.iinfitem.mio_num_int_solutions], whole[mosek.iinfitem.mio_num_solved_nodes] = 1, 12
-    observer = Observer("mosek", Options(callback=lambda row: row.objective < 6))
+    observer = Recorder("mosek", Options(callback=lambda row: row.objective < 6))
     assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 0
     real[mosek.dinfitem.mio_obj_int] = 5.0
     assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 1
-    trace = observer.close(12, 5.0, 3.0)
+    trace = observer.end(12, 5.0, 3.0)
     assert trace.column("objective").tolist() == [7.0, 5.0, 5.0]
     assert trace[0].iteration == 12 and trace[0].bound == 3.0 and trace[0].step == "incumbent"
 
@@ -395,14 +395,14 @@ def test_the_backend_keeps_its_task(monkeypatch):
 
     def solved(self, task, form, options, begin):
         held.append((task, form_of_task(task)))
-        return read_solution(mosek, task, form, mosek.rescode.ok, Observer("mosek", options))
+        return read_solution(mosek, task, form, mosek.rescode.ok, Recorder("mosek", options))
 
     monkeypatch.setattr(Mosek, "_solve", solved)
     kept, notes = Kept(), []
     forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
     for form in forms:
         Mosek().solve_kept(form, Options(), kept)
-        notes.append(kept.note)
+        notes.append(str(kept.update))
     kept.close()
     assert notes == ["built", "updated in place: q", "updated in place: nothing"]
     assert held[0][0] is held[1][0] is held[2][0]

@@ -14,8 +14,6 @@ from marginopt.models.kernels.kernels import RBF
 from marginopt.solvers.conic import ConicFactored, ConicIPM
 from marginopt.solvers.conic.factored import evaluate
 from marginopt.solvers.conic.iterate import ConicData
-from marginopt.solvers.interface.driver import drive
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 
@@ -47,8 +45,8 @@ def test_gradient(lam, budget, rank):
 @pytest.mark.parametrize("shape", [(60, 2), (200, 6), (100, 25)])
 def test_optimum_is_that_of_the_interior_point_method(shape, parameters):
     given = model(*data(*shape, 2), **parameters)
-    raw = drive(ConicFactored(), Problem(given), Options(tol=1e-5))
-    exact = drive(ConicIPM(), Problem(given), Options())
+    raw = ConicFactored().run(given, Options(tol=1e-5))
+    exact = ConicIPM().run(given, Options())
     # here the relaxation is nearly exact (100 points, 25 features, a large λ), where the method is documented to stall: rounding
     # decides whether the last digits are reached, and an honest status with a valid bound is what is asked
     stalled = raw.status is Status.STALLED and shape == (100, 25) and parameters == {"lam": 2.0}
@@ -67,16 +65,16 @@ def test_optimum_is_that_of_the_interior_point_method(shape, parameters):
 def test_kernel_form_with_a_low_rank():
     X, y = data(40, 2, 3)
     given = model(X[:, 1:], y, lam=0.3, kernel=RBF(0.5))
-    raw = drive(ConicFactored(rank=4), Problem(given), Options(tol=1e-4))
-    exact = drive(ConicIPM(), Problem(given), Options())
+    raw = ConicFactored(rank=4).run(given, Options(tol=1e-4))
+    exact = ConicIPM().run(given, Options())
     assert raw.bound <= exact.objective * (1 + 1e-12)
     assert raw.objective == pytest.approx(exact.objective, rel=1e-4)
 
 
 def test_limit_gives_a_feasible_point_and_a_valid_bound():
     given = model(*data(80, 5, 4), kappa=0.1)
-    optimum = drive(ConicIPM(), Problem(given), Options()).objective
-    raw = drive(ConicFactored(), Problem(given), Options(iteration_limit=3))
+    optimum = ConicIPM().run(given, Options()).objective
+    raw = ConicFactored().run(given, Options(iteration_limit=3))
     assert raw.status is Status.ITERATION_LIMIT
     assert raw.bound <= optimum <= given.form.objective(given.form.join(raw.values))
 
@@ -84,8 +82,8 @@ def test_limit_gives_a_feasible_point_and_a_valid_bound():
 def test_where_the_relaxation_is_exact_it_stalls_honestly():
     # separable data, large λ: V = 0, where the reduced problem has kinks that a first-order method does not resolve
     given = model(*data(40, 25, 2), lam=10.0)
-    raw = drive(ConicFactored(), Problem(given), Options(tol=1e-7))
-    exact = drive(ConicIPM(), Problem(given), Options())
+    raw = ConicFactored().run(given, Options(tol=1e-7))
+    exact = ConicIPM().run(given, Options())
     assert exact.status is Status.OPTIMAL
     assert raw.status is Status.STALLED
     assert raw.bound <= exact.objective

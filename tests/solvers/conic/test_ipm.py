@@ -20,8 +20,6 @@ from marginopt.solvers.conic.coordinates import Prepared
 from marginopt.solvers.conic.ipm import begin, iterate
 from marginopt.solvers.conic.newton import GramSystem, PointSystem
 from marginopt.solvers.interface.algorithm import Outcome
-from marginopt.solvers.interface.driver import drive
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 
@@ -82,7 +80,7 @@ def model(X, y, **parameters):
 
 
 def solved(given, **options):
-    return drive(ConicIPM(), Problem(given), Options(**options))
+    return ConicIPM().run(given, Options(**options))
 
 
 def check_certificate(given, raw, tol=1e-7):

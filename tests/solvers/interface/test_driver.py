@@ -14,9 +14,9 @@ import pytest
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import HingeSVM, L2SVMDual, SimplexQP
+from marginopt.models.model import Model
 from marginopt.solvers.interface.algorithm import Algorithm, Measure, Outcome
-from marginopt.solvers.interface.driver import drive
-from marginopt.solvers.interface.solver import Problem, SolverInfo
+from marginopt.solvers.interface.solver import SolverInfo
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
@@ -76,9 +76,9 @@ class Counter(Algorithm[SimplexQP, State]):
 
 
 @pytest.fixture
-def problem(overlapping: Any) -> Problem:
+def problem(overlapping: Any) -> Model:
     """A model with a simplex view."""
-    return Problem(L2SVMDual(overlapping.X, overlapping.y))
+    return L2SVMDual(overlapping.X, overlapping.y)
 
 
 ENDS = [
@@ -97,8 +97,8 @@ def test_every_outcome_but_running_has_a_status() -> None:
 
 
 @pytest.mark.parametrize(("outcome", "status"), ENDS)
-def test_outcomes(problem: Problem, outcome: Outcome, status: Status) -> None:
-    raw = drive(Counter(steps=3, end=outcome), problem, Options())
+def test_outcomes(problem: Model, outcome: Outcome, status: Status) -> None:
+    raw = Counter(steps=3, end=outcome).run(problem, Options())
     assert raw.status is status
     assert raw.native_status == outcome.name.lower()
     assert (raw.iterations, raw.nodes, raw.objective) == (3, 7, 1.0)
@@ -108,8 +108,8 @@ def test_outcomes(problem: Problem, outcome: Outcome, status: Status) -> None:
     assert raw.solve_seconds >= 0
 
 
-def test_trace_rows(problem: Problem) -> None:
-    trace = drive(Counter(steps=4), problem, Options()).trace
+def test_trace_rows(problem: Model) -> None:
+    trace = Counter(steps=4).run(problem, Options()).trace
     np.testing.assert_allclose(trace.column("gap"), [1, 0.5, 0.25, 0.125, 0.0625])
     np.testing.assert_array_equal(trace.column("active"), range(5))
     np.testing.assert_array_equal(trace.column("columns"), [0, 2, 4, 6, 8])
@@ -118,8 +118,8 @@ def test_trace_rows(problem: Problem) -> None:
 
 
 @pytest.mark.parametrize("steps", [100, 5000, 20_000])
-def test_a_long_trace_is_thinned_evenly(problem: Problem, steps: int) -> None:
-    trace = drive(Counter(steps=steps), problem, Options()).trace
+def test_a_long_trace_is_thinned_evenly(problem: Model, steps: int) -> None:
+    trace = Counter(steps=steps).run(problem, Options()).trace
     iterations = trace.column("iteration")
     assert len(trace) <= 4097
     assert iterations[0] == 0
@@ -129,8 +129,8 @@ def test_a_long_trace_is_thinned_evenly(problem: Problem, steps: int) -> None:
     assert len(trace) >= min(steps, 2048)
 
 
-def test_time_limit(problem: Problem) -> None:
-    raw = drive(Counter(steps=10**9, sleep=0.01), problem, Options(time_limit=0.1))
+def test_time_limit(problem: Model) -> None:
+    raw = Counter(steps=10**9, sleep=0.01).run(problem, Options(time_limit=0.1))
     assert raw.status is Status.TIME_LIMIT
     assert raw.native_status == "time_limit"
     assert raw.values is not None
@@ -143,47 +143,47 @@ def test_time_limit(problem: Problem) -> None:
     assert min(budgets) > 0
 
 
-def test_convergence_wins_over_the_limit(problem: Problem) -> None:
-    raw = drive(Counter(steps=1, sleep=0.02), problem, Options(time_limit=0.01))
+def test_convergence_wins_over_the_limit(problem: Model) -> None:
+    raw = Counter(steps=1, sleep=0.02).run(problem, Options(time_limit=0.01))
     assert raw.status is Status.OPTIMAL
 
 
-def test_callback_stops(problem: Problem) -> None:
+def test_callback_stops(problem: Model) -> None:
     rows: list[TraceRow] = []
 
     def stop(row: TraceRow) -> bool:
         rows.append(row)
         return row.iteration >= 3
 
-    raw = drive(Counter(steps=100), problem, Options(callback=stop))
+    raw = Counter(steps=100).run(problem, Options(callback=stop))
     assert raw.status is Status.INTERRUPTED
     assert [row.iteration for row in rows] == [0, 1, 2, 3]
     assert raw.iterations == 3
-    assert drive(Counter(), problem, Options(callback=lambda row: None)).status is Status.OPTIMAL
-    at_once = drive(Counter(), problem, Options(callback=lambda row: True))
+    assert Counter().run(problem, Options(callback=lambda row: None)).status is Status.OPTIMAL
+    at_once = Counter().run(problem, Options(callback=lambda row: True))
     assert (at_once.status, at_once.iterations) == (Status.INTERRUPTED, 0)
 
 
-def test_an_error_in_the_callback_is_the_caller_s(problem: Problem) -> None:
+def test_an_error_in_the_callback_is_the_caller_s(problem: Model) -> None:
     def fail(row: TraceRow) -> None:
         raise KeyError("mine")
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyError, match="mine"):
-        drive(Counter(), problem, Options(callback=fail))
+        Counter().run(problem, Options(callback=fail))
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_ctrl_c_returns_the_point_so_far(problem: Problem) -> None:
+def test_ctrl_c_returns_the_point_so_far(problem: Model) -> None:
     before = signal.getsignal(signal.SIGINT)
-    raw = drive(Counter(steps=100, interrupt_at=4), problem, Options())
+    raw = Counter(steps=100, interrupt_at=4).run(problem, Options())
     assert raw.status is Status.INTERRUPTED
     assert raw.iterations == 4
     assert raw.values is not None
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_second_ctrl_c_raises(problem: Problem) -> None:
+def test_the_second_ctrl_c_raises(problem: Model) -> None:
     @dataclass(frozen=True)
     class Deaf(Counter):
         def advance(self, state: State, seconds: float) -> Outcome:
@@ -193,64 +193,63 @@ def test_the_second_ctrl_c_raises(problem: Problem) -> None:
 
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(KeyboardInterrupt):
-        drive(Deaf(), problem, Options())
+        Deaf().run(problem, Options())
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_the_handler_is_restored_after_a_failure(problem: Problem) -> None:
+def test_the_handler_is_restored_after_a_failure(problem: Model) -> None:
     before = signal.getsignal(signal.SIGINT)
     with pytest.raises(RuntimeError, match="broken step"):
-        drive(Counter(fail_at=2), problem, Options())
+        Counter(fail_at=2).run(problem, Options())
     assert signal.getsignal(signal.SIGINT) is before
 
 
-def test_other_threads_can_solve(problem: Problem) -> None:
+def test_other_threads_can_solve(problem: Model) -> None:
     found: list[Status] = []
-    thread = threading.Thread(target=lambda: found.append(drive(Counter(), problem, Options()).status))
+    thread = threading.Thread(target=lambda: found.append(Counter().run(problem, Options()).status))
     thread.start()
     thread.join(timeout=30)
     assert found == [Status.OPTIMAL]
 
 
-def test_what_reaches_the_algorithm(problem: Problem) -> None:
+def test_what_reaches_the_algorithm(problem: Model) -> None:
     start = {"a": np.full(16, 1 / 16)}
-    drive(Counter(), problem, Options(tol=1e-3, seed=5, start=start, iteration_limit=9))
+    Counter().run(problem, Options(tol=1e-3, seed=5, start=start, iteration_limit=9))
     state = Counter.seen[-1]
     assert state.options.tol == 1e-3
     assert state.options.tolerance(1e-6) == 1e-3
     assert state.options.iteration_limit == 9
     assert state.options.start is start
     assert state.draw == np.random.default_rng(5).random()
-    drive(Counter(), problem, Options(seed=5))
+    Counter().run(problem, Options(seed=5))
     assert Counter.seen[-1].draw == state.draw
 
 
-def test_parameters_are_native_options(problem: Problem) -> None:
-    assert drive(Counter(), problem, Options(native={"steps": 2})).iterations == 2
+def test_parameters_are_native_options(problem: Model) -> None:
+    assert Counter().run(problem, Options(native={"steps": 2})).iterations == 2
     with pytest.raises(InputError, match=r"counter has no option 'step'; did you mean steps"):
-        drive(Counter(), problem, Options(native={"step": 2}))
+        Counter().run(problem, Options(native={"step": 2}))
     original = Counter()
     assert original.accept({"steps": 2}) == dataclasses.replace(original, steps=2)
     assert original.steps == 10
     assert original.accept({}) is original
 
 
-def test_progress_is_one_line_on_stderr(problem: Problem, capsys: pytest.CaptureFixture[str]) -> None:
-    drive(Counter(steps=3, sleep=0.25), problem, Options(progress=True))
+def test_progress_is_one_line_on_stderr(problem: Model, capsys: pytest.CaptureFixture[str]) -> None:
+    Counter(steps=3, sleep=0.25).run(problem, Options(progress=True))
     captured = capsys.readouterr()
     assert captured.out == ""
     assert captured.err.count("\n") == 1
     assert captured.err.count("\r") >= 2
     assert "counter:" in captured.err
     assert "iteration 3" in captured.err
-    drive(Counter(), problem, Options())
+    Counter().run(problem, Options())
     assert capsys.readouterr().err == ""
 
 
-def test_wrong_claims_of_an_algorithm_are_found(problem: Problem) -> None:
+def test_wrong_claims_of_an_algorithm_are_found(problem: Model) -> None:
     """The fake ends CONVERGED at the uniform weights, which are not optimal."""
-    assert problem.model is not None
-    result = solve_problem(problem.model, Counter(), Options())
+    result = solve_problem(problem, Counter(), Options())
     assert result.status is Status.INACCURATE
     assert result.claim.status is Status.OPTIMAL
     assert result.gap > 0.1
@@ -266,10 +265,10 @@ def test_models_without_the_view(overlapping: Any) -> None:
         match=r"counter cannot solve HingeSVM: it reads the structural view SimplexQP.*Solvers that can: .*clarabel",
     ):
         solve_problem(hinge, Counter(), Options())
-    with pytest.raises(UnsupportedModelError, match="which a bare form does not have"):
+    with pytest.raises(UnsupportedModelError, match="view SimplexQP, which"):
         solve_problem(hinge.form, Counter(), Options())
     with pytest.raises(UnsupportedModelError, match="counter cannot read HingeSVM"):
-        drive(Counter(), Problem(hinge), Options())
+        Counter().run(hinge, Options())
 
 
 # -- traces -----------------------------------------------------------------------------------------------------

@@ -176,11 +176,10 @@ def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
         pytest.skip("a full Gurobi licence is installed")
     from marginopt.models import RampSVM
     from marginopt.solvers.auto import choose
-    from marginopt.solvers.interface.solver import Problem
 
-    chosen = [choose(Problem(RampSVM(_X, _Y)), Options())]
+    chosen = [choose(RampSVM(_X, _Y), Options())]
     monkeypatch.setitem(sys.modules, "piqp", None)
-    chosen.append(choose(Problem(HingeSVM(_X, _Y)), Options()))
+    chosen.append(choose(HingeSVM(_X, _Y), Options()))
     picked = solve_problem(HingeSVM(_X[:20], _Y[:20]), "auto", Options()).details["picked"]
     return _plain("\n".join(f"picked: {why}" for why in (*(why for _, why in chosen), picked)), tmp_path)
 

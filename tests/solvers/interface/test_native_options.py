@@ -14,9 +14,11 @@ import scipy.sparse as sp
 import marginopt.models as models_
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
+from marginopt.models.bare_form import BareForm
+from marginopt.models.model import Model
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_misses
-from marginopt.solvers.interface.solver import Problem, Solver
+from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import all_solvers, installed
@@ -141,7 +143,7 @@ _MISSPELT = {
 }
 
 
-def _problems(points: Any) -> list[Problem]:
+def _problems(points: Any) -> list[Model]:
     X, y = points.X, points.y
     row = Constraint("row", sp.csr_array(np.ones((1, 2))), -np.ones(1), Nonnegative(1))
     linear = StandardForm(
@@ -153,10 +155,10 @@ def _problems(points: Any) -> list[Problem]:
         models_.NonparallelSVM(X, y, 1.0, loss="capped"), models_.NonparallelSVM(X, y, 1.0), models_.ChebyshevNPSVC(X, y),
         models_.StiefelQP(np.eye(3), np.eye(3)[:, :2]),
     ]  # fmt: skip
-    return [*(Problem(model) for model in models), Problem(None, linear)]
+    return [*models, BareForm(linear)]
 
 
-def _reads(solver: Solver, problem: Problem) -> bool:
+def _reads(solver: Solver, problem: Model) -> bool:
     try:
         return solver.obstacle(problem) is None
     except UnsupportedModelError:
@@ -181,7 +183,7 @@ def test_an_unknown_option_of_any_solver_is_an_error_that_names_the_near_misses(
     native = Options(native={wrong: 3}, time_limit=5)
     with pytest.raises(InputError, match=words) as caught:
         if solver.licence().usable:
-            solve_problem(problem.model or problem.form, name, native)
+            solve_problem(problem, name, native)
         else:  # what the unlicensed solver would do before it starts
             solver.run(problem, native)
     assert repr(wrong) in str(caught.value)

@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from hypothesis import given, strategies as st
 
 from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm, ZeroOneSVM
+from marginopt.models.bare_form import BareForm
 from marginopt.models.program.cones import PSD, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic
 from marginopt.solvers.backends.clarabel import Clarabel
@@ -208,9 +209,8 @@ class Liar(Backend):
 
 
 def _problem(form: StandardForm) -> Any:
-    from marginopt.solvers.interface.solver import Problem
 
-    return Problem(None, form)
+    return BareForm(form)
 
 
 def test_the_fake_told_the_truth_is_believed() -> None:

@@ -11,7 +11,9 @@ import scipy.sparse as sp
 
 import marginopt as mo
 from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
-from marginopt.solvers import Answer, Options, Problem, Solver, SolverInfo
+from marginopt.models.bare_form import BareForm
+from marginopt.models.model import Model
+from marginopt.solvers import Answer, Options, Solver, SolverInfo
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.solve import judge
 
@@ -75,16 +77,16 @@ def test_unboundedness_shows_a_ray(solver: str) -> None:
 class _Liar(Solver):
     info = SolverInfo(name="liar", summary="claims what it is told to")
 
-    def obstacle(self, problem: Problem) -> str | None:
+    def obstacle(self, problem: Model) -> str | None:
         return None
 
-    def run(self, problem: Problem, options: Options) -> Answer:
+    def run(self, problem: Model, options: Options) -> Answer:
         raise AssertionError("judged only")
 
 
 def _judged(form: StandardForm, status: mo.Status, **rays: Mapping[str, Any]) -> mo.Result:
     raw = Answer(status=status, native_status="so it says", **rays)
-    return judge(Problem(None, form), _Liar(), raw, Options(), OPEN)
+    return judge(BareForm(form), _Liar(), raw, Options(), OPEN)
 
 
 def test_claims_that_their_rays_do_not_support_are_shown() -> None:

@@ -8,7 +8,6 @@ import pytest
 from marginopt.errors import InputError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.zero_one import SOLVERS, ZeroOneBB
@@ -22,7 +21,7 @@ def model(n=60, p=2, lam=5.0, intercept="free", seed=0, sigma=0.8):
 
 
 def run(stated, native=None, **options):
-    return ZeroOneBB().run(Problem(stated), Options(native=native or {}, **options))
+    return ZeroOneBB().run(stated, Options(native=native or {}, **options))
 
 
 @pytest.fixture(scope="module")
@@ -170,4 +169,4 @@ def test_scales_beyond_double_precision_are_refused():
 def test_the_registry_finds_it():
     (solver,) = SOLVERS
     assert solver.info.name == "zero-one-bb"
-    assert solver.obstacle(Problem(model())) is None
+    assert solver.obstacle(model()) is None

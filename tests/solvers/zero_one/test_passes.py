@@ -5,7 +5,6 @@ import pytest
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import conflicts
@@ -24,7 +23,7 @@ def model(n, p, lam, seed=0, sigma=1.0):
 
 def run(stated, **options):
     native = {"engine": "conflicts", "neighbourhoods": 12}
-    return ZeroOneBB().run(Problem(stated), Options(native=native, threads=1, **options))
+    return ZeroOneBB().run(stated, Options(native=native, threads=1, **options))
 
 
 @pytest.mark.parametrize(("lam", "sigma"), [(3.0, 2.0), (100.0, 1.7)])
@@ -63,7 +62,7 @@ def least(dive, cut):
 def test_subtrees_cover_what_the_whole_search_finds(seed):
     stated = model(24, 3, 2.0, seed=seed)
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
-    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     cut = optimum * 1.3
     _, dive = dive_of(stated, cut)
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
@@ -83,7 +82,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed):
 def test_a_search_below_the_optimum_finds_nothing(seed):
     stated = model(40, 5, 3.0, seed=seed)
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
-    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum * 1.5)
     dive.stack.found[0] = optimum * 1.5
     assert dive.run(optimum * (1 - 1e-6), 10**6) == k.DONE
@@ -102,7 +101,7 @@ def least_norm(rows, kept):
 def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     stated = model(40, 4, 3.0, seed=seed)
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
-    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
@@ -126,7 +125,7 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
 def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
     stated = model(36, 4, 2.0, seed=seed)
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
-    optimum = ZeroOneBB(engine="boxes").run(Problem(stated), Options(threads=1)).objective / unit
+    optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     solves = []
     for points in (1, 100, 10**6):
         monkeypatch.setattr(conflicts, "LISTED", points)

@@ -7,7 +7,6 @@ from marginopt.instances import gaussian_clusters
 from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB, algorithm as module
 from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
@@ -75,7 +74,7 @@ def test_budget_form_repeats_whatever_the_clock_did():
 
 
 def test_a_run_through_the_driver_repeats_with_its_trace():
-    runs = [ZeroOneBB().run(Problem(model(80, 3)), Options(threads=1)) for _ in range(2)]
+    runs = [ZeroOneBB().run(model(80, 3), Options(threads=1)) for _ in range(2)]
     traces = [[(row.iteration, row.objective, row.bound) for row in run.trace.rows] for run in runs]
     assert traces[0] == traces[1] and len(traces[0]) > 2
     assert runs[0].nodes == runs[1].nodes and runs[0].bound == runs[1].bound

@@ -1,0 +1,173 @@
+"""The one recorder of a run, whoever runs it: trace rows, the user's callback, the progress line, Ctrl-C."""
+
+from __future__ import annotations
+
+import signal
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from types import FrameType
+from typing import Any
+
+import numpy as np
+
+from ..records.options import Options
+from ..records.trace import Trace, TraceRow
+
+__all__ = ["Measure", "Recorder", "interrupt_flag"]
+
+#: Seconds between two rows of a backend's callback where no new incumbent was found.
+_EVERY = 0.05
+#: Seconds between two progress lines.
+_SHOWN = 0.2
+#: What solvers write for "none yet".
+_NONE = 1e19
+#: Rows kept of a trace; a longer one is thinned to every second row, so memory stays bounded.
+_ROWS = 4096
+
+
+@dataclass(frozen=True)
+class Measure:
+    """Where a run stands: running values that cost (next to) nothing; the certificate is recomputed later.
+
+    ``objective`` and ``bound`` are in the form's minimisation sense; NaN or -inf where there is none. An algorithm whose runs
+    repeat says with ``checkpoint`` whether it stands where a repeated run stands too: only then the trace takes a row.
+    """
+
+    iteration: int
+    objective: float
+    bound: float = float("-inf")
+    active: int = -1
+    columns: int = -1
+    step: str = ""
+    checkpoint: bool = True
+
+
+class Recorder:
+    """Collects the rows of one run; the driver adds them after every step, backends from their solver's callback.
+
+    Attributes
+    ----------
+    stopped : bool
+        Whether the user's callback asked to stop (or raised an error inside `guarded`).
+    last : TraceRow
+        The latest row, whether it was kept or not.
+    """
+
+    def __init__(self, name: str, options: Options) -> None:
+        self._name, self._options = name, options
+        self._start = time.perf_counter()
+        self._rows: list[TraceRow] = []
+        self._stride, self._seen = 1, 0
+        self._shown = -np.inf
+        self._error: BaseException | None = None
+        self.stopped = False
+        self.last = TraceRow(0, -np.inf, float("nan"))
+
+    def start(self) -> None:
+        """Set the clock to zero: the solve begins."""
+        self._start = time.perf_counter()
+
+    @property
+    def seconds(self) -> float:
+        """Since the start."""
+        return time.perf_counter() - self._start
+
+    def due(self) -> bool:
+        """Whether a row without a new incumbent is wanted now; asked first by callbacks that are called often."""
+        return self.seconds - self.last.seconds >= _EVERY
+
+    def measured(self, now: Measure) -> bool:
+        """Record where the run stands.
+
+        Returns
+        -------
+        bool
+            True where the user asks to stop.
+        """
+        seconds = self.seconds
+        self.last = TraceRow(now.iteration, seconds, float(now.objective), float(now.bound), now.active, now.columns, now.step)
+        if now.checkpoint:
+            self._keep(self.last)
+        if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
+            self._show(self.last)
+        if self._options.callback is not None and not self.stopped:
+            self.stopped = bool(self._options.callback(self.last))
+        return self.stopped
+
+    def see(self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "") -> bool:
+        """As `measured`, of an off-the-shelf solver, which writes a huge number for what it does not have yet."""
+        return self.measured(Measure(iteration, _known(objective), _known(bound), active, step=step))
+
+    @contextmanager
+    def guarded(self) -> Iterator[None]:
+        """Around the body of a native callback: an error cannot pass through the solver's own frames, so it waits for `trace`."""
+        try:
+            yield
+        except BaseException as error:  # noqa: BLE001 - raised again by trace
+            self._error, self.stopped = error, True
+
+    def end(self, iteration: int, objective: float | None, bound: float | None) -> Trace:
+        """The trace of a backend's run, with the final state as its last row."""
+        self.last = TraceRow(iteration, self.seconds, _known(objective), _known(bound), step="end")
+        return self.trace()
+
+    def trace(self) -> Trace:
+        """All rows, the last one included; ends the progress line.
+
+        Raises
+        ------
+        BaseException
+            What the user's callback raised inside `guarded`.
+        """
+        if self._error is not None:
+            raise self._error
+        if self._options.progress:
+            self._show(self.last)
+            sys.stderr.write("\n")
+        rows = self._rows if self._rows and self._rows[-1] is self.last else [*self._rows, self.last]
+        return Trace(tuple(rows))
+
+    def _keep(self, row: TraceRow) -> None:
+        if self._seen % self._stride == 0:
+            self._rows.append(row)
+            if len(self._rows) >= _ROWS:
+                self._rows, self._stride = self._rows[::2], 2 * self._stride
+        self._seen += 1
+
+    def _show(self, row: TraceRow) -> None:
+        self._shown = row.seconds
+        active = f"  active {row.active}" if row.active >= 0 else ""
+        line = (
+            f"{self._name}: {row.seconds:7.1f} s  iteration {row.iteration}  objective {row.objective:.8g}  "
+            f"bound {row.bound:.8g}  gap {row.gap:.2e}{active}"
+        )
+        sys.stderr.write(f"\r{line:<110}")
+        sys.stderr.flush()
+
+
+def _known(value: float | None) -> float:
+    return float(value) if value is not None and abs(value) < _NONE else float("nan")
+
+
+@contextmanager
+def interrupt_flag() -> Iterator[threading.Event]:
+    """An event that Ctrl-C sets; the second Ctrl-C raises as usual. In other threads than the main one it never sets."""
+    flag = threading.Event()
+    if threading.current_thread() is not threading.main_thread():
+        yield flag
+        return
+    previous = signal.getsignal(signal.SIGINT) or signal.SIG_DFL  # None: installed by other code than Python's
+
+    def handle(signum: int, frame: FrameType | None) -> Any:
+        flag.set()
+        signal.signal(signal.SIGINT, previous)
+
+    signal.signal(signal.SIGINT, handle)
+    try:
+        yield flag
+    finally:
+        signal.signal(signal.SIGINT, previous)
