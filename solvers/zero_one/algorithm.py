@@ -6,7 +6,7 @@ import dataclasses
 import functools
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
@@ -23,7 +23,8 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from .engines.engine import Engine, Limits, Shared
-from .incumbent import Polish, hinge_path, trivial_incumbent
+from .heuristic import Heuristic
+from .incumbent import Polish, trivial_incumbent
 from .proof.box_writer import ProofWriter
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import Reduced, reduce_problem
@@ -32,7 +33,6 @@ from .transfer import Earlier, as_earlier, carried_bound
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..judging.result import Result
-    from .engines.conflicts import LargeNeighbourhood
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -40,12 +40,8 @@ __all__ = ["ZeroOneBB", "ZeroOneState"]
 BOX_COORDINATES = 6
 #: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
 PORTFOLIO_COORDINATES = 9
-#: Restarts without a better incumbent that end the heuristic.
-VAIN = 10
 #: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
 AGAIN = 20_000
-#: Nodes of the neighbourhood searched then.
-SHORT = 300
 #: Nodes of the box engine (of the conflict engine) before the other is tried beside it, a second or two; then its effort for
 #: each of the other's.
 BOX_HEAD, CONFLICT_HEAD = 50_000, 20_000
@@ -54,19 +50,16 @@ BOX_SHARE, CONFLICT_SHARE = 7.0, 1.0
 
 @dataclass(eq=False)
 class ZeroOneState:
-    """Where a run stands: first the multi-start heuristic, then the tree search."""
+    """Where a run stands: the heuristic and the tree search by turns."""
 
     shared: Shared
     options: Options
     rng: np.random.Generator
     engine_name: str
-    starts: FloatArray = field(default_factory=lambda: np.zeros((0, 0)))
-    restarts: int = 0
-    done_restarts: int = 0
-    vain_restarts: int = 0
-    neighbourhood: LargeNeighbourhood | None = None
+    heuristic: Heuristic | None = None  #: none where there are no rows
     engine: Engine | None = None
     earlier_nodes: int = 0
+    earlier_effort: float = 0.0
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
@@ -83,9 +76,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     engine : {"auto", "boxes", "conflicts"}
         Branching on boxes of w with the hinge relaxation (few features) or on norm-conflicts (more features).
     restarts : int
-        Starts of the incumbent heuristic, at most.
+        Starts of the incumbent heuristic, at most. It takes turns with the search, by counted effort.
     neighbourhoods : int
-        Large-neighbourhood rounds before the conflict engine (it stops early after a third of them without success).
+        Large-neighbourhood rounds beside the conflict engine (they stop early after a third of them without success).
     proof : str, optional
         Path of a proof log that `check_proof` verifies. The box engine writes it as it goes; after the
         conflict engine a second, slower pass proves the bound again.
@@ -172,8 +165,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             self._take_start(state, np.asarray(options.start["w"], dtype=np.float64))
         self._take_earlier(state, view)
         if reduced.rows.shape[0]:
-            state.starts = hinge_path(reduced)
-            state.restarts = self.restarts
+            state.heuristic = Heuristic(shared, rng, self.restarts, self.neighbourhoods if name == "conflicts" else 0)
         return state
 
     def _take_start(self, state: ZeroOneState, w: FloatArray) -> None:
@@ -196,7 +188,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         state.carried = shared.floor
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
-        """Heuristic restarts first, then the engine."""
+        """The engine's stretch, and before each stretch the heuristic's steps that are due."""
         end = time.perf_counter() + seconds
         if state.carried > 0.0 and state.shared.closed:
             return Outcome.CONVERGED
@@ -204,13 +196,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.shared.raise_floor(0.0)
             return Outcome.CONVERGED
         state.checkpoint = False
-        while state.done_restarts < state.restarts and state.vain_restarts < VAIN:
-            self._restart(state)
-            if time.perf_counter() >= end:
-                return Outcome.RUNNING
-        if state.engine_name == "conflicts" and not self._searched(state, end):
-            return Outcome.RUNNING
         if state.recorder is None:
+            if not self._improved(state, end):
+                return Outcome.RUNNING
             engine = self._rested_engine(state)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
@@ -221,6 +209,18 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         state.checkpoint = state.recorder.finished
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
 
+    def _improved(self, state: ZeroOneState, end: float) -> bool:
+        """The heuristic's steps that are due, until the clock shows ``end``; whether it is the engine's turn."""
+        heuristic, engine = state.heuristic, state.engine
+        if heuristic is None or (engine is not None and not engine.rested):
+            return True
+        effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
+        while heuristic.due(effort):
+            heuristic.step()
+            if time.perf_counter() >= end:
+                return False
+        return True
+
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
         return ConflictRecorder(path, state.shared.reduced, bound, _order(state), gap=self.proof_gap)
 
@@ -230,36 +230,17 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if engine is not None and not engine.rested:
             return engine
         if engine is None or engine.stale:
-            state.earlier_nodes += 0 if engine is None else engine.nodes
+            if engine is not None:
+                state.earlier_nodes += engine.nodes
+                state.earlier_effort += engine.effort
             engine = state.engine = self._make_engine(state)
             state.again = AGAIN
         if engine.nodes >= state.again:
-            self._try_again(state)
+            assert state.heuristic is not None
+            state.heuristic.again()
             state.again = engine.nodes * 3 // 2 + AGAIN
         engine.begin_stretch()
         return engine
-
-    def _try_again(self, state: ZeroOneState) -> None:
-        """A neighbourhood and a restart between two stretches of the search: a better incumbent prunes more."""
-        self._neighbourhood(state).round(SHORT)
-        if self.restarts:
-            self._restart(state)
-
-    def _neighbourhood(self, state: ZeroOneState) -> LargeNeighbourhood:
-        from .engines.conflicts import LargeNeighbourhood
-
-        if state.neighbourhood is None:
-            state.neighbourhood = LargeNeighbourhood(state.shared, state.rng, _order(state))
-        return state.neighbourhood
-
-    def _searched(self, state: ZeroOneState, end: float) -> bool:
-        """Large-neighbourhood rounds until the clock shows ``end``; whether they are over."""
-        hood = self._neighbourhood(state)
-        while hood.rounds < self.neighbourhoods and hood.failures <= self.neighbourhoods // 3:
-            hood.round(hood.NODES)
-            if time.perf_counter() >= end:
-                return False
-        return True
 
     def _make_engine(self, state: ZeroOneState) -> Engine:
         import joblib
@@ -285,27 +266,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.engine_name == "boxes":
             return Portfolio(shared, boxes, conflicts, BOX_HEAD, BOX_SHARE)
         return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD, CONFLICT_SHARE)
-
-    def _restart(self, state: ZeroOneState) -> None:
-        """One local search: from the hinge path first, then from perturbed starts and incumbents by turns."""
-        from .kernels.heuristic import local_search
-
-        shared, starts, r = state.shared, state.starts, state.done_restarts
-        reduced = shared.reduced
-        state.done_restarts += 1
-        if r < len(starts):
-            v = starts[r] + 1e-6 * state.rng.standard_normal(starts.shape[1])
-        elif r % 2 == 0:
-            v = reduced.contract(shared.incumbent.w)
-            v = v + 0.3 * np.sqrt(v @ v / v.size) * state.rng.standard_normal(v.size)
-        else:
-            v = starts[state.rng.integers(len(starts))]
-            v = v + max(1.0, float(np.sqrt(v @ v / v.size))) * state.rng.standard_normal(v.size)
-        value = local_search(reduced.rows, reduced.weights, v, reduced.free, 40, state.rng)
-        state.vain_restarts += 1
-        before = shared.incumbent.value
-        if value < shared.upper * (1 + 1e-2) and shared.polish.improve(shared.incumbent, v):
-            state.vain_restarts = 0 if shared.incumbent.value < before * (1 - 1e-6) else state.vain_restarts
 
     def measure(self, state: ZeroOneState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
@@ -364,10 +324,9 @@ def _ends_first(ranked: list[int]) -> list[int]:
 
 def _order(state: ZeroOneState) -> FloatArray:
     """Hinge violation of every point: the conflict engine deletes the worst first."""
-    reduced = state.shared.reduced
-    if not len(state.starts):
-        return np.ones(len(reduced.weights))
-    return np.maximum(1.0 - reduced.rows @ state.starts[3], 0.0) + 1e-3
+    if state.heuristic is None:
+        return np.ones(len(state.shared.reduced.weights))
+    return state.heuristic.order
 
 
 def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:

@@ -50,14 +50,17 @@ class Polish:
         """The reduced rows as the dual active-set method reads them."""
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
-    def solve(self, kept: BoolArray) -> FloatArray | None:
-        """Stated w of least norm with margins at least 1 on the reduced rows ``kept``; None where that fails."""
+    def solve(self, kept: BoolArray, below: float = math.inf) -> FloatArray | None:
+        """Stated w of least norm with margins at least 1 on the reduced rows ``kept``.
+
+        None where that fails, or where the squared norm is found to be at least ``below`` (reduced).
+        """
         from .kernels.conflicts import OPTIMUM, active_set
 
         rows, reduced = self.rows, self.reduced
         n, p = rows.a.shape
         active = empty_active(p)
-        status, _ = active_set(rows, kept, np.ones(n), np.inf, active, np.zeros(n), 1e-11)
+        status, _ = active_set(rows, kept, np.ones(n), below, active, np.zeros(n), 1e-11)
         if status != OPTIMUM:
             return None
         q = int(active.count[0])

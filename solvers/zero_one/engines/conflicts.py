@@ -14,9 +14,10 @@ from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
 from ..incumbent import penalised_rows, stretched_rows
 from ..kernels import conflicts as k
+from .dive import Dive, offer_kept
 from .engine import Engine, Shared
 
-__all__ = ["ConflictEngine", "Dive", "LargeNeighbourhood"]
+__all__ = ["ConflictEngine"]
 
 #: Nodes of each search in a round.
 ROUND = 100
@@ -26,131 +27,6 @@ FIRST, STEP = 0.5, 0.1
 SHORT_PASS = 200
 #: How much larger than the last pass the next one should be; the last of all may be twice that.
 GROWTH = 6.0
-#: Points in the lists of conflicts of all levels, at most; what finds no room is searched for again.
-LISTED = 4_000_000
-
-
-class Dive:
-    """One depth-first search below a node, in arrays that are used again for the next one."""
-
-    def __init__(self, rows: k.Rows, exact: k.Rows, weights: FloatArray, order: FloatArray) -> None:
-        self.rows, self.exact, self.weights, self.order = rows, exact, weights, order
-        n, p = rows.a.shape
-        levels = n + 3
-        room = max(min(levels * n, LISTED // (2 * p + 6)), 1)
-        i64, f64 = np.int64, np.float64
-        self.stack = k.Stack(
-            state=np.full(n, k.FREE, np.int8), point=np.zeros(levels, i64), at=np.full(levels, -1, i64),
-            extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
-            trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
-            u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
-            listed=np.zeros((room, 2 * p + 6), np.int32), size=np.zeros(room, np.int32), norm=np.zeros(room, f64),
-            end=np.zeros(levels + 1, i64),
-        )  # fmt: skip
-        self.stack.control[k.LEVEL] = -1
-
-    @property
-    def running(self) -> bool:
-        """Whether there is a search to resume."""
-        return bool(self.stack.control[k.LEVEL] >= 0)
-
-    @property
-    def nodes(self) -> int:
-        """Nodes of all searches."""
-        return int(self.stack.control[k.NODES])
-
-    def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
-        """Begin below a node; candidates are wanted below ``upper``."""
-        stack = self.stack
-        stack.state[:] = state
-        stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
-        stack.w[0] = 0.0
-        stack.control[[k.LEVEL, k.EXPAND, k.TRAIL]] = 0, 1, 0
-        stack.found[-1] = upper
-
-    def run(self, cut: float, nodes: int) -> int:
-        """Search on; see `conflict_kernels.search`."""
-        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, cut, nodes))
-
-    def bound(self) -> float:
-        """Least bound of the nodes that remain: that of the highest level with a child to come."""
-        level = int(self.stack.control[k.LEVEL])
-        return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
-
-    def frontier(self) -> list[tuple[float, float, Any]]:
-        """The open nodes, (bound, extra, states) each; the search is over afterwards."""
-        stack, found = self.stack, []
-        level = int(stack.control[k.LEVEL])
-        state = stack.state.copy()
-        trail = int(stack.control[k.TRAIL])
-        if stack.control[k.EXPAND]:
-            found.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
-            trail = self._undo(state, level, trail)
-            level -= 1
-        while level >= 0:
-            point = int(stack.point[level])
-            if stack.at[level] == 0:
-                state[point] = k.KEPT
-                found.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
-            state[point] = k.FREE
-            trail = self._undo(state, level, trail)
-            level -= 1
-        stack.control[k.LEVEL] = -1
-        return found
-
-    def _undo(self, state: Any, level: int, trail: int) -> int:
-        start = int(self.stack.trail_from[level])
-        state[self.stack.trail[start:trail]] = k.FREE
-        return start
-
-
-class LargeNeighbourhood:
-    """Incumbents by fixing most of the best solution at random and searching the rest for at most 1,500 nodes."""
-
-    NODES = 1500
-
-    def __init__(self, shared: Shared, rng: np.random.Generator, order: FloatArray) -> None:
-        self._shared, self._rng = shared, rng
-        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)
-        self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
-        self.failures = 0
-        self.rounds = 0
-
-    def round(self, nodes: int) -> None:
-        """One neighbourhood, searched for at most ``nodes`` nodes."""
-        shared, dive = self._shared, self._dive
-        self._plant()
-        end = dive.nodes + nodes
-        while dive.running and dive.nodes < end:
-            before = dive.nodes
-            code = dive.run(shared.upper * (1 - 1e-7), end - before)
-            if code == k.CANDIDATE and offer_kept(shared, dive):
-                self.failures = 0
-            if dive.nodes == before:
-                return
-
-    def _plant(self) -> None:
-        shared, rng = self._shared, self._rng
-        reduced = shared.reduced
-        margins = reduced.rows @ reduced.contract(shared.incumbent.w)
-        violated = margins < 1 - 1e-7
-        keep, drop = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
-        draw = rng.random(len(margins))
-        state = np.full(len(margins), k.FREE, dtype=np.int8)
-        state[violated & (draw < drop)] = k.DELETED
-        state[~violated & (draw < keep) & (margins > 1.0001)] = k.KEPT
-        self.failures += 1
-        self.rounds += 1
-        self._dive.plant(state, 0.0, 0.0, shared.upper)
-
-
-def offer_kept(shared: Shared, dive: Dive) -> bool:
-    """Polish the candidate that a search found: the least norm that keeps everything it did not delete."""
-    w = shared.polish.solve(dive.stack.state != k.DELETED)
-    found = w is not None and shared.incumbent.offer(shared.reduced, w)
-    dive.stack.found[-1] = min(float(dive.stack.found[-1]), shared.upper)
-    return found
 
 
 class ConflictEngine(Engine):
@@ -190,9 +66,8 @@ class ConflictEngine(Engine):
 
     @property
     def effort(self) -> float:
-        """4 ns for each coordinate of a point in a hard-margin problem, by trial."""
-        solves = sum(int(dive.stack.control[k.SOLVES]) for dive in self._dives)
-        return 4.0 * (solves + self.nodes) * self._dives[0].rows.a.size
+        """Of all dives."""
+        return sum(dive.effort for dive in self._dives)
 
     @property
     def open_nodes(self) -> int:

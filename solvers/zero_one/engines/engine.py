@@ -14,6 +14,8 @@ __all__ = ["STRETCH", "Engine", "Limits", "Shared"]
 
 #: Effort of a stretch, and the nodes of the first.
 STRETCH, _FEW = 5e7, 50
+#: An incumbent of this share of the one at the start is worth a new tree: of a tree of many nodes, of one with few.
+_MUCH, _SOME, _YOUNG = 0.01, 0.8, 1000
 
 
 @dataclass(frozen=True)
@@ -79,7 +81,8 @@ class Engine(ABC):
     @property
     def stale(self) -> bool:
         """Whether the incumbent has since become so much better that scales and thresholds should be chosen anew."""
-        return self._shared.upper < 0.01 * self._upper_at_start
+        share = _MUCH if self.nodes > _YOUNG else _SOME
+        return self._shared.upper < share * self._upper_at_start
 
     @property
     def rested(self) -> bool:

@@ -8,7 +8,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import conflicts
-from marginopt.solvers.zero_one.engines.conflicts import Dive
+from marginopt.solvers.zero_one.engines.dive import Dive
 from marginopt.solvers.zero_one.incumbent import empty_active, penalised_rows, stretched_rows
 from marginopt.solvers.zero_one.kernels import conflicts as k
 from marginopt.solvers.zero_one.reduced import reduce_problem

@@ -1,0 +1,145 @@
+"""The incumbent heuristic: local searches from many starts, then large neighbourhoods, in steps whose effort is counted.
+
+The search and the heuristic take turns by counted effort (`Heuristic.due`), never by the clock, so that runs repeat. An easy
+problem is proved before the heuristic has done much; a hard one has all of it within the first seconds.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from .engines.engine import Shared
+from .incumbent import hinge_path
+from .local_search import LocalSearch, line_minima
+
+if TYPE_CHECKING:
+    from .engines.neighbourhood import LargeNeighbourhood
+
+__all__ = ["Heuristic"]
+
+#: Restarts without a better incumbent that end the local searches.
+VAIN = 10
+#: Effort for each unit of the engine's, and what the heuristic may take before the engine has begun; about nanoseconds.
+SHARE, HEAD = 1.0, 1e6
+#: Nodes of a neighbourhood's search, and of one step of it.
+NODES, SLICE = 1500, 100
+#: Nodes of the neighbourhood searched between two stretches of a long search.
+SHORT = 300
+
+
+class Heuristic:
+    """Better and better incumbents.
+
+    Parameters
+    ----------
+    shared : Shared
+        Its incumbent is improved.
+    rng : numpy Generator
+    restarts : int
+        Local searches, at most; `VAIN` in vain end them sooner.
+    neighbourhoods : int
+        Large neighbourhoods, at most; a third of them in vain ends them sooner.
+    """
+
+    def __init__(self, shared: Shared, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
+        self._shared, self._rng = shared, rng
+        self._restarts, self._neighbourhoods = restarts, neighbourhoods
+        self.starts = hinge_path(shared.reduced)
+        self._done = self._vain = 0
+        self._search: LocalSearch | None = None
+        self._hood: LargeNeighbourhood | None = None
+        self.effort = 0.0
+        self._begin()
+
+    def _begin(self) -> None:
+        """The multiples of the hinge path's points, the best of them polished, and the point that keeps everything."""
+        shared = self._shared
+        rows, p = shared.reduced.rows, shared.reduced.rows.shape[1]
+        steps, values = line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
+        shared.polish.improve(shared.incumbent, self.starts[values.argmin()] * steps[values.argmin()])
+        everything = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)
+        if everything is not None:
+            shared.incumbent.offer(shared.reduced, everything)
+
+    @property
+    def order(self) -> FloatArray:
+        """Hinge violation of every point: the conflict engine deletes the worst first."""
+        return np.maximum(1.0 - self._shared.reduced.rows @ self.starts[3], 0.0) + 1e-3
+
+    @property
+    def _searching(self) -> bool:
+        return self._search is not None or (self._done < self._restarts and self._vain < VAIN)
+
+    @property
+    def finished(self) -> bool:
+        """Whether nothing is left of either part."""
+        hood = self._hood
+        if self._searching or (hood is not None and hood.running):
+            return False
+        rounds, failures = (0, 0) if hood is None else (hood.rounds, hood.failures)
+        return rounds >= self._neighbourhoods or failures > self._neighbourhoods // 3
+
+    def due(self, engine_effort: float) -> bool:
+        """Whether the next step comes before the engine's next stretch."""
+        return not self.finished and self.effort <= HEAD + SHARE * engine_effort
+
+    def step(self) -> None:
+        """A batch of lines, or a few nodes of a neighbourhood."""
+        if self._searching:
+            self._local_step()
+            return
+        hood = self._neighbourhood()
+        if not hood.running:
+            hood.plant()
+        self.effort += hood.search(SLICE, NODES)
+
+    def again(self) -> None:
+        """A short neighbourhood and a local search between two stretches of a long search: a better incumbent prunes more."""
+        hood = self._neighbourhood()
+        hood.plant()
+        self.effort += hood.search(SHORT, SHORT)
+        if self._restarts and self._search is None:
+            self._local_step()
+            while self._search is not None:
+                self._local_step()
+
+    def _neighbourhood(self) -> LargeNeighbourhood:
+        from .engines.neighbourhood import LargeNeighbourhood
+
+        if self._hood is None:
+            self._hood = LargeNeighbourhood(self._shared, self._rng, self.order)
+        return self._hood
+
+    def _local_step(self) -> None:
+        if self._search is None:
+            reduced = self._shared.reduced
+            self._search = LocalSearch(reduced.rows, reduced.weights, reduced.free, self._start(), self._rng)
+            self._done += 1
+        search = self._search
+        search.step()
+        self.effort += search.cost
+        if not search.finished:
+            return
+        self._search = None
+        self._vain += 1
+        incumbent, polish = self._shared.incumbent, self._shared.polish
+        before = incumbent.value
+        if search.value < self._shared.upper * (1 + 1e-2):
+            self.effort += 5e5 + 50.0 * self._shared.reduced.rows.size
+            if polish.improve(incumbent, search.w) and incumbent.value < before * (1 - 1e-6):
+                self._vain = 0
+
+    def _start(self) -> FloatArray:
+        """A point of the hinge path first, then perturbed ones and perturbed incumbents by turns."""
+        shared, starts, r, rng = self._shared, self.starts, self._done, self._rng
+        if r < len(starts):
+            return np.asarray(starts[r] + 1e-6 * rng.standard_normal(starts.shape[1]))
+        if r % 2 == 0:
+            v = shared.reduced.contract(shared.incumbent.w)
+            return np.asarray(v + 0.3 * math.sqrt(v @ v / v.size) * rng.standard_normal(v.size))
+        v = starts[rng.integers(len(starts))]
+        return np.asarray(v + max(1.0, math.sqrt(v @ v / v.size)) * rng.standard_normal(v.size))
