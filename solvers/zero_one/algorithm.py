@@ -46,6 +46,9 @@ AGAIN = 20_000
 #: each of the other's.
 BOX_HEAD, CONFLICT_HEAD = 50_000, 20_000
 BOX_SHARE, CONFLICT_SHARE = 7.0, 1.0
+#: Effort of the heuristic before the engine begins, about nanoseconds, and for each unit of the engine's. The passes of the
+#: conflict engine are planned by the incumbent that it begins with, so that a good one is worth more; boxes hardly need one.
+_BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
 
 
 @dataclass(eq=False)
@@ -214,8 +217,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         heuristic, engine = state.heuristic, state.engine
         if heuristic is None or (engine is not None and not engine.rested):
             return True
-        effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
-        while heuristic.due(effort):
+        head, share = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
+        allowed = head + share * (state.earlier_effort + (0.0 if engine is None else engine.effort))
+        while heuristic.due(allowed):
             heuristic.step()
             if time.perf_counter() >= end:
                 return False

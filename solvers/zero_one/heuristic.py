@@ -23,8 +23,8 @@ __all__ = ["Heuristic"]
 
 #: Restarts without a better incumbent that end the local searches.
 VAIN = 10
-#: Effort for each unit of the engine's, and what the heuristic may take before the engine has begun; about nanoseconds.
-SHARE, HEAD = 1.0, 1e6
+#: Neighbourhoods for each local search.
+ROUNDS = 3
 #: Nodes of a neighbourhood's search, and of one step of it.
 NODES, SLICE = 1500, 100
 #: Nodes of the neighbourhood searched between two stretches of a long search.
@@ -71,25 +71,31 @@ class Heuristic:
         return np.maximum(1.0 - self._shared.reduced.rows @ self.starts[3], 0.0) + 1e-3
 
     @property
-    def _searching(self) -> bool:
-        return self._search is not None or (self._done < self._restarts and self._vain < VAIN)
+    def _searched(self) -> bool:
+        """Whether the local searches are over."""
+        return self._search is None and (self._done >= self._restarts or self._vain >= VAIN)
+
+    @property
+    def _visited(self) -> bool:
+        """Whether the neighbourhoods are over."""
+        hood = self._hood
+        if hood is None:
+            return self._neighbourhoods == 0
+        return not hood.running and (hood.rounds >= self._neighbourhoods or hood.failures > self._neighbourhoods // 3)
 
     @property
     def finished(self) -> bool:
         """Whether nothing is left of either part."""
-        hood = self._hood
-        if self._searching or (hood is not None and hood.running):
-            return False
-        rounds, failures = (0, 0) if hood is None else (hood.rounds, hood.failures)
-        return rounds >= self._neighbourhoods or failures > self._neighbourhoods // 3
+        return self._searched and self._visited
 
-    def due(self, engine_effort: float) -> bool:
-        """Whether the next step comes before the engine's next stretch."""
-        return not self.finished and self.effort <= HEAD + SHARE * engine_effort
+    def due(self, allowed: float) -> bool:
+        """Whether the next step comes before the engine's next stretch, which allows that effort in all."""
+        return not self.finished and self.effort <= allowed
 
     def step(self) -> None:
-        """A batch of lines, or a few nodes of a neighbourhood."""
-        if self._searching:
+        """A batch of lines, or a few nodes of a neighbourhood: by turns, `ROUNDS` neighbourhoods for each local search."""
+        rounds = 0 if self._hood is None else self._hood.rounds
+        if self._search is not None or (not self._searched and (self._visited or rounds >= ROUNDS * self._done)):
             self._local_step()
             return
         hood = self._neighbourhood()

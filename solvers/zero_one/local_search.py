@@ -18,10 +18,9 @@ from ...models.arrays import FloatArray
 __all__ = ["BATCH", "LocalSearch", "line_minima"]
 
 NEAR = 1e-9
-#: Directions of a batch, and batches in a row without a better point that end a search.
-BATCH, FAILS = 20, 2
-#: A point must be better by this, relatively.
-_GAIN = 1e-10
+#: Directions of a batch, and how many in a row without a point that is better by `_GAIN`, relatively, end a search: small gains
+#: are those of the norm, and the least norm that keeps the same points is one quadratic program (`incumbent.Polish`).
+BATCH, FAILS, _GAIN = 20, 40, 1e-3
 #: Share of the directions that are random; the others (nearly) keep the margins that are closest to 1.
 _RANDOM = 0.4
 #: Elements of a batch's matrices, at most: fewer directions where there are very many points.
@@ -29,7 +28,7 @@ _ELEMENTS = 500_000
 
 
 class LocalSearch:
-    """A descent from one point that can be left after every batch.
+    """A descent from one point that can be interrupted after every batch.
 
     Parameters
     ----------
@@ -53,7 +52,7 @@ class LocalSearch:
     @property
     def finished(self) -> bool:
         """Whether the last batches found nothing better."""
-        return self._lost >= FAILS * BATCH
+        return self._lost >= FAILS
 
     def step(self) -> None:
         """One batch of lines through w; the best of their minimisers is the next w, if it is better."""
@@ -62,9 +61,11 @@ class LocalSearch:
         best = int(values.argmin())
         new = self.w + float(steps[best]) * directions[:, best]
         self._lost += self._batch
-        if self._value(new) < self.value * (1.0 - _GAIN):
-            self._move(new)
+        value = self._value(new)
+        if value < self.value * (1.0 - _GAIN):
             self._lost = 0
+        if value < self.value:
+            self._move(new)
 
     @property
     def cost(self) -> float:

@@ -7,7 +7,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines import conflicts
+from marginopt.solvers.zero_one.engines import dive as dives
 from marginopt.solvers.zero_one.engines.dive import Dive
 from marginopt.solvers.zero_one.incumbent import empty_active, penalised_rows, stretched_rows
 from marginopt.solvers.zero_one.kernels import conflicts as k
@@ -128,7 +128,7 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     solves = []
     for points in (1, 100, 10**6):
-        monkeypatch.setattr(conflicts, "LISTED", points)
+        monkeypatch.setattr(dives, "LISTED", points)
         _, dive = dive_of(stated, optimum * 1.3)
         assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
         assert dive.stack.size.size <= max(points // 14, 1)
