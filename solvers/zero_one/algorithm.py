@@ -149,9 +149,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         known = [Earlier.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
         return {"earlier": tuple(known)} if known and self.proof is None else {}
 
-    def load(self, view: object) -> None:
-        """Compile both engines on four points, or load them from Numba's cache on disk."""
-        _load_engines()
+    def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
+        """Compile the engine that begins, or load it from Numba's cache on disk; another one follows where its turn comes."""
+        _load_engine(self._first_engine(min(view.A.shape)))
+
+    def _first_engine(self, coordinates: int) -> Literal["boxes", "conflicts"]:
+        if self.engine != "auto":
+            return self.engine
+        return "boxes" if coordinates <= BOX_COORDINATES else "conflicts"
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
@@ -159,9 +164,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        name = self.engine
-        if name == "auto":
-            name = "boxes" if reduced.rows.shape[1] <= BOX_COORDINATES else "conflicts"
+        name = self._first_engine(reduced.rows.shape[1])
         state = ZeroOneState(shared, options, rng, name)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
@@ -241,7 +244,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.again = AGAIN
         if engine.nodes >= state.again:
             assert state.heuristic is not None
-            state.heuristic.again()
+            # boxes compile nothing of the conflict search before its turn comes
+            state.heuristic.again(state.engine_name == "conflicts" or engine.nodes >= BOX_HEAD)
             state.again = engine.nodes * 3 // 2 + AGAIN
         engine.begin_stretch()
         return engine
@@ -343,16 +347,13 @@ def reduced_of(state: ZeroOneState) -> Reduced:
 
 
 @functools.cache
-def _load_engines() -> None:
-    """Solve the smallest problem that is not trivial by each engine, so that every compiled loop is there."""
+def _load_engine(engine: Literal["boxes", "conflicts"]) -> None:
+    """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
     rows = np.array([[1.0, 0.5, 0.1], [1.0, -0.4, 0.2], [-1.0, 0.3, 0.7], [-1.0, -0.2, -0.3]])
     view = ZeroOneProblem(rows, np.full(4, 0.3), np.array([True, True, True]))
-    options = Options(threads=1)
-    engines: tuple[Literal["boxes", "conflicts"], ...] = ("boxes", "conflicts")
-    for engine in engines:
-        algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
-        state = algorithm.init(view, options, np.random.default_rng(0))
-        for _ in range(100):
-            if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
-                break
-        algorithm.answer(state)
+    algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
+    state = algorithm.init(view, Options(threads=1), np.random.default_rng(0))
+    for _ in range(100):
+        if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
+            break
+    algorithm.answer(state)

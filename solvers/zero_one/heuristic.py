@@ -103,11 +103,12 @@ class Heuristic:
             hood.plant()
         self.effort += hood.search(SLICE, NODES)
 
-    def again(self) -> None:
-        """A short neighbourhood and a local search between two stretches of a long search: a better incumbent prunes more."""
-        hood = self._neighbourhood()
-        hood.plant()
-        self.effort += hood.search(SHORT, SHORT)
+    def again(self, neighbourhood: bool) -> None:
+        """A local search, and a short neighbourhood, between two stretches of a long search: a better incumbent prunes more."""
+        if neighbourhood:
+            hood = self._neighbourhood()
+            hood.plant()
+            self.effort += hood.search(SHORT, SHORT)
         if self._restarts and self._search is None:
             self._local_step()
             while self._search is not None:
