@@ -110,9 +110,8 @@ class Heuristic:
             hood.plant()
             self.effort += hood.search(SHORT, SHORT)
         if self._restarts and self._search is None:
-            self._local_step()
-            while self._search is not None:
-                self._local_step()
+            while self._local_step():
+                pass
 
     def _neighbourhood(self) -> LargeNeighbourhood:
         from .engines.neighbourhood import LargeNeighbourhood
@@ -121,7 +120,8 @@ class Heuristic:
             self._hood = LargeNeighbourhood(self._shared, self._rng, self.order)
         return self._hood
 
-    def _local_step(self) -> None:
+    def _local_step(self) -> bool:
+        """A batch of the search in hand, or of a new one; whether it goes on."""
         if self._search is None:
             reduced = self._shared.reduced
             self._search = LocalSearch(reduced.rows, reduced.weights, reduced.free, self._start(), self._rng)
@@ -130,7 +130,7 @@ class Heuristic:
         search.step()
         self.effort += search.cost
         if not search.finished:
-            return
+            return True
         self._search = None
         self._vain += 1
         incumbent, polish = self._shared.incumbent, self._shared.polish
@@ -139,6 +139,7 @@ class Heuristic:
             self.effort += 5e5 + 50.0 * self._shared.reduced.rows.size
             if polish.improve(incumbent, search.w) and incumbent.value < before * (1 - 1e-6):
                 self._vain = 0
+        return False
 
     def _start(self) -> FloatArray:
         """A point of the hinge path first, then perturbed ones and perturbed incumbents by turns."""
