@@ -14,7 +14,8 @@ import numpy as np
 
 from ..errors import InputError, MarginoptWarning, UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.formulations.zero_one.model import ZeroOneSVM, first_column_is_one
+from ..models.formulations.linear import first_column_is_one
+from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
 

@@ -11,7 +11,14 @@ import scipy.sparse as sp
 from ...errors import MarginoptWarning
 from ..arrays import BoolArray, FloatArray, Points, to_dense
 
-__all__ = ["dense_signed_rows", "has_constant_column", "linear_summary", "signed_rows", "warn_about_features"]
+__all__ = [
+    "dense_signed_rows",
+    "first_column_is_one",
+    "has_constant_column",
+    "linear_summary",
+    "signed_rows",
+    "warn_about_features",
+]
 
 #: Ratio of feature scales from which solvers' tolerances stop meaning the same for every feature.
 _SCALE_RATIO = 1e3
@@ -30,6 +37,11 @@ def dense_signed_rows(X: Points, y: FloatArray) -> FloatArray:
 def has_constant_column(X: Points) -> bool:
     """Whether some column of X is constant and not zero (an intercept)."""
     return bool(_constant_columns(X).any())
+
+
+def first_column_is_one(X: Points) -> bool:
+    """Whether the first column of X is all ones: an intercept that can be left out of the norm."""
+    return bool((to_dense(X[:, [0]]) == 1.0).all())
 
 
 def warn_about_features(X: Points) -> None:

@@ -18,8 +18,7 @@ from ..program.cones import Indicator, Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
-from .linear import linear_summary, signed_rows, warn_about_features
-from .zero_one.model import first_column_is_one
+from .linear import first_column_is_one, linear_summary, signed_rows, warn_about_features
 
 __all__ = ["RampSVM"]
 

@@ -8,7 +8,6 @@ from functools import cached_property, partial
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import (
@@ -20,21 +19,21 @@ from ...arrays import (
     as_positive,
     as_vector,
     entries,
-    row_norms_squared,
-    to_dense,
 )
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
-from ...program.cones import Nonnegative
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
-from ...statement import Statement
+from ...statement import Line, Statement
 from ...views import ZeroOneProblem
-from ..linear import dense_signed_rows, linear_summary, signed_rows, warn_about_features
-from .budget import ZeroOneBudget, as_share, budget_of, with_budget
-from .strengthened import as_gamma, indicator_form, split_values, strengthened_form
+from ..linear import dense_signed_rows, first_column_is_one, linear_summary, warn_about_features
+from .budget import ZeroOneBudget, as_share, budget_of
+from .cost import Budget, Cost, Prices
+from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened
+from .reach import Reach
+from .strengthened import as_gamma
 
-__all__ = ["ZeroOneSVM"]
+__all__ = ["Encoding", "ZeroOneSVM"]
 
 V = TypeVar("V")
 
@@ -162,10 +161,11 @@ class ZeroOneSVM(Model):
             return
         if self.intercept == "free":
             raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
-        object.__setattr__(self, "gamma", as_gamma(self.gamma, self._signed))
+        object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
     @cached_property
-    def _signed(self) -> FloatArray:
+    def signed(self) -> FloatArray:
+        """Rows y_i x_i, dense (n, p)."""
         return dense_signed_rows(self.X, self.y)
 
     @cached_property
@@ -197,23 +197,41 @@ class ZeroOneSVM(Model):
         return mask
 
     @cached_property
+    def cost(self) -> Cost:
+        """What violations cost: λ, or a budget."""
+        if self.kappa is None:
+            assert self.lam is not None
+            return Prices(self.weights, self.lam)
+        n = self.X.shape[0]
+        return Budget(self.kappa, budget_of(self.kappa, n), n)
+
+    @cached_property
+    def written(self) -> MarginEncoding:
+        """How z_i = 0 ⇒ u_i ≥ 1 is said."""
+        if self.gamma is not None:
+            return Strengthened(self.gamma, self.rows)
+        return Indicators() if self.encoding == "indicator" else BigMRows()
+
+    @cached_property
+    def reach(self) -> Reach:
+        """How far w can be from a known point, and M."""
+        if self.upper_bound is not None or self.incumbent is not None:
+            source = "incumbent"
+        elif not np.isfinite(self.incumbent_value):
+            source = "none known"
+        else:
+            source = "w = 0" if self.intercept == "penalised" else "w = 0, b = ±1"
+        return Reach(self.X, self.intercept == "free", self.cost, self.incumbent_value, self.M, source)
+
+    @cached_property
     def incumbent_value(self) -> float:
         """The feasible value UB behind M: the given one, or that of the best trivial point (infinite without one, κ form)."""
-        if self.kappa is not None:
-            return self._known_norm()
-        trivial = float(self.weights.sum())
+        points = [np.zeros(self.X.shape[1])]
         if self.intercept == "free":
-            trivial = min(float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0))
-        known = [trivial] if self.upper_bound is None else [trivial, float(self.upper_bound)]
-        return min(known if self.incumbent is None else [*known, self.objective(self.incumbent)])
-
-    def _known_norm(self) -> float:
-        trivial = [np.zeros(self.X.shape[1])]
-        if self.intercept == "free":
-            trivial += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
+            points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
         if self.incumbent is not None:
-            trivial.append(self.incumbent)
-        known = [self.objective(w) for w in trivial]
+            points.append(self.incumbent)
+        known = [self.objective(w) for w in points]
         return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
 
     @property
@@ -224,87 +242,34 @@ class ZeroOneSVM(Model):
     @property
     def intercept_bound(self) -> float:
         """|b| of some optimal solution is at most this (free intercept)."""
-        if not np.isfinite(self.incumbent_value):
-            return np.inf
-        norms = np.sqrt(row_norms_squared(self.X[:, 1:]) if self.X.shape[1] > 1 else np.zeros(1))
-        return 1.0 + float(norms.max()) * float(np.sqrt(self.incumbent_value))
+        return self.reach.intercept_bound
 
-    @cached_property
+    @property
     def big_m(self) -> FloatArray:
         """M_i in use: the given ones, or the valid ones of the notes."""
-        if self.M is not None:
-            return as_vector(self.M, self.X.shape[0], "M")
-        if not np.isfinite(self.incumbent_value):
-            raise UnsupportedModelError(
-                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
-                "solve(model, 'zero-one-bb')), M=, or encoding='indicator'"
-            )
-        spent = self.weights if self.kappa is None else 0.0
-        reach = np.sqrt(np.maximum(np.full(self.X.shape[0], self.incumbent_value) - spent, 0.0))
-        if self.intercept == "penalised":
-            return np.asarray(1.0 + np.sqrt(row_norms_squared(self.X)) * reach)
-        norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(self.X.shape[0])
-        return np.asarray(1.0 + norms * reach + self.intercept_bound)
+        return self.reach.big_m
 
     @property
     def m_source(self) -> str:
         """Where M comes from, for reports."""
-        if self.M is not None:
-            return "given, unproven: audit the solution"
-        return (
-            "incumbent"
-            if self.upper_bound is not None or self.incumbent is not None
-            else "none known"
-            if not np.isfinite(self.incumbent_value)
-            else ("w = 0" if self.intercept == "penalised" else "w = 0, b = ±1")
-        )
+        return self.reach.m_source
 
     @property
     def form_bytes(self) -> int:
         """Bytes of the rows (and of S)."""
         n, p = self.X.shape
-        return 12 * entries(self.X) + 100 * n + (0 if self.gamma is None else 12 * n * p + 12 * p * p + 400 * n)
+        return 12 * entries(self.X) + 100 * n + self.written.bytes(n, p)
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        cost = self.weights if self.kappa is None else np.zeros(self.X.shape[0])
-        if self.gamma is not None:
-            big_m = self.big_m if self.rows == "bigm" else None
-            form = strengthened_form(f"{self.name}, strengthened", self._signed, cost, self.gamma, big_m, integer=True)
-        else:
-            # the indicators replace the rows, so that any M will do to build them
-            form = self._big_m_form(cost, self.big_m if self.encoding == "bigm" else np.ones(self.X.shape[0]))
-            if self.encoding == "indicator":
-                form = indicator_form(form, self.X, self.y, float(np.sqrt(self.incumbent_value)))
-        return form if self.budget is None else with_budget(form, self.budget)
-
-    def _big_m_form(self, cost: FloatArray, big_m: FloatArray) -> StandardForm:
-        n, p = self.X.shape
-        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.diags_array(big_m)], format="csr"))
-        lower = np.concatenate([np.full(p, -np.inf), np.zeros(n)])
-        upper = np.concatenate([np.full(p, np.inf), np.ones(n)])
-        if self.intercept == "free":
-            lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        diagonal = np.concatenate([2.0 * self.penalised, np.zeros(n)])
-        return StandardForm(
-            name=self.name,
-            blocks=(Block("w", (p,)), Block("z", (n,))),
-            q=np.concatenate([np.zeros(p), cost]),
-            constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
-            lower=lower,
-            upper=upper,
-            integer=np.arange(p + n) >= p,
-            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
-        )
+        return self.cost.limited(self.written.form(self))
 
     def view(self, kind: type[V]) -> V | None:
         """The `ZeroOneProblem` view (λ form) or the `ZeroOneBudget` view (κ form): independent of M."""
-        view: object = None
-        if kind is ZeroOneProblem and self.kappa is None:
-            view = ZeroOneProblem(dense_signed_rows(self.X, self.y), self.weights, self.penalised)
-        elif kind is ZeroOneBudget and self.budget is not None:
-            view = ZeroOneBudget(dense_signed_rows(self.X, self.y), self.budget, self.penalised)
-        return view  # type: ignore[return-value]
+        if kind not in (ZeroOneProblem, ZeroOneBudget):
+            return None
+        view = self.cost.view(self.signed, self.penalised)
+        return view if isinstance(view, kind) else None
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
         """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).
@@ -313,15 +278,13 @@ class ZeroOneSVM(Model):
         """
         violated = self.y * np.asarray(self.X @ w) < 1.0 - tol
         norm = float(w[self.penalised] @ w[self.penalised])
-        if self.budget is not None:
-            return norm if int(violated.sum()) <= self.budget else np.inf
-        return norm + float(self.weights[violated].sum())
+        return self.cost.total(norm, violated)
 
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
         u = self.y * np.asarray(self.X @ w)
         w, z = np.asarray(w, dtype=np.float64), (u < 1.0 - tol).astype(np.float64)
-        return {"w": w, "z": z} if self.gamma is None else split_values(self._signed, self.gamma, self.rows, w, z)
+        return self.written.point(self, w, z)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
@@ -330,21 +293,7 @@ class ZeroOneSVM(Model):
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""
-        if self.gamma is None:
-            return None
-        p = self.X.shape[1]
-        kept = self._signed[values["z"] < 0.5]
-        rows = (Constraint("margin", sp.csr_array(kept), -np.ones(len(kept)), Nonnegative(len(kept))),) if len(kept) else ()
-        return StandardForm(
-            name=f"{self.name}, z fixed",
-            blocks=(Block("w", (p,)),),
-            q=np.zeros(p),
-            constraints=rows,
-            lower=np.full(p, -np.inf),
-            upper=np.full(p, np.inf),
-            integer=np.zeros(p, dtype=bool),
-            quadratic=Quadratic(matrix=sp.csc_array(2.0 * sp.eye_array(p))),
-        )
+        return self.written.with_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
@@ -353,30 +302,39 @@ class ZeroOneSVM(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
-        unit = self.gamma is None or self.rows == "bigm"
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=unit)
+        decide = partial(self.decision_function, values)
+        return two_classes(self.X, self.y, decide, weights, unit=self.written.has_margins)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.y * np.asarray(self.X @ values["w"])
         violated = values["z"] > 0.5
-        if self.encoding == "indicator" or self.rows == "cone":
-            return figures  # no big-M rows
+        if not self.written.has_rows:
+            return figures
         slack = (u + self.big_m - 1.0)[violated]
         figures["smallest_big_m_slack"] = float(slack.min()) if slack.size else float("inf")
         return figures
 
     @property
     def statement(self) -> Statement:
-        """Conic (3), (5), or the strengthened program."""
-        from .statement import zero_one_statement
-
-        return zero_one_statement(self)
-
-
-def first_column_is_one(X: Points) -> bool:
-    return bool((to_dense(X[:, [0]]) == 1.0).all())
+        """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
+        n, p = self.X.shape
+        norm = Line("||w||^2", r"\|w\|_2^2")
+        if self.intercept == "free":
+            norm = Line("||w_(without intercept)||^2", r"\textstyle\sum_{j\ge 2} w_j^2")
+        counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
+        return Statement(
+            title=f"0-1-loss SVM, {self.written.title}{self.cost.title}",
+            problem_class=self.written.problem_class,
+            sense="minimise",
+            over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
+            objective=self.written.objective(self.cost.objective(norm)),
+            constraints=(*self.written.lines(), *self.cost.lines),
+            sizes=f"n = {n} points, p = {p} features (a constant one included), {self.cost.size}",
+            notes=(*self.written.notes(self), counted),
+            source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {self.written.source}",
+        )
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ZeroOneSVM:

@@ -1,0 +1,176 @@
+"""What violated margins cost: λ_i each, or nothing up to a budget of ⌊κn⌋."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import BoolArray, FloatArray
+from ...program.form import StandardForm
+from ...statement import Line
+from ...views import ZeroOneProblem
+from .budget import ZeroOneBudget, with_budget
+
+__all__ = ["Budget", "Cost", "Prices"]
+
+
+class Cost(ABC):
+    """How the n violations z enter the objective and the rows."""
+
+    @property
+    @abstractmethod
+    def prices(self) -> FloatArray:
+        """Cost of each z_i in the objective (n,)."""
+
+    @property
+    @abstractmethod
+    def spent(self) -> FloatArray:
+        """What a violated point takes of a feasible value, so that the norm cannot have it: valid M rests on it (n,)."""
+
+    @abstractmethod
+    def total(self, norm: float, violated: BoolArray) -> float:
+        """Objective of a classifier of this norm that violates these margins."""
+
+    @abstractmethod
+    def limited(self, form: StandardForm) -> StandardForm:
+        """The form with the row that limits z, where one does."""
+
+    @abstractmethod
+    def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneProblem | ZeroOneBudget:
+        """What algorithms read: signed rows, costs, and which weights are part of the norm."""
+
+    @abstractmethod
+    def objective(self, norm: Line) -> Line:
+        """The norm with the cost of violations, in words."""
+
+    @property
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """The row that limits z in words, where one does."""
+
+    @property
+    @abstractmethod
+    def title(self) -> str:
+        """Suffix of the title."""
+
+    @property
+    @abstractmethod
+    def size(self) -> str:
+        """The cost among the sizes."""
+
+    @property
+    @abstractmethod
+    def known(self) -> str:
+        """What the argument for M subtracts from UB, in words."""
+
+
+@dataclass(frozen=True, eq=False)
+class Prices(Cost):
+    """λ form: a violation costs λ_i; ``lam`` is how they were given."""
+
+    weights: FloatArray
+    lam: float | FloatArray
+
+    @property
+    def prices(self) -> FloatArray:
+        """λ."""
+        return self.weights
+
+    @property
+    def spent(self) -> FloatArray:
+        """λ."""
+        return self.weights
+
+    def total(self, norm: float, violated: BoolArray) -> float:
+        """||w||² + Σ λ_i over the violated."""
+        return norm + float(self.weights[violated].sum())
+
+    def limited(self, form: StandardForm) -> StandardForm:
+        """The form itself."""
+        return form
+
+    def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneProblem:
+        """`ZeroOneProblem`."""
+        return ZeroOneProblem(A, self.weights, penalised)
+
+    def objective(self, norm: Line) -> Line:
+        """||w||² + λΣz."""
+        return Line(f"{norm.text} + lam sum_i z_i", rf"{norm.latex} + \lambda\sum_{{i=1}}^n z_i")
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """None."""
+        return ()
+
+    @property
+    def title(self) -> str:
+        """None."""
+        return ""
+
+    @property
+    def size(self) -> str:
+        """λ, or its range."""
+        values = np.asarray(self.lam, dtype=np.float64)
+        return f"lam = {float(values):g}" if values.ndim == 0 else f"lam = {values.min():g} .. {values.max():g}"
+
+    @property
+    def known(self) -> str:
+        """λ_i."""
+        return " - lam_i"
+
+
+@dataclass(frozen=True)
+class Budget(Cost):
+    """κ form: at most ``limit`` = ⌊κn⌋ of n margins are violated, at no cost."""
+
+    kappa: float
+    limit: int
+    n: int
+
+    @property
+    def prices(self) -> FloatArray:
+        """0."""
+        return np.zeros(self.n)
+
+    @property
+    def spent(self) -> FloatArray:
+        """0: UB bounds ||w||² itself."""
+        return np.zeros(self.n)
+
+    def total(self, norm: float, violated: BoolArray) -> float:
+        """||w||², infinite beyond the budget."""
+        return norm if int(violated.sum()) <= self.limit else np.inf
+
+    def limited(self, form: StandardForm) -> StandardForm:
+        """With the row ``budget``."""
+        return with_budget(form, self.limit)
+
+    def view(self, A: FloatArray, penalised: BoolArray) -> ZeroOneBudget:
+        """`ZeroOneBudget`."""
+        return ZeroOneBudget(A, self.limit, penalised)
+
+    def objective(self, norm: Line) -> Line:
+        """||w||²."""
+        return norm
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """Σz ≤ κn."""
+        return (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
+
+    @property
+    def title(self) -> str:
+        """The limit."""
+        return ", at most kappa n violations"
+
+    @property
+    def size(self) -> str:
+        """κ and ⌊κn⌋."""
+        return f"kappa = {self.kappa:g}, at most {self.limit} violations"
+
+    @property
+    def known(self) -> str:
+        """Nothing."""
+        return ""

@@ -1,0 +1,257 @@
+"""How z_i = 0 ⇒ u_i ≥ 1 is said: rows with M_i, indicator constraints, or the strengthened cones. All have the same optimum."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from typing import ClassVar, Literal, Protocol
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...arrays import BoolArray, FloatArray, Points
+from ...program.cones import Nonnegative
+from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...statement import Line
+from ..linear import signed_rows
+from .cost import Cost
+from .reach import Reach
+from .strengthened import indicator_form, split_values, strengthened_form, strengthened_lines
+
+__all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened"]
+
+_BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
+
+
+class Program(Protocol):
+    """What an encoding reads of `ZeroOneSVM`."""
+
+    name: ClassVar[str]
+
+    @property
+    def X(self) -> Points:
+        """Points (n, p)."""
+
+    @property
+    def y(self) -> FloatArray:
+        """Labels (n,)."""
+
+    @property
+    def signed(self) -> FloatArray:
+        """Rows y_i x_i, dense (n, p)."""
+
+    @property
+    def penalised(self) -> BoolArray:
+        """Which weights are part of the norm (p,)."""
+
+    @property
+    def cost(self) -> Cost:
+        """What violations cost."""
+
+    @property
+    def reach(self) -> Reach:
+        """How far w can be from a known point, and the M_i that follow."""
+
+
+class MarginEncoding(ABC):
+    """One way to say that z_i = 0 keeps the margin of point i."""
+
+    title: ClassVar[str]
+    problem_class: ClassVar[str]
+    source: ClassVar[str]
+
+    @property
+    @abstractmethod
+    def has_rows(self) -> bool:
+        """Whether there are rows with M_i."""
+
+    @property
+    @abstractmethod
+    def has_margins(self) -> bool:
+        """Whether the constraint ``margin`` holds a row of every point."""
+
+    @abstractmethod
+    def form(self, program: Program) -> StandardForm:
+        """Minimise with z binary, without the row that limits z."""
+
+    @abstractmethod
+    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """All blocks of the form from w and binary z."""
+
+    @abstractmethod
+    def objective(self, plain: Line) -> Line:
+        """The objective in words, where ||w||² and the cost are ``plain``."""
+
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """The constraints in words."""
+
+    @abstractmethod
+    def notes(self, program: Program) -> tuple[str, ...]:
+        """Why it is exact."""
+
+    def with_integers(self, program: Program, z: FloatArray) -> StandardForm | None:
+        """A simpler problem that is left when z is fixed; None where it is the form with fixed bounds."""
+        return None
+
+    def bytes(self, n: int, p: int) -> int:
+        """Bytes of the form beyond those of the rows."""
+        return 0
+
+
+@dataclass(frozen=True)
+class BigMRows(MarginEncoding):
+    """u_i + M_i z_i - 1 ≥ 0, Conic (3)."""
+
+    title = "big-M"
+    problem_class = "mixed-integer convex QP"
+    source = "(3)"
+    has_rows = True
+    has_margins = True
+
+    def form(self, program: Program) -> StandardForm:
+        """Blocks ``w``, ``z``; constraint ``margin``."""
+        return big_m_form(program, program.reach.big_m)
+
+    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """Both blocks."""
+        return {"w": w, "z": z}
+
+    def objective(self, plain: Line) -> Line:
+        """As it is."""
+        return plain
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows and binaries."""
+        return (Line("y_i x_i'w >= 1 - M_i z_i", r"y_i x_i^\top w \ge 1 - M_i z_i,\quad i=1,\dots,n", "margin"), _BINARY)
+
+    def notes(self, program: Program) -> tuple[str, ...]:
+        """Why M is valid."""
+        return (program.reach.argument,)
+
+
+@dataclass(frozen=True)
+class Indicators(MarginEncoding):
+    """z_i = 0 ⇒ u_i ≥ 1 as the solver's own constraint, Conic (5a)-(5b), with |w_j| ≤ √UB (SCIP may not end on unbounded w)."""
+
+    title = "indicators"
+    problem_class = "mixed-integer convex QP"
+    source = "(5a)-(5b)"
+    has_rows = False
+    has_margins = True
+
+    def form(self, program: Program) -> StandardForm:
+        """Blocks ``w``, ``z``; constraint ``margin`` of indicators, which replace the rows, so that any M builds these."""
+        base = big_m_form(program, np.ones(program.y.size))
+        return indicator_form(base, program.X, program.y, float(np.sqrt(program.reach.known)))
+
+    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """Both blocks."""
+        return {"w": w, "z": z}
+
+    def objective(self, plain: Line) -> Line:
+        """As it is."""
+        return plain
+
+    def lines(self) -> tuple[Line, ...]:
+        """Implications and binaries."""
+        switch = Line("z_i = 0  =>  y_i x_i'w >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w \ge 1,\quad i=1,\dots,n", "margin")
+        return (switch, _BINARY)
+
+    def notes(self, program: Program) -> tuple[str, ...]:
+        """Why w is bounded."""
+        return (f"|w_j| <= sqrt(UB), UB = {program.reach.known:.6g}: any w beyond it is worse than a known point",)
+
+
+@dataclass(frozen=True, eq=False)
+class Strengthened(MarginEncoding):
+    """The mixed-integer second-order cone program of γ in Γ (`strengthened`); every point keeps its row, or its cones."""
+
+    gamma: FloatArray
+    rows: Literal["bigm", "cone"]
+
+    title = "strengthened"
+    problem_class = "mixed-integer second-order cone program"
+    source = "(13) at a fixed gamma, z binary"
+
+    @property
+    def has_rows(self) -> bool:
+        """Where the rows are what every point keeps."""
+        return self.rows == "bigm"
+
+    @property
+    def has_margins(self) -> bool:
+        """The same."""
+        return self.rows == "bigm"
+
+    def form(self, program: Program) -> StandardForm:
+        """`strengthened_form`."""
+        big_m = program.reach.big_m if self.has_rows else None
+        name = f"{program.name}, strengthened"
+        return strengthened_form(name, program.signed, program.cost.prices, self.gamma, big_m, integer=True)
+
+    def point(self, program: Program, w: FloatArray, z: FloatArray) -> dict[str, FloatArray]:
+        """With the parts of 1 - u and their squares."""
+        return split_values(program.signed, self.gamma, self.rows, w, z)
+
+    def with_integers(self, program: Program, z: FloatArray) -> StandardForm:
+        """min ||w||² with u_i ≥ 1 where z_i = 0: what the cones come to."""
+        p = program.X.shape[1]
+        kept = program.signed[z < 0.5]
+        rows = (Constraint("margin", sp.csr_array(kept), -np.ones(len(kept)), Nonnegative(len(kept))),) if len(kept) else ()
+        return StandardForm(
+            name=f"{program.name}, z fixed",
+            blocks=(Block("w", (p,)),),
+            q=np.zeros(p),
+            constraints=rows,
+            lower=np.full(p, -np.inf),
+            upper=np.full(p, np.inf),
+            integer=np.zeros(p, dtype=bool),
+            quadratic=Quadratic(matrix=sp.csc_array(2.0 * sp.eye_array(p))),
+        )
+
+    @property
+    def _positive(self) -> int:
+        return int((self.gamma > 0).sum())
+
+    def objective(self, plain: Line) -> Line:
+        """With S = I - Σ γ_i x_i x_i' and what makes up for it."""
+        return strengthened_lines(self._positive, self.rows)[0]
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows, cones and binaries."""
+        return strengthened_lines(self._positive, self.rows)[1]
+
+    def notes(self, program: Program) -> tuple[str, ...]:
+        """What every point keeps, why M is valid, and what λ stands for in the κ form."""
+        kept = (
+            f"g = gamma in Gamma, {self._positive} of {self.gamma.size} positive; every point keeps its "
+            f"{'row with M_i' if self.has_rows else 'cones'}, whatever its gamma_i"
+        )
+        argument = (program.reach.argument,) if self.has_rows else ()
+        free = ("lam = 0 in the objective: the budget stands for it",) if program.cost.lines else ()
+        return (kept, *argument, *free)
+
+    def bytes(self, n: int, p: int) -> int:
+        """S and the cones."""
+        return 12 * n * p + 12 * p * p + 400 * n
+
+
+def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
+    """||w||² + cost with the rows u + Mz - 1 ≥ 0."""
+    n, p = program.X.shape
+    F = sp.csr_array(sp.hstack([signed_rows(program.X, program.y), sp.diags_array(big_m)], format="csr"))
+    lower = np.concatenate([np.full(p, -np.inf), np.zeros(n)])
+    upper = np.concatenate([np.full(p, np.inf), np.ones(n)])
+    if not program.penalised[0]:
+        lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
+    return StandardForm(
+        name=program.name,
+        blocks=(Block("w", (p,)), Block("z", (n,))),
+        q=np.concatenate([np.zeros(p), program.cost.prices]),
+        constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
+        lower=lower,
+        upper=upper,
+        integer=np.arange(p + n) >= p,
+        quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(np.concatenate([2.0 * program.penalised, np.zeros(n)])))),
+    )

@@ -1,0 +1,95 @@
+"""How far an optimal w can be from what is known, and the big-M constants that follow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ....errors import UnsupportedModelError
+from ...arrays import FloatArray, Points, as_vector, row_norms_squared
+from .cost import Cost
+
+__all__ = ["Reach"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Valid M_i from a feasible value UB, by the argument in `ZeroOneSVM`.
+
+    Parameters
+    ----------
+    X : array (n, p)
+    free : bool
+        Whether the first column's weight, an intercept, is not part of the norm.
+    cost : Cost
+    known : float
+        UB; infinite where no feasible point is known.
+    given : float or ndarray (n,), optional
+        M as the user gives it, not proven.
+    source : str
+        Where UB comes from: of a point that was given, or of a trivial one.
+    """
+
+    X: Points
+    free: bool
+    cost: Cost
+    known: float
+    given: float | FloatArray | None
+    source: str
+
+    @cached_property
+    def _norms(self) -> FloatArray:
+        """||x_i|| of the penalised part."""
+        rows = self.X[:, 1:] if self.free else self.X
+        return np.sqrt(row_norms_squared(rows)) if rows.shape[1] else np.zeros(self.X.shape[0])
+
+    @property
+    def intercept_bound(self) -> float:
+        """|b| of some optimal solution is at most this (free intercept)."""
+        if not np.isfinite(self.known):
+            return np.inf
+        norms = np.sqrt(row_norms_squared(self.X[:, 1:])) if self.X.shape[1] > 1 else np.zeros(1)
+        return 1.0 + float(norms.max()) * float(np.sqrt(self.known))
+
+    @cached_property
+    def big_m(self) -> FloatArray:
+        """M_i in use: the given ones, or 1 + ||x_i|| √(UB - λ_i) [+ |b|max].
+
+        Raises
+        ------
+        UnsupportedModelError
+            No feasible point is known.
+        """
+        n = self.X.shape[0]
+        if self.given is not None:
+            return as_vector(self.given, n, "M")
+        if not np.isfinite(self.known):
+            raise UnsupportedModelError(
+                "no valid big-M is known in the κ form without a feasible point: give upper_bound= or incumbent= (the w of "
+                "solve(model, 'zero-one-bb')), M=, or encoding='indicator'"
+            )
+        reach = np.sqrt(np.maximum(np.full(n, self.known) - self.cost.spent, 0.0))
+        valid = 1.0 + self._norms * reach
+        return np.asarray(valid + self.intercept_bound if self.free else valid)
+
+    @property
+    def m_source(self) -> str:
+        """Where M comes from, for reports."""
+        return "given, unproven: audit the solution" if self.given is not None else self.source
+
+    @property
+    def argument(self) -> str:
+        """Why M is valid, in words."""
+        if self.given is None and not np.isfinite(self.known):
+            return "M needs a known feasible point: none is given, so that only solvers without a form can read this model"
+        M = self.big_m
+        if self.given is not None:
+            return f"M given by the user (unproven), between {M.min():.4g} and {M.max():.4g}"
+        spent = self.cost.known
+        return (
+            f"M_i = 1 + ||x_i|| sqrt(UB{spent}){' + |b|max' if self.free else ''} with UB = "
+            f"{self.known:.6g} ({self.source}), between {M.min():.4g} and {M.max():.4g}: M_i matters only where "
+            f"z_i = 1, and an optimal w then has ||w||^2 <= UB{spent}"
+        )
