@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
@@ -20,12 +20,12 @@ from ...arrays import (
     as_vector,
     entries,
 )
+from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
-from ..linear import linear_summary, warn_about_features
-from ..zero_one.model import first_column_is_one
+from ..linear import first_column_is_one, linear_summary, warn_about_features
 from .assembly import Assembly
 from .domains import Domain, Reals
 from .losses.hinge import Hinge
@@ -208,6 +208,13 @@ class Margin(Model):
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their margins; none for a loss of residuals, which has no classes."""
+        if not self.loss.labels:
+            return Explained()
+        weights = priced(multipliers, "margin", self.y.size)
+        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""

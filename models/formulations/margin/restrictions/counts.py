@@ -11,7 +11,7 @@ from .....errors import InputError
 from ....arrays import FloatArray, IntArray
 from ....program.cones import Nonnegative
 from ....statement import Line
-from ...zero_one.model import first_column_is_one
+from ...linear import first_column_is_one
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from ..regularisers.l0 import add_support
