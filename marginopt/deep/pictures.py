@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ..drawing import COLOURS, GREY, colour_of, new_axes
 from ..errors import InputError
 from .training import Row
 
@@ -16,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_objectives", "draw_training"]
 
-#: Colour-blind safe (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
 
 
 def draw_objectives(
@@ -56,9 +55,7 @@ def draw_objectives(
     rows = _rows_at(histories, epoch)
     K = len(next(iter(rows.values())))
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(4.5, 4.5), subplot_kw={"projection": "polar"}, layout="constrained")  # type: ignore[assignment]
+        ax = new_axes((4.5, 4.5), "polar")
     assert ax is not None
     angles = np.linspace(0.0, 2.0 * np.pi, K, endpoint=False)
     for colour, (name, J) in zip(_cycle(len(rows)), rows.items(), strict=True):
@@ -86,17 +83,15 @@ def draw_training(history: Sequence[Row], ax: Axes | None = None, *, classes: Se
     if not history:
         raise InputError("a picture of training needs at least one epoch: give history_ of a fitted DeepNPSVC")
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+        ax = new_axes((5.5, 3.8))
     assert ax is not None
     epochs = [row["epoch"] for row in history]
     J = np.array([row["objectives"] for row in history])
     for k in range(J.shape[1]):
         label = "each class" if classes is None and k == 0 else None if classes is None else str(classes[k])
-        ax.plot(epochs, J[:, k], color=None if classes is not None else "#999999", linewidth=0.8, label=label)
-    ax.plot(epochs, [row["largest"] for row in history], color=_COLOURS[1], linewidth=1.8, label="largest (primal)")
-    ax.plot(epochs, [row["dual"] for row in history], color=_COLOURS[0], linewidth=1.8, linestyle="dashed", label="Σ τ_l ϖ_l J_l")
+        ax.plot(epochs, J[:, k], color=None if classes is not None else GREY, linewidth=0.8, label=label)
+    ax.plot(epochs, [row["largest"] for row in history], color=COLOURS[1], linewidth=1.8, label="largest (primal)")
+    ax.plot(epochs, [row["dual"] for row in history], color=COLOURS[0], linewidth=1.8, linestyle="dashed", label="Σ τ_l ϖ_l J_l")
     ax.set_yscale("log")
     ax.set_xlabel("epoch")
     ax.set_ylabel("objective")
@@ -133,4 +128,4 @@ def _rows_at(histories: Mapping[str, Sequence[Row]], epoch: int) -> dict[str, np
 
 
 def _cycle(count: int) -> list[str]:
-    return [_COLOURS[k % len(_COLOURS)] for k in range(count)]
+    return [colour_of(k) for k in range(count)]

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..drawing import COLOURS, new_axes
 from ..errors import InputError
 from ..models.arrays import FloatArray, as_labels, as_points, as_vector, to_dense
 from ..models.formulations.convex_hulls import ConvexHullsDual
@@ -17,8 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_classifiers", "draw_hulls"]
 
-#: Colour-blind safe (Okabe and Ito): positive, negative class.
-_COLOURS = ("#0072B2", "#D55E00")
 
 
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
@@ -53,11 +52,9 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
     if "a" not in values or np.shape(values["a"]) != y.shape:
         raise InputError(f"values must hold the weights a of all {y.size} points: give result.values of this model")
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(5.0, 4.5), layout="constrained")
+        ax = new_axes((5.0, 4.5))
     a = np.asarray(values["a"])
-    for colour, side in zip(_COLOURS, (1.0, -1.0), strict=True):
+    for colour, side in zip(COLOURS[:2], (1.0, -1.0), strict=True):
         points, weights = X[y == side], a[y == side]
         ax.scatter(points[:, 0], points[:, 1], s=12, color=colour, label=f"y = {side:+.0f}", zorder=3)
         size = 350.0 * weights / weights.max()
@@ -74,7 +71,7 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
 def _hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes) -> None:
     """Both convex hulls and the segment between the two weighted means."""
     X = to_dense(model.X)
-    for colour, side in zip(_COLOURS, (1.0, -1.0), strict=True):
+    for colour, side in zip(COLOURS[:2], (1.0, -1.0), strict=True):
         corners = _corners(X[model.y == side])
         ax.fill(*corners.T, facecolor=colour, alpha=0.12, edgecolor=colour, linewidth=1.0)
     ends = np.array(model.closest_points(values))
@@ -116,7 +113,7 @@ def _lines(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes, g
 
 
 #: Colours of the classifiers, colour-blind safe and apart from the classes'.
-_OTHERS = ("#000000", "#009E73", "#CC79A7", "#56B4E9", "#E69F00")
+_OTHERS = ("#000000", *COLOURS[2:6])
 
 
 def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
@@ -155,14 +152,11 @@ def draw_classifiers(X: object, y: object, classifiers: Mapping[str, FloatArray]
         raise InputError("classifiers must name at least one w; it is empty")
     weights = {name: as_vector(np.atleast_1d(w), points.shape[1], f"classifiers[{name!r}]") for name, w in classifiers.items()}
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        projection = {"projection": "3d"} if points.shape[1] == 4 else None
-        _, ax = plt.subplots(figsize=(5.5, 4.5), layout="constrained", subplot_kw=projection)
+        ax = new_axes((5.5, 4.5), "3d" if points.shape[1] == 4 else None)
     first = next(iter(weights.values()))
     violated = labels * (points @ first) < 1.0 - 1e-9
     scatter: Any = ax.scatter  # of two or three coordinates
-    for colour, side in zip(_COLOURS, (1.0, -1.0), strict=True):
+    for colour, side in zip(COLOURS[:2], (1.0, -1.0), strict=True):
         chosen = points[labels == side][:, 1:]
         scatter(*chosen.T, s=12, color=colour, label=f"y = {side:+.0f}")
         rings = points[(labels == side) & violated][:, 1:]

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..drawing import COLOURS
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.conic.model import ConicSVM
@@ -20,7 +21,6 @@ if TYPE_CHECKING:
 
 __all__ = ["KappaPath", "draw_path", "kappa_path"]
 
-_COLOURS = ("#0072B2", "#D55E00", "#009E73")
 #: A rank ratio of zero is drawn here: the axis is logarithmic.
 _LEAST_RATIO = 1e-14
 
@@ -125,16 +125,16 @@ def draw_path(path: ConicSVCCV | KappaPath, axes: Sequence[Axes] | None = None) 
         raise InputError(f"the picture of a path needs 4 axes; there are {len(axes)}")
     kappa = table.kappa
     error, share, value, ratio = axes
-    error.plot(kappa, table.error, color=_COLOURS[0], label="validation error")
+    error.plot(kappa, table.error, color=COLOURS[0], label="validation error")
     spread = (table.error - table.deviation, table.error + table.deviation)
-    error.fill_between(kappa, *spread, color=_COLOURS[0], alpha=0.2, label="± one deviation of the folds")
+    error.fill_between(kappa, *spread, color=COLOURS[0], alpha=0.2, label="± one deviation of the folds")
     error.yaxis.set_major_formatter(lambda part, _: f"{part:.0%}")
-    share.plot(kappa, table.share, color=_COLOURS[0], label="Σz/n")
+    share.plot(kappa, table.share, color=COLOURS[0], label="Σz/n")
     share.plot(kappa, kappa, color="black", ls=":", lw=0.8, label="κ")
-    value.plot(kappa, table.objective, color=_COLOURS[1], label="objective")
-    value.plot(kappa, table.bound, color=_COLOURS[0], ls="--", label="proved bound")
+    value.plot(kappa, table.objective, color=COLOURS[1], label="objective")
+    value.plot(kappa, table.bound, color=COLOURS[0], ls="--", label="proved bound")
     value.set_yscale("symlog", linthresh=1e-3)
-    ratio.plot(kappa, np.maximum(table.rank_ratio, _LEAST_RATIO), color=_COLOURS[2], label="second / first eigenvalue of W")
+    ratio.plot(kappa, np.maximum(table.rank_ratio, _LEAST_RATIO), color=COLOURS[2], label="second / first eigenvalue of W")
     ratio.set_yscale("log")
     for ax in axes:
         _finish(ax, table.chosen)

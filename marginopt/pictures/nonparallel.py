@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import numpy.typing as npt
 
+from ..drawing import GREY, colour_of, new_axes
 from ..errors import InputError
 
 if TYPE_CHECKING:
@@ -15,8 +16,6 @@ if TYPE_CHECKING:
 
 __all__ = ["draw_objectives", "draw_training"]
 
-#: Colour-blind safe (Okabe and Ito).
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
 #: From so many classes on their curves are one grey bundle.
 _MANY = 8
 
@@ -48,13 +47,11 @@ def draw_training(steps: Sequence[Mapping[str, Any]], labels: Sequence[Any] | No
     J = np.array([step["objectives"] for step in steps], dtype=np.float64)
     names = _names(labels, J.shape[1])
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(5.5, 4.0), layout="constrained")
+        ax = new_axes((5.5, 4.0))
     iterations = np.arange(1, len(steps) + 1)
     many = J.shape[1] >= _MANY
     for k, name in enumerate(names):
-        colour = "#BBBBBB" if many else _COLOURS[k % len(_COLOURS)]
+        colour = GREY if many else colour_of(k)
         label = f"J of class {name}" if not many else ("J of each class" if k == 0 else None)
         ax.plot(iterations, J[:, k], color=colour, linewidth=1.0, marker="." if len(steps) < 30 else None, label=label)
     ax.plot(iterations, [step["largest"] for step in steps], color="black", linewidth=1.8, label="primal: largest weighted J")
@@ -96,9 +93,7 @@ def draw_objectives(
     values = _table(objectives)
     names = _names(labels, values.shape[1])
     if ax is None:
-        import matplotlib.pyplot as plt
-
-        _, ax = plt.subplots(figsize=(4.5, 4.5), layout="constrained", subplot_kw={"projection": "polar"})
+        ax = new_axes((4.5, 4.5), "polar")
     if ax.name != "polar":
         raise InputError("a radar chart needs polar axes: give plt.subplots(subplot_kw={'projection': 'polar'})[1], or none")
     angles = 2.0 * np.pi * np.arange(values.shape[1]) / values.shape[1]
@@ -106,7 +101,7 @@ def draw_objectives(
     shares = values / np.where(rim > 0.0, rim, 1.0)
     for m, name in enumerate(objectives):
         closed = np.append(shares[m], shares[m, 0])
-        colour = _COLOURS[m % len(_COLOURS)]
+        colour = colour_of(m)
         ax.plot(np.append(angles, angles[0]), closed, color=colour, linewidth=1.5, label=name)
         ax.fill(angles, shares[m], color=colour, alpha=0.08)
     ax.set_xticks(angles, [f"{name}\n{top:.3g}" for name, top in zip(names, rim, strict=True)], fontsize=8)

@@ -5,9 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 
-from .cells.records import ExactCell, InstanceCell, RelaxationCell
+from .cells.exact import ExactCell
+from .cells.heuristic import InstanceCell
+from .cells.relaxation import RelaxationCell
 
-__all__ = ["Interval", "audit", "base_bound", "best_known", "best_runs", "gap", "gap_closed", "optimum", "rank_verdict"]
+__all__ = [
+    "AGREE", "EXACT", "Interval", "audit", "base_bound", "best_known", "best_runs", "gap", "gap_closed", "gap_left", "is_trivial",
+    "optimum", "rank_verdict", "root_gap", "trivial_objective",
+]  # fmt: skip
 
 #: Two numbers that should agree differ by at most this, relatively.
 AGREE = 1e-6
@@ -77,6 +82,30 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
     least = max(zeta.low, bound, base)
     high = (bound - base) / (least - base) if least > base else 0.0
     return Interval(min(low, high), max(low, high))
+
+
+def root_gap(cell: ExactCell, best: float) -> float | None:
+    """(ζ - root bound)/ζ with the least objective known for ζ; None where the solver tells no root bound."""
+    return None if cell.root is None or best <= 0.0 or cell.caveat else (best - cell.root) / best
+
+
+def gap_left(cell: ExactCell) -> float | None:
+    """(incumbent - bound)/incumbent when the solver stopped; None without either."""
+    if cell.incumbent is None or cell.bound is None or cell.incumbent <= 0.0 or cell.caveat:
+        return None
+    return 0.0 if cell.proven else max(cell.incumbent - max(cell.bound, 0.0), 0.0) / cell.incumbent
+
+
+def trivial_objective(instance: InstanceCell) -> float:
+    """The best that needs no feature: w = 0 violates all margins; b = ±1 those of the smaller class and costs 1."""
+    smaller = min(instance.positives, instance.n - instance.positives)
+    zero = instance.lam * instance.n
+    return min(zero, 1.0 + instance.lam * smaller) if instance.intercept else zero
+
+
+def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
+    """Whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
+    return zeta.high >= trivial_objective(instance) * (1.0 - AGREE)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:

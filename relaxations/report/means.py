@@ -2,31 +2,36 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
-from .cells.records import ExactCell, Key
-
-if TYPE_CHECKING:
-    from .table import GapReport
+from .cells.exact import ExactCell
+from .cells.record import Key
+from .data import ReportData
+from .gaps import AGREE, EXACT, gap_left, root_gap
+from .traits import family
 
 __all__ = [
-    "FACTORS", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios", "fraction_within", "performance_ratios",
-    "relaxation_means", "shifted_geometric_mean",
+    "FACTORS", "NODES", "SECONDS", "TOLERANCES", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios", "fraction_within",
+    "group_of", "performance_ratios", "proved_in", "relaxation_means", "shifted_geometric_mean", "spent",
 ]  # fmt: skip
 
 #: Shifts of the means: seconds, nodes.
 SECONDS, NODES = 1.0, 10.0
 #: Times below this are equal to it: ratios of shorter ones say nothing.
 FLOOR = 0.01
+#: Relative gaps at which runs are counted.
+TOLERANCES = (1e-2, 1e-4)
 #: Multiples of the fastest time in the tables.
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 
+#: Instances over which means are taken: a family at one λ.
+Group: TypeAlias = tuple[str, float]
 #: A problem of a comparison: the instance, λ and the solver's seed.
 Problem: TypeAlias = tuple[Key, int]
 
@@ -77,126 +82,172 @@ def fraction_within(ratios: FloatArray, factor: float) -> float:
 
 @dataclass(frozen=True)
 class ExactMean:
-    """One exact variant over all problems.
+    """One exact variant over the problems of a family at one λ, those of trivial optimum left out.
 
     Parameters
     ----------
+    family : str
+    lam : float
     variant : str
     problems, solved, fastest : int
         Instances × seeds; those it proved; those that nobody proved sooner.
+    right : float or None
+        Part of its claims "optimal" whose objective no other classifier beats.
     seconds : float
         Shifted geometric mean (1 s), preparation included; a run that was stopped counts with the time that it had, one that
         did not run with the time limit.
     nodes : float or None
         Shifted geometric mean (10 nodes) over the runs that tell nodes.
+    root_gap, left : float or None
+        Mean gap after the root node; mean gap of the unsolved runs when they stopped.
+    reached : tuple of float
+        Part of the problems with a gap of at most each of `TOLERANCES`.
     misclassified : float or None
         Mean over the runs with a classifier.
     within : tuple of float
         Part of the problems proved within `FACTORS` times the fastest time.
     """
 
+    family: str
+    lam: float
     variant: str
     problems: int
     solved: int
     fastest: int
+    right: float | None
     seconds: float
     nodes: float | None
+    root_gap: float | None
+    left: float | None
+    reached: tuple[float, ...]
     misclassified: float | None
     within: tuple[float, ...]
 
 
 @dataclass(frozen=True)
 class RelaxationMean:
-    """One relaxation over all instances where its bound is one of the optimum.
+    """One relaxation over the instances of a family at one λ where its bound is one of ζ, those of trivial optimum left out.
 
     Parameters
     ----------
+    family : str
+    lam : float
     relaxation : str
     instances : int
     gap, closed : float or None
         Mean of the gaps, and of the parts closed, each by its upper end where ζ is unproven.
+    quartiles : tuple of three float or None
+        Of the gaps.
+    exact : int
+        Instances where bound and ζ agree up to 0.01%.
     seconds : float
         Shifted geometric mean (1 s) of its solve.
     """
 
+    family: str
+    lam: float
     relaxation: str
     instances: int
     gap: float | None
+    quartiles: tuple[float | None, ...]
     closed: float | None
+    exact: int
     seconds: float
 
 
-def _table(report: GapReport) -> dict[str, dict[Problem, ExactCell]]:
+def group_of(key: Key) -> Group:
+    """Family and λ of an instance."""
+    return family(key[0]), key[1]
+
+
+def _table(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
     """Cells by variant and problem; variants that never ran, or whose M is nowhere proved valid, are left out."""
     table: dict[str, dict[Problem, ExactCell]] = {}
     for cell in report.exacts:
-        table.setdefault(cell.variant, {})[cell.key, cell.seed] = cell
+        if cell.key not in report.trivial and (group is None or group_of(cell.key) == group):
+            table.setdefault(cell.variant, {})[cell.key, cell.seed] = cell
     return {variant: cells for variant, cells in table.items() if not all(c.reason or c.caveat for c in cells.values())}
 
 
-def exact_ratios(report: GapReport) -> dict[str, FloatArray]:
+def exact_ratios(report: ReportData) -> dict[str, FloatArray]:
     """Ratios of the times to a proven optimum of all exact variants; empty without problems."""
-    table = _table(report)
+    return _ratios(_table(report))
+
+
+def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]:
     problems = sorted({p for cells in table.values() for p in cells})
     if not problems:
         return {}
     return performance_ratios(
-        {variant: [_proved_in(cells.get(problem)) for problem in problems] for variant, cells in table.items()}
+        {variant: [proved_in(cells.get(problem)) for problem in problems] for variant, cells in table.items()}
     )
 
 
-def exact_means(report: GapReport) -> list[ExactMean]:
-    """One row for each exact variant."""
-    ratios = exact_ratios(report)
+def exact_means(report: ReportData) -> list[ExactMean]:
+    """One row for each family, λ and exact variant."""
     rows = []
-    for variant, cells in _table(report).items():
-        ran = [c for c in cells.values() if not c.reason]
-        nodes = [c.nodes for c in ran if c.nodes is not None]
-        points = [c.misclassified for c in ran if c.misclassified is not None]
-        within = ratios[variant]
-        rows.append(
-            ExactMean(
-                variant,
-                within.size,
-                int(np.isfinite(within).sum()),
-                int((within <= 1.0).sum()),
-                shifted_geometric_mean([_spent(c) for c in cells.values()], SECONDS),
-                shifted_geometric_mean(nodes, NODES) if nodes else None,
-                float(np.mean(points)) if points else None,
-                tuple(fraction_within(within, factor) for factor in FACTORS),
-            )
-        )
+    for group in dict.fromkeys(group_of(c.key) for c in report.instances):
+        table = _table(report, group)
+        ratios = _ratios(table)
+        rows += [_exact_mean(report, group, variant, list(cells.values()), ratios[variant]) for variant, cells in table.items()]
     return rows
 
 
-def relaxation_means(report: GapReport) -> list[RelaxationMean]:
-    """One row for each relaxation that bounds the optimum somewhere."""
-    from .gaps import base_bound, gap, gap_closed
+def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], within: FloatArray) -> ExactMean:
+    ran = [c for c in cells if not c.reason]
+    claims = [c for c in ran if c.status == "optimal" and c.incumbent is not None]
+    wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREE * abs(c.incumbent or 0.0) for c in claims)
+    left = [gap_left(c) for c in ran]
+    nodes = [c.nodes for c in ran if c.nodes is not None]
+    return ExactMean(
+        *group,
+        variant,
+        problems=within.size,
+        solved=int(np.isfinite(within).sum()),
+        fastest=int((within <= 1.0).sum()),
+        right=1.0 - wrong / len(claims) if claims else None,
+        seconds=shifted_geometric_mean([spent(c) for c in cells], SECONDS),
+        nodes=shifted_geometric_mean(nodes, NODES) if nodes else None,
+        root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
+        left=_mean(value for c, value in zip(ran, left, strict=True) if not c.proven),
+        reached=tuple(sum(g is not None and g <= t for g in left) / within.size for t in TOLERANCES),
+        misclassified=_mean(c.misclassified for c in ran),
+        within=tuple(fraction_within(within, factor) for factor in FACTORS),
+    )
 
+
+def relaxation_means(report: ReportData) -> list[RelaxationMean]:
+    """One row for each family, λ and relaxation that bounds ζ somewhere."""
     rows = []
-    for name in dict.fromkeys(c.relaxation for c in report.relaxations):
-        cells = [c for c in report.relaxations if c.relaxation == name and c.bounds_optimum]
-        gaps, closed = [], []
-        for cell in cells:
-            assert cell.bound is not None
-            zeta = report.best[cell.key]
-            base = base_bound(report.relaxations_of(cell.key), str(report.meta.get("base", "")))
-            distance = gap(cell.bound, zeta)
-            part = None if base is None else gap_closed(cell.bound, base, zeta)
-            gaps += [] if distance is None else [distance.high]
-            closed += [] if part is None else [part.high]
-        if cells:
-            seconds = shifted_geometric_mean([c.solve_seconds or 0.0 for c in cells], SECONDS)
-            means = [float(np.mean(v)) if v else None for v in (gaps, closed)]
-            rows.append(RelaxationMean(name, len(cells), means[0], means[1], seconds))
+    for group in dict.fromkeys(group_of(c.key) for c in report.instances):
+        for name in dict.fromkeys(c.relaxation for c in report.relaxations):
+            found = [
+                r for r in report.rows
+                if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and group_of(r.instance.key) == group
+                and r.instance.key not in report.trivial
+            ]  # fmt: skip
+            if found:
+                gaps = [r.gap.high for r in found if r.gap is not None]
+                quartiles = tuple(float(q) for q in np.quantile(gaps, (0.25, 0.5, 0.75))) if gaps else (None, None, None)
+                seconds = shifted_geometric_mean([r.relaxation.solve_seconds or 0.0 for r in found], SECONDS)
+                closed = _mean(None if r.closed is None else r.closed.high for r in found)
+                exact = sum(g <= EXACT for g in gaps)
+                rows.append(RelaxationMean(*group, name, len(found), _mean(gaps), quartiles, closed, exact, seconds))
     return rows
 
 
-def _spent(cell: ExactCell) -> float:
+def _mean(values: Iterable[float | None]) -> float | None:
+    known = [v for v in values if v is not None]
+    return float(np.mean(known)) if known else None
+
+
+def spent(cell: ExactCell) -> float:
+    """Seconds of a run, preparation included; the time limit where it did not run."""
     if cell.solve_seconds is None:
         return cell.time_limit or 0.0
     return cell.solve_seconds + (cell.prepare_seconds or 0.0)
 
 
-def _proved_in(cell: ExactCell | None) -> float:
-    return max(_spent(cell), FLOOR) if cell is not None and cell.proven else float("inf")
+def proved_in(cell: ExactCell | None) -> float:
+    """Seconds to a proven optimum; infinite without one."""
+    return max(spent(cell), FLOOR) if cell is not None and cell.proven else float("inf")

@@ -19,9 +19,11 @@ from ..reduction import Reduction, without_warnings
 from ..registry import default_relaxations
 from ..strengthening.incumbent import tighten
 from .cells.exact import ExactTask
+from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
-from .cells.records import Data
-from .cells.tasks import HeuristicTask, RelaxationTask, Task
+from .cells.record import Data
+from .cells.relaxation import RelaxationTask
+from .cells.task import Task
 from .m_words import constants
 
 __all__ = ["Plan"]

@@ -20,13 +20,16 @@ from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..bounds.big_m import BigM
 from ..reduction import Reduction
-from .cells.kappa_record import KappaCell
-from .cells.records import Data, ExactCell, InstanceCell, RelaxationCell
-from .cells.tasks import Task
+from .cells.exact import ExactCell
+from .cells.heuristic import InstanceCell
+from .cells.kappa import KappaCell
+from .cells.record import Data
+from .cells.relaxation import RelaxationCell
+from .cells.task import Task
 from .plan import Plan
 from .progress import Progress
 from .store import CellStore
-from .table import GapReport
+from .report import GapReport
 
 __all__ = ["gap_report"]
 

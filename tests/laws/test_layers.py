@@ -10,13 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
-#: Modules of marginopt/ that every folder may import: errors, the mechanism by which others add to the folders, files.
-LEAVES = ("errors", "extensions", "files")
+#: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, what pictures share.
+LEAVES = ("errors", "extensions", "files", "drawing")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
     "files": {"errors"},
+    "drawing": set(),
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
     "solvers": {"solvers", "models", *LEAVES},

@@ -5,11 +5,11 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ....errors import MarginoptError
+from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
@@ -23,16 +23,114 @@ from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM
 from ...reduction import restated
 from ...strengthening.strengthen import strengthen
-from .records import STRUCTURED, ExactCell, TracePoint
-from .tasks import Task, as_count, as_number, outcome, worth_keeping
+from .record import Cell
+from .task import Task, as_count, as_number, outcome, worth_keeping
 
-__all__ = ["ExactTask"]
+__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint"]
+
+#: Seconds, incumbent and lower bound at that time; None where there is none yet.
+TracePoint: TypeAlias = tuple[float, float | None, float | None]
+
+#: The encoding of a solver that reads the data and no form.
+STRUCTURED = "none: reads the data"
 
 #: Points of a trace that a cell keeps.
 _POINTS = 120
 #: A bound within this of the final one, relatively, is the final one.
 _REACHED = 1e-6
 _ENCODINGS = {"bigm": "big-M", "indicator": "indicator", "strengthened": "strengthened"}
+
+
+@dataclass(frozen=True)
+class ExactCell(Cell):
+    """One exact solver on one instance under the time limit, or the reason why it did not run.
+
+    Parameters
+    ----------
+    solver, version, encoding, m_source, status, native_status : str
+    proven : bool
+        Whether the optimum was reached (status "optimal").
+    incumbent : float or None
+        True 0-1 objective of the solver's point, recomputed from w.
+    claimed : float or None
+        Objective that the solver claims.
+    bound : float or None
+    kind : str
+        "proved" (our own exact solver), "claimed by solver" or "none".
+    nodes : int or None
+    violations, misclassified : int or None
+    build_seconds, solve_seconds, time_limit : float or None
+    variables, rows : int or None
+    m_slack : float or None
+        Smallest slack of a big-M row in use at the solver's point; zero would mean that M may cut something off.
+    reason : str
+    seed : int
+        Of the solver.
+    root : float or None
+        The bound after the root node, where the solver gives one.
+    bound_seconds : float or None
+        When the trace's bound first was the final one, up to 1e-6 of it.
+    prepare_seconds : float or None
+        Before the solver: the relaxation behind γ* of the strengthened encoding.
+    caveat : str
+        Why the encoding may cut off the optimum (an M that is not proved valid); empty where it is exact.
+    trace : tuple of TracePoint
+        Incumbent and bound over time, as the solver's callback tells them; thinned.
+    """
+
+    solver: str
+    version: str = ""
+    encoding: str = ""
+    m_source: str = ""
+    status: str = "not run"
+    native_status: str = ""
+    proven: bool = False
+    incumbent: float | None = None
+    claimed: float | None = None
+    bound: float | None = None
+    kind: str = "none"
+    nodes: int | None = None
+    violations: int | None = None
+    misclassified: int | None = None
+    build_seconds: float | None = None
+    solve_seconds: float | None = None
+    time_limit: float | None = None
+    variables: int | None = None
+    rows: int | None = None
+    m_slack: float | None = None
+    reason: str = ""
+    seed: int = 0
+    root: float | None = None
+    bound_seconds: float | None = None
+    prepare_seconds: float | None = None
+    caveat: str = ""
+    trace: tuple[TracePoint, ...] = ()
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "trace", tuple(_trace_point(point) for point in self.trace))  # JSON knows lists only
+
+    @property
+    def bounds_optimum(self) -> bool:
+        """Whether there is a bound and it is one of the 0-1 optimum."""
+        return self.bound is not None and not self.caveat
+
+    @property
+    def variant(self) -> str:
+        """Solver, and its encoding and M where they are not the usual ones: what is compared over instances and seeds."""
+        words = [self.solver]
+        if self.encoding not in ("", "big-M", STRUCTURED):
+            words.append(self.encoding)
+        if self.m_source not in ("", "incumbent", "M from incumbent"):
+            words.append(self.m_source)
+        return ", ".join(words)
+
+
+def _trace_point(point: Any) -> TracePoint:
+    try:
+        seconds, incumbent, bound = point
+    except (TypeError, ValueError) as error:
+        raise DataError(f"a trace of a stored report holds (seconds, incumbent, bound); found {point!r}") from error
+    return seconds, incumbent, bound
 
 
 @dataclass(frozen=True, eq=False)

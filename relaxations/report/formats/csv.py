@@ -1,4 +1,8 @@
-"""Gap reports as CSV: one line for each row, exact solve or κ, raw numbers; intervals take two columns."""
+"""Gap reports as CSV: one line for each row, exact solve or κ, raw numbers; intervals take two columns.
+
+A spreadsheet reads a text that begins with =, +, -, @, a tab or a line's end as a formula: such texts get an apostrophe before them.
+Numbers are written as they are.
+"""
 
 from __future__ import annotations
 
@@ -8,18 +12,28 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from ....errors import InputError
+from ..data import ReportData
+from ..document import Document
 from ..gaps import Interval
-from ..table import GapReport
-from ..tables.exacts import EXACT_COLUMNS, KAPPA_COLUMNS, exact_rows
-from ..tables.relaxations import COLUMNS, Column
+from ..tables.column import Column
+from ..tables.exacts import EXACT_COLUMNS, exact_rows
+from ..tables.kappas import KAPPA_COLUMNS
+from ..tables.relaxations import COLUMNS
+from .format import Format
 
-__all__ = ["render_csv"]
+__all__ = ["FORMAT", "render_csv"]
 
-_INTERVALS = ("gap", "closed")  # of the rows
+_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
-def render_csv(report: GapReport, table: str = "rows") -> str:
-    """Header and rows; numbers in full precision, missing ones empty."""
+def render_csv(report: ReportData, table: str = "rows") -> str:
+    """Header and rows; numbers in full precision, missing ones empty.
+
+    Raises
+    ------
+    InputError
+        Another table than "rows", "exacts" and "kappas".
+    """
     tables: Mapping[str, tuple[Sequence[Column], Iterable[Any]]] = {
         "rows": (COLUMNS, report.rows),
         "exacts": (EXACT_COLUMNS, exact_rows(report)),
@@ -30,17 +44,32 @@ def render_csv(report: GapReport, table: str = "rows") -> str:
     columns, rows = tables[table]
     buffer = io.StringIO()
     writer = csv.writer(buffer, lineterminator="\n")
-    header: list[str] = []
-    for column in columns:
-        header += [f"{column.key}_low", f"{column.key}_high"] if column.key in _INTERVALS else [column.key]
-    writer.writerow(header)
+    writer.writerow([name for c in columns for name in ([f"{c.key}_low", f"{c.key}_high"] if c.interval else [c.key])])
     for row in rows:
-        cells: list[object] = []
-        for column in columns:
-            value = column.value(row)
-            if column.key in _INTERVALS:
-                cells += [value.low, value.high] if isinstance(value, Interval) else ["", ""]
-            else:
-                cells.append("" if value is None else value)
-        writer.writerow(cells)
+        writer.writerow([cell for c in columns for cell in _cells(c, row)])
     return buffer.getvalue()
+
+
+def _cells(column: Column, row: Any) -> list[object]:
+    value = column.value(row)
+    if column.interval:
+        return [value.low, value.high] if isinstance(value, Interval) else ["", ""]
+    return ["" if value is None else _text(value) if isinstance(value, str) else value]
+
+
+def _text(value: str) -> str:
+    """Text that no spreadsheet takes for a formula."""
+    return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA) or value.startswith(_FORMULA) else value
+
+
+def _files(document: Document, stem: str) -> dict[str, str]:
+    data = document.data
+    files = {f"{stem}.csv": render_csv(data)}
+    if data.exacts:
+        files[f"{stem}-exact.csv"] = render_csv(data, "exacts")
+    if data.kappas:
+        files[f"{stem}-kappa.csv"] = render_csv(data, "kappas")
+    return files
+
+
+FORMAT = Format(".csv", "CSV: rows, exact solves, sweep over κ", _files, rank=30)

@@ -7,29 +7,33 @@ from pathlib import Path
 from typing import Any
 
 from ....errors import DataError
-from ..cells.kappa_record import KappaCell
-from ..cells.records import ExactCell, InstanceCell, RelaxationCell
-from ..table import GapReport
+from ..cells.exact import ExactCell
+from ..cells.heuristic import InstanceCell
+from ..cells.kappa import KappaCell
+from ..cells.relaxation import RelaxationCell
+from ..data import ReportData
+from ..document import Document
+from .format import Format
 
-__all__ = ["FORMAT_VERSION", "read_json", "render_json"]
+__all__ = ["FORMAT", "FORMAT_VERSION", "read_json", "render_json"]
 
-FORMAT = "marginopt gap report"
+_NAME = "marginopt gap report"
 FORMAT_VERSION = 2
 _PARTS = ("instances", "relaxations", "exacts", "kappas")
 #: What layout 1 did not have.
 _NEW: dict[str, Any] = {"seed": 0, "root": None, "bound_seconds": None, "prepare_seconds": None, "caveat": "", "trace": []}
 
 
-def render_json(report: GapReport) -> str:
+def render_json(report: ReportData) -> str:
     """The report's fields; numbers as Python prints them, so they are read back exactly."""
-    stored: dict[str, Any] = {"format": FORMAT, "format_version": FORMAT_VERSION}
+    stored: dict[str, Any] = {"format": _NAME, "format_version": FORMAT_VERSION}
     for part in _PARTS:
         stored[part] = [cell.record() for cell in getattr(report, part)]
     stored["meta"] = dict(report.meta)
     return json.dumps(stored, indent=1, ensure_ascii=False, allow_nan=False) + "\n"
 
 
-def read_json(path: Path) -> GapReport:
+def read_json(path: Path) -> ReportData:
     """The report of a file that `render_json` made.
 
     Raises
@@ -43,8 +47,8 @@ def read_json(path: Path) -> GapReport:
         raise DataError(f"there is no file {path}") from error
     except (UnicodeDecodeError, json.JSONDecodeError) as error:
         raise DataError(f"{path} is not a stored gap report: {error}") from error
-    if not isinstance(stored, dict) or stored.get("format") != FORMAT:
-        raise DataError(f"{path} is not a stored gap report: its format is not {FORMAT!r}")
+    if not isinstance(stored, dict) or stored.get("format") != _NAME:
+        raise DataError(f"{path} is not a stored gap report: its format is not {_NAME!r}")
     if stored.get("format_version") not in (1, FORMAT_VERSION):
         raise DataError(f"{path} has layout {stored.get('format_version')}; this version reads 1 and {FORMAT_VERSION}")
     if stored["format_version"] == 1:
@@ -52,10 +56,13 @@ def read_json(path: Path) -> GapReport:
     missing = [part for part in (*_PARTS, "meta") if part not in stored]
     if missing:
         raise DataError(f"{path} lacks {', '.join(missing)}")
-    return GapReport(
+    return ReportData(
         tuple(InstanceCell.from_record(record) for record in stored["instances"]),
         tuple(RelaxationCell.from_record(record) for record in stored["relaxations"]),
         tuple(ExactCell.from_record(record) for record in stored["exacts"]),
         stored["meta"],
         tuple(KappaCell.from_record(record) for record in stored["kappas"]),
     )
+
+
+FORMAT = Format(".json", "JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}, rank=40)

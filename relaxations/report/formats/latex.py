@@ -1,4 +1,4 @@
-r"""Gap reports as a document that needs nothing beyond LaTeX itself: plain tabulars, profiles in its picture environment."""
+r"""Gap reports as a LaTeX document: booktabs with captions and labels, profiles in LaTeX's own picture environment."""
 
 from __future__ import annotations
 
@@ -10,20 +10,20 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ..means import exact_ratios, fraction_within
-from ..table import GapReport
-from ..tables.footer import foot_lines
-from ..tables.means import Table, report_tables
-from ..tables.relaxations import Column, shown
+from ..document import TITLE, Document
+from ..tables.column import Column, Table, shown
+from .format import Format
 
-__all__ = ["escaped", "render_latex"]
+__all__ = ["FORMAT", "escaped", "render_latex"]
 
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
 #: Columns of the wide tables that a page has room for.
 _CHOSEN = {
     "instances": ("instance", "n", "p", "lam", "zeta", "heuristic", "violations", "misclassified"),
-    "relaxations": ("instance", "lam", "relaxation", "bound", "exact_solver", "incumbent", "gap", "closed", "rank_ratio",
-                    "seconds"),
+    "relaxation-means": ("family", "lam", "relaxation", "instances", "gap", "median", "closed", "exact", "seconds"),
+    "exact-means": ("family", "lam", "variant", "problems", "solved", "fastest", "seconds", "nodes", "root_gap", "left"),
+    "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "rank_ratio", "seconds"),
     "exacts": ("instance", "lam", "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "root", "nodes",
                "seconds", "bound_seconds"),
 }  # fmt: skip
@@ -37,30 +37,37 @@ _SPECIAL = {
 }  # fmt: skip
 
 
-def render_latex(report: GapReport) -> str:
+def render_latex(document: Document) -> str:
     """The document."""
+    data = document.data
     parts = [
         r"\documentclass[10pt]{article}",
+        r"\usepackage{booktabs}",
         r"\setlength{\paperwidth}{297mm}\setlength{\paperheight}{210mm}",  # landscape: the tables are wide
         r"\ifdefined\pdfpagewidth\pdfpagewidth=\paperwidth\pdfpageheight=\paperheight\fi",
         r"\setlength{\textwidth}{275mm}\setlength{\oddsidemargin}{-14mm}\setlength{\textheight}{180mm}\setlength{\topmargin}{-25mm}",
         r"\setlength{\tabcolsep}{2pt}\setlength{\parindent}{0pt}\setlength{\emergencystretch}{3em}",
         r"\begin{document}",
-        r"\section*{Relaxation gaps of the 0-1 loss}",
+        rf"\section*{{{TITLE}}}",
         r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$ is the optimum,",
         r"the gap $(\zeta - \mathrm{bound})/\zeta$.",
         "",
+        *_items("Claims that contradict each other", data.contradictions),
+        *_items("Findings", [finding.text for finding in document.findings]),
     ]
-    if report.contradictions:
-        parts += [r"\textbf{Claims that contradict each other}", r"\begin{itemize}"]
-        parts += [*(rf"\item {escaped(line)}" for line in report.contradictions), r"\end{itemize}"]
-    for table in report_tables(report):
+    for table in document.tables:
         parts += _section(table)
         if table.name == "exact-means":
-            parts += _profiles(exact_ratios(report))
-    parts += [r"\subsection*{How this was made}", r"\begin{itemize}\sloppy"]
-    parts += [*(rf"\item {escaped(line)}" for line in foot_lines(report)), r"\end{itemize}", r"\end{document}", ""]
-    return "\n".join(parts)
+            parts += _profiles(exact_ratios(data))
+    parts += _items("How this was made", [f"{label}: {words}" for label, words in document.head])
+    return "\n".join([*parts, r"\end{document}", ""])
+
+
+def _items(title: str, lines: Sequence[str]) -> list[str]:
+    if not lines:
+        return []
+    items = [rf"\item {{}}{escaped(line)}" for line in lines]  # the braces keep a bracket from being read as an argument
+    return [rf"\subsection*{{{title}}}", r"\begin{itemize}\sloppy", *items, r"\end{itemize}"]
 
 
 def escaped(text: str) -> str:
@@ -71,6 +78,8 @@ def escaped(text: str) -> str:
 def _spelt(character: str) -> str:
     if character in _SPECIAL:
         return _SPECIAL[character]
+    if not character.isprintable():  # a form feed ends a paragraph, others are no characters of LaTeX at all
+        return " "
     if character.isascii():
         return character
     plain = unicodedata.normalize("NFKD", character).encode("ascii", "ignore").decode()
@@ -80,19 +89,26 @@ def _spelt(character: str) -> str:
 def _section(table: Table) -> list[str]:
     chosen = _CHOSEN.get(table.name)
     columns = [c for c in table.columns if chosen is None or c.key in chosen]
-    lines = [rf"\subsection*{{{escaped(table.title)}}}", escaped(table.note), ""]
-    for first in range(0, max(len(table.rows), 1), _ROWS):
-        lines += _tabular(columns, table.rows[first : first + _ROWS])
-    return lines
+    lines = []
+    for part, first in enumerate(range(0, max(len(table.rows), 1), _ROWS)):
+        caption = escaped(f"{table.title}{', continued' if part else ''}. {table.note}").strip()
+        lines += [
+            r"\begin{table}[htbp]\centering\scriptsize",
+            rf"\caption{{{caption}}}\label{{tab:{table.name}{f'-{part + 1}' if part else ''}}}",
+            *_tabular(columns, table.rows[first : first + _ROWS]),
+            r"\end{table}",
+            r"\clearpage" if part % 4 == 3 else "",  # LaTeX keeps few floats waiting
+        ]
+    return [*lines, r"\clearpage", ""]
 
 
 def _tabular(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
     layout = "".join("r" if c.numeric else "l" for c in columns)
-    lines = [r"{\scriptsize", rf"\begin{{tabular}}{{{layout}}}", r"\hline"]
-    lines += [" & ".join(escaped(c.title) for c in columns) + r" \\ \hline"]
+    lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
+    lines += [" & ".join(escaped(c.title) for c in columns) + r" \\ \midrule"]
     # a bracket after a line's end would be read as its argument
     lines += [" & ".join("{}" + escaped(_short(shown(c, row))) for c in columns) + r" \\" for row in rows]
-    return [*lines, r"\hline", r"\end{tabular}\par\medskip}", ""]
+    return [*lines, r"\bottomrule", r"\end{tabular}"]
 
 
 def _short(text: str) -> str:
@@ -140,3 +156,6 @@ def _steps(values: FloatArray, largest: float, k: int) -> list[str]:
         x, y = right, height
     lines.append(rf"\put({x:.2f},{y:.2f}){{\line(1,0){{{100.0 - x:.2f}}}}}")
     return lines
+
+
+FORMAT = Format(".tex", "LaTeX with booktabs", lambda document, stem: {f"{stem}.tex": render_latex(document)}, rank=50)

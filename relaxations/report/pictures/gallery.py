@@ -1,78 +1,58 @@
-"""The pictures of a report, each with the table that it belongs to and its caption; drawn once for all formats."""
+"""The pictures of a report, each with its caption; drawn once for all formats."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from functools import partial
 
-from ..table import GapReport
-from .bars import gap_bars, loss_functions
-from .sweeps import against_kappa, against_lam, against_m, against_n, convergence, profiles
+from ....drawing import Picture
+from ..data import ReportData
+from ..traits import SWEPT
+from .gaps import gap_against_seconds, gap_bars
+from .losses import loss_functions
+from .sweeps import against, against_kappa, against_m, convergence, profiles
 
-__all__ = ["Picture", "gallery"]
+__all__ = ["gallery"]
 
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture.
-
-    Parameters
-    ----------
-    name : str
-        Of its file.
-    table : str
-        Name of the table below which it stands; "" for the one on top, "losses" for the last.
-    title, caption : str
-    svg : str
-    """
-
-    name: str
-    table: str
-    title: str
-    caption: str
-    svg: str
-
-
-#: Name, table, what draws it (None where there is nothing to show), title, caption.
-_KINDS: tuple[tuple[str, str, Callable[[GapReport], str | None], str, str], ...] = (
+#: Name, what draws it (None where there is nothing to show), title, caption.
+_KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
     (
         "gaps",
-        "",
-        lambda report: gap_bars(report) if report.rows else None,
-        "Bars of the relaxation gaps",
-        "Gaps of every relaxation, by instance and exact solver.",
+        gap_bars,
+        "Gap by relaxation",
+        "Bars end at the median gap over the instances, whiskers at the quartiles; a dot is an instance. Upper ends of intervals "
+        "where ζ is unproven; trivial optima and values that bound nothing of the 0-1 problem are left out.",
     ),
     (
-        "profiles",
-        "exact-means",
-        profiles,
-        "Performance profiles",
-        "Part of the problems proved within τ times the fastest time (Dolan and Moré 2002).",
+        "gap-against-seconds",
+        gap_against_seconds,
+        "Gap against seconds",
+        "What a bound costs: median gap (whiskers at the quartiles) against the shifted geometric mean of the seconds.",
+    ),
+    *(
+        (
+            f"against-{'lambda' if name == 'lam' else name}",
+            partial(against, parameter=name),
+            f"Gap against {symbol}",
+            f"Gaps of the relaxations against {symbol}, a panel for the instances that agree in all else (upper ends where ζ is "
+            "unproven).",
+        )
+        for name, symbol in SWEPT.items()
     ),
     (
         "against-m",
-        "relaxations",
         against_m,
         "Bound against M",
         "The big-M relaxation's bound over ζ against its largest M: trivial as M grows. Hollow: M is not proved valid.",
     ),
     (
-        "against-n",
-        "relaxations",
-        against_n,
-        "Gap against n",
-        "Gaps of the relaxations against the number of points (upper ends where ζ is unproven).",
-    ),
-    (
-        "against-lambda",
-        "relaxations",
-        against_lam,
-        "Gap against λ",
-        "Gaps of the relaxations against λ (upper ends where ζ is unproven).",
+        "profiles",
+        profiles,
+        "Performance profiles",
+        "Part of the problems proved within τ times the fastest time (Dolan and Moré 2002).",
     ),
     (
         "convergence",
-        "exacts",
         convergence,
         "Convergence",
         "Incumbent (solid) and lower bound (dashed) over time, as the solver's callback tells them; a point where the optimum is "
@@ -80,13 +60,11 @@ _KINDS: tuple[tuple[str, str, Callable[[GapReport], str | None], str, str], ...]
     ),
     (
         "against-kappa",
-        "kappas",
         against_kappa,
         "Sweep over κ",
         "The κ form of the conic relaxation: bound and recovered ||w||², Σz/n, and the rank ratio.",
     ),
     (
-        "losses",
         "losses",
         lambda report: loss_functions(),
         "Loss functions",
@@ -96,7 +74,7 @@ _KINDS: tuple[tuple[str, str, Callable[[GapReport], str | None], str, str], ...]
 )
 
 
-def gallery(report: GapReport) -> tuple[Picture, ...]:
+def gallery(report: ReportData) -> tuple[Picture, ...]:
     """All pictures that the report has data for."""
-    drawn = ((name, table, draw(report), title, caption) for name, table, draw, title, caption in _KINDS)
-    return tuple(Picture(name, table, title, caption, svg) for name, table, svg, title, caption in drawn if svg is not None)
+    drawn = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
+    return tuple(Picture(name, title, caption, svg) for name, svg, title, caption in drawn if svg is not None)

@@ -1,51 +1,40 @@
-"""Pictures of sweeps: bound against M (the trivial limit), gap against n and λ, the κ form; convergence; performance profiles."""
+"""Pictures of sweeps: bound against M (the trivial limit), gap against n, p, σ, τ, λ, the κ form; convergence; profiles."""
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
 
-from ..cells.records import ExactCell, InstanceCell, Key, RelaxationCell
+from ....drawing import COLOURS, colour_of, figure_of, marker_of, plain, svg_of
+from ..cells.exact import ExactCell
+from ..cells.heuristic import InstanceCell
+from ..cells.record import Key
+from ..cells.relaxation import RelaxationCell
 from ..gaps import gap
 from ..means import exact_ratios, fraction_within
-from ..table import GapReport
-from .bars import COLOURS, figure_of, svg_of
+from ..traits import SWEPT, trait, without
+from ..data import ReportData
 
-__all__ = ["PANELS", "against_kappa", "against_lam", "against_m", "against_n", "convergence", "family", "profiles"]
+__all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles"]
 
 #: Panels of one picture at most; its caption says how many instances there are.
 PANELS = 12
-_MARKERS = "osD^vP*X"
 
 
-def family(instance: InstanceCell) -> str:
-    """The instance's name without its n: instances of one family differ in n alone."""
-    return re.sub(r"n=\d+(, )?|\[n=\d+\]", "", instance.instance).replace("[]", "")
-
-
-def against_n(report: GapReport) -> str | None:
-    """Gap of every relaxation against n, a panel for each family and λ that has two n or more."""
-    groups: dict[tuple[str, float], list[InstanceCell]] = {}
-    for cell in report.instances:
-        groups.setdefault((family(cell), cell.lam), []).append(cell)
-    swept = {f"{name}, λ = {lam:g}": cells for (name, lam), cells in groups.items() if len({c.n for c in cells}) > 1}
-    return _gap_lines(report, swept, lambda cell: cell.n, "n", log=False)
-
-
-def against_lam(report: GapReport) -> str | None:
-    """Gap of every relaxation against λ, a panel for each instance with two λ or more."""
+def against(report: ReportData, parameter: str) -> str | None:
+    """Gap of every relaxation against a parameter of `SWEPT`, a panel for the instances that agree in all else."""
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
-        groups.setdefault(cell.instance, []).append(cell)
-    swept = {name: cells for name, cells in groups.items() if len(cells) > 1}
-    return _gap_lines(report, swept, lambda cell: cell.lam, "λ", log=True)
+        if trait(cell, parameter) is not None:
+            groups.setdefault(without(cell, parameter), []).append(cell)
+    swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
+    return _gap_lines(report, swept, lambda cell: trait(cell, parameter) or 0.0, SWEPT[parameter], log=parameter == "lam")
 
 
 def _gap_lines(
-    report: GapReport, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
+    report: ReportData, groups: dict[str, list[InstanceCell]], at: Callable[[InstanceCell], float], label: str, *, log: bool
 ) -> str | None:
     if not groups:
         return None
@@ -57,8 +46,8 @@ def _gap_lines(
             points = [(at(c), _gap_of(report, c.key, name)) for c in ordered]
             xy = [(x, y) for x, y in points if y is not None]
             if xy:
-                ax.plot(*zip(*xy, strict=True), marker=_MARKERS[k % 8], color=COLOURS[k % 6], ms=4, lw=1.2, label=name)
-        ax.set_title(title, fontsize=9)
+                ax.plot(*zip(*xy, strict=True), marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
+        ax.set_title(plain(title), fontsize=9)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         if log:
             ax.set_xscale("log")
@@ -66,7 +55,7 @@ def _gap_lines(
     return _done(figure, axes, len(groups))
 
 
-def _gap_of(report: GapReport, key: Key, name: str) -> float | None:
+def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
     cell = next((c for c in report.relaxations_of(key) if c.relaxation == name and c.bounds_optimum), None)
     if cell is None or cell.bound is None:
         return None
@@ -74,7 +63,7 @@ def _gap_of(report: GapReport, key: Key, name: str) -> float | None:
     return None if found is None else found.high
 
 
-def against_m(report: GapReport) -> str | None:
+def against_m(report: ReportData) -> str | None:
     """Bound of the big-M relaxation over ζ against its largest M, a panel for each instance with three M or more.
 
     Hollow points: M is not proved valid, and the value no bound. The dashed line is the conic relaxation, which needs no M.
@@ -101,12 +90,12 @@ def against_m(report: GapReport) -> str | None:
         if conic is not None:
             ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label="conic SDP")
         ax.set_xscale("log")
-        ax.set_title(f"{key[0]}, λ = {key[1]:g}", fontsize=9)
+        ax.set_title(plain(f"{key[0]}, λ = {key[1]:g}"), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
 
-def against_kappa(report: GapReport) -> str | None:
+def against_kappa(report: ReportData) -> str | None:
     """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
@@ -131,13 +120,13 @@ def against_kappa(report: GapReport) -> str | None:
         for ax, what in zip(line, ("||w||²", "part of the points", "second / first eigenvalue"), strict=True):
             _finish(ax, "κ", what)
             ax.legend(fontsize=7)
-        line[0].set_title(name, fontsize=9)
+        line[0].set_title(plain(name), fontsize=9)
     if len(names) > len(shown):
         figure.suptitle(f"the first {len(shown)} of {len(names)}", fontsize=9)
     return svg_of(figure)
 
 
-def convergence(report: GapReport) -> str | None:
+def convergence(report: ReportData) -> str | None:
     """Incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
     keys = [c.key for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
     if not keys:
@@ -146,9 +135,9 @@ def convergence(report: GapReport) -> str | None:
     figure, axes = _grid(len(keys))
     for ax, key in zip(axes, keys, strict=False):
         for cell in report.exacts_of(key):
-            _run(ax, cell, COLOURS[variants.index(cell.variant) % 6])
+            _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(f"{key[0]}, λ = {key[1]:g}", fontsize=9)
+        ax.set_title(plain(f"{key[0]}, λ = {key[1]:g}"), fontsize=9)
         top = max(e.incumbent for e in report.exacts_of(key) if e.incumbent is not None)
         ax.set_ylim(-0.03 * top, 1.35 * top)
         _finish(ax, "seconds", "objective")
@@ -160,14 +149,14 @@ def _run(ax: Any, cell: ExactCell, colour: str) -> None:
     if len(cell.trace) < 2:
         return
     seconds = np.maximum([t for t, _, _ in cell.trace], 1e-3)
-    for k, style, label in ((1, "-", cell.variant), (2, "--", None)):
+    for k, style, label in ((1, "-", plain(cell.variant)), (2, "--", None)):
         values = _known([point[k] for point in cell.trace])
         repeated = label in ax.get_legend_handles_labels()[1]
         ax.step(seconds, values, where="post", ls=style, lw=1.2, color=colour, label=None if repeated else label)
     ax.plot(seconds[-1:], _known([cell.trace[-1][2]]), marker="o" if cell.proven else "x", ms=4, color=colour)
 
 
-def profiles(report: GapReport) -> str | None:
+def profiles(report: ReportData) -> str | None:
     """Performance profiles of the exact variants, Dolan and Moré (2002); None for one variant or one problem."""
     ratios = exact_ratios(report)
     finite = [r[np.isfinite(r)] for r in ratios.values()]
@@ -178,8 +167,8 @@ def profiles(report: GapReport) -> str | None:
     ax = figure.subplots()
     grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
     for k, (name, values) in enumerate(ratios.items()):
-        ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=COLOURS[k % 6], lw=1.5,
-                ls=("-", "--")[k // 6 % 2], label=name)  # fmt: skip
+        ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
+                ls=("-", "--", ":")[k // len(COLOURS) % 3], label=plain(name))  # fmt: skip
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
     _finish(ax, "τ, times the fastest", "part of the problems proved")

@@ -1,56 +1,76 @@
-"""Columns of the tables of means over instances, and the tables of a report in their order."""
+"""Columns of the tables of means over the instances of a family at one λ."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
-from ..means import FACTORS, exact_means, relaxation_means
-from ..table import GapReport
-from .exacts import EXACT_COLUMNS, KAPPA_COLUMNS, exact_rows
-from .relaxations import COLUMNS, SUMMARY, Column, best_rows
+from ..means import FACTORS, NODES, SECONDS, TOLERANCES
+from .column import Column
 
-__all__ = ["EXACT_MEANS", "RELAXATION_MEANS", "Table", "report_tables"]
+__all__ = ["EXACT_MEANS", "RELAXATION_MEANS"]
 
 
-@dataclass(frozen=True, eq=False)
-class Table:
-    """A table of a report.
-
-    Parameters
-    ----------
-    name, title : str
-    columns : sequence of Column
-    rows : sequence
-    note : str
-        What to know before reading it.
-    """
-
-    name: str
-    title: str
-    columns: Sequence[Column]
-    rows: Sequence[Any]
-    note: str = ""
+def _at(name: str, k: int) -> Callable[[Any], Any]:
+    return lambda row: getattr(row, name)[k]
 
 
-def _within(k: int) -> Callable[[Any], Any]:
-    return lambda row: row.within[k]
+_GROUP = (
+    Column("family", "family", "Instances whose names differ in n, p, σ or τ alone.", lambda r: r.family),
+    Column("lam", "λ", "Cost of a margin violation.", lambda r: r.lam, "value"),
+)
 
+RELAXATION_MEANS: tuple[Column, ...] = (
+    *_GROUP,
+    Column("relaxation", "relaxation", "What is solved in place of the 0-1 problem.", lambda r: r.relaxation),
+    Column(
+        "instances",
+        "instances",
+        "Instances where its bound is one of ζ, those of trivial optimum left out.",
+        lambda r: r.instances,
+        "count",
+    ),
+    Column("gap", "mean gap", "Mean of (ζ - bound)/ζ, the upper end where ζ is unproven.", lambda r: r.gap, "percent"),
+    *(
+        Column(name, title, f"{what} of the same gaps.", _at("quartiles", k), "percent")
+        for k, (name, title, what) in enumerate(
+            (("q1", "quartile", "Lower quartile"), ("median", "median gap", "Median"), ("q3", "upper quartile", "Upper quartile"))
+        )
+    ),
+    Column(
+        "closed", "mean gap closed", "Mean of the part of the base big-M's gap that it closes.", lambda r: r.closed, "percent"
+    ),
+    Column("exact", "exact", "Instances where its bound is ζ up to 0.01%.", lambda r: r.exact, "count"),
+    Column("seconds", "mean s", f"Shifted geometric mean (shift {SECONDS:g} s) of its times.", lambda r: r.seconds, "seconds"),
+)
 
 EXACT_MEANS: tuple[Column, ...] = (
+    *_GROUP,
     Column("variant", "exact variant", "Solver, and its encoding and M where they are not the usual ones.", lambda r: r.variant),
-    Column("problems", "problems", "Instances × λ × seeds.", lambda r: r.problems, "count"),
+    Column("problems", "problems", "Instances × seeds, those of trivial optimum left out.", lambda r: r.problems, "count"),
     Column("solved", "proved", "Problems whose optimum it proved.", lambda r: r.solved, "count"),
+    Column(
+        "right",
+        "right statuses",
+        "Part of its claims «optimal» that no better classifier contradicts; empty without such a claim.",
+        lambda r: r.right,
+        "percent",
+    ),
     Column("fastest", "fastest", "Problems that nobody proved sooner.", lambda r: r.fastest, "count"),
     Column(
         "seconds",
         "mean s",
-        "Shifted geometric mean (shift 1 s) of the times, preparation included; a run that was stopped counts with its time.",
+        f"Shifted geometric mean (shift {SECONDS:g} s) of the times, preparation included; a stopped run counts with its time.",
         lambda r: r.seconds,
         "seconds",
     ),
-    Column("nodes", "mean nodes", "Shifted geometric mean (shift 10) of the nodes.", lambda r: r.nodes, "value"),
+    Column("nodes", "mean nodes", f"Shifted geometric mean (shift {NODES:g}) of the nodes.", lambda r: r.nodes, "value"),
+    Column("root_gap", "root gap", "Mean of (ζ - root bound)/ζ, where it tells a root bound.", lambda r: r.root_gap, "percent"),
+    Column("left", "gap left", "Mean of (incumbent - bound)/incumbent of its unsolved runs.", lambda r: r.left, "percent"),
+    *(
+        Column(f"reached_{t:g}", f"gap ≤ {t:.2%}", f"Part of the problems with a gap of at most {t:.2%}.", _at("reached", k), "percent")
+        for k, t in enumerate(TOLERANCES)
+    ),
     Column(
         "misclassified",
         "mean misclassified",
@@ -59,33 +79,8 @@ EXACT_MEANS: tuple[Column, ...] = (
         "value",
     ),
     *(
-        Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems proved within {f:g} times the fastest time.", _within(k),
-               "percent")
+        Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems proved within {f:g} times the fastest time.",
+               _at("within", k), "percent")
         for k, f in enumerate(FACTORS)
     ),
 )  # fmt: skip
-
-RELAXATION_MEANS: tuple[Column, ...] = (
-    Column("relaxation", "relaxation", "What is solved in place of the 0-1 problem.", lambda r: r.relaxation),
-    Column("instances", "instances", "Instances where its bound is one of the optimum.", lambda r: r.instances, "count"),
-    Column("gap", "mean gap", "Mean of (ζ - bound)/ζ, the upper end where ζ is unproven.", lambda r: r.gap, "percent"),
-    Column(
-        "closed", "mean gap closed", "Mean of the part of the base big-M's gap that it closes.", lambda r: r.closed, "percent"
-    ),
-    Column("seconds", "mean s", "Shifted geometric mean (shift 1 s) of its times.", lambda r: r.seconds, "seconds"),
-)
-
-
-def report_tables(report: GapReport) -> list[Table]:
-    """The tables of a report: those without rows are left out, except the first two."""
-    exact = "; the exact solver's run that says most" if len(report.exacts) > len(report.instances) else ""
-    note = f"A row for each instance × relaxation × exact solver{exact}."
-    tables = [
-        Table("instances", "Instances", SUMMARY, best_rows(report)),
-        Table("relaxation-means", "Relaxations over all instances", RELAXATION_MEANS, relaxation_means(report)),
-        Table("exact-means", "Exact solves over all instances", EXACT_MEANS, exact_means(report)),
-        Table("relaxations", "Relaxations", COLUMNS, report.rows, note),
-        Table("exacts", "Exact solves", EXACT_COLUMNS, exact_rows(report)),
-        Table("kappas", "Sweep over κ", KAPPA_COLUMNS, report.kappas, "The κ form: min ||w||² with at most κn violations."),
-    ]
-    return [table for table in tables if table.rows or table.name in ("instances", "relaxations")]

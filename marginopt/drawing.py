@@ -1,0 +1,84 @@
+"""What every picture shares: the palette, a finished picture as a record, figures, and text that draws as it is.
+
+A leaf that every folder may import; matplotlib is imported when something is drawn.
+"""
+
+from __future__ import annotations
+
+import base64
+import io
+from dataclasses import dataclass
+from typing import Any
+
+__all__ = ["COLOURS", "GREY", "MARKERS", "Picture", "colour_of", "figure_of", "marker_of", "new_axes", "plain", "svg_of"]
+
+#: Colour-blind safe (Okabe and Ito), the darker ones first.
+COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
+#: What stands behind: bundles of curves, notes.
+GREY = "#888888"
+MARKERS = "osD^vP*X"
+
+
+@dataclass(frozen=True)
+class Picture:
+    """A finished picture.
+
+    Parameters
+    ----------
+    name : str
+        Of its file, and of its anchor in a page.
+    title, caption : str
+    svg : str
+    """
+
+    name: str
+    title: str
+    caption: str
+    svg: str
+
+    @property
+    def uri(self) -> str:
+        """The source of an image, so that a page needs no other file; scripts in it would not run."""
+        return "data:image/svg+xml;base64," + base64.b64encode(self.svg.encode("utf-8")).decode("ascii")
+
+    def _repr_svg_(self) -> str:
+        return self.svg
+
+
+def colour_of(k: int) -> str:
+    """The k-th colour, round and round."""
+    return COLOURS[k % len(COLOURS)]
+
+
+def marker_of(k: int) -> str:
+    """The k-th marker: it changes where the colours begin again, so that no two of 56 curves look alike."""
+    return MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+
+
+def plain(text: object) -> str:
+    """Text that is drawn as it is: matplotlib reads $...$ as mathematics, and SVG holds no control characters."""
+    return "".join(c if c.isprintable() else " " for c in str(text)).replace("$", r"\$")
+
+
+def new_axes(size: tuple[float, float], projection: str | None = None) -> Any:
+    """Axes of a new pyplot figure: what a drawing function takes where none are given."""
+    import matplotlib.pyplot as plt
+
+    return plt.subplots(figsize=size, layout="constrained", subplot_kw={} if projection is None else {"projection": projection})[1]
+
+
+def figure_of(width: float, height: float) -> Any:
+    """An empty figure of a size in inches; no pyplot, so nothing global is touched."""
+    from matplotlib.figure import Figure
+
+    return Figure(figsize=(width, height), layout="constrained")
+
+
+def svg_of(figure: Any) -> str:
+    """The figure as SVG text, the same for the same figure."""
+    import matplotlib as mpl
+
+    buffer = io.StringIO()
+    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "path"}):
+        figure.savefig(buffer, format="svg", metadata={"Date": None})
+    return buffer.getvalue()

@@ -1,0 +1,73 @@
+"""What a gap report stores: frozen records of plain numbers and words; each kind of cell has record and task in one file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass, fields
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from ....errors import DataError
+from ....models.arrays import Points
+
+__all__ = ["Cell", "Data", "Key", "Record"]
+
+#: What is solved: the instance's name and λ.
+Key: TypeAlias = tuple[str, float]
+
+C = TypeVar("C", bound="Record")
+
+
+class Data(Protocol):
+    """What a report needs of an instance (`marginopt.Instance` has it)."""
+
+    @property
+    def X(self) -> Points:
+        """Rows of data, taken literally."""
+
+    @property
+    def y(self) -> Any:
+        """Labels -1, +1."""
+
+    @property
+    def name(self) -> str:
+        """Name, one for each instance of a report."""
+
+    @property
+    def source(self) -> str:
+        """Where the data come from."""
+
+
+@dataclass(frozen=True)
+class Record:
+    """A record that JSON can hold."""
+
+    def record(self) -> dict[str, Any]:
+        """Plain values by field."""
+        return asdict(self)
+
+    @classmethod
+    def from_record(cls: type[C], record: dict[str, Any]) -> C:
+        """The cell of a record.
+
+        Raises
+        ------
+        DataError
+            The record lacks a field or has one that is not known.
+        """
+        names = {f.name for f in fields(cls)}
+        if not isinstance(record, dict) or set(record) != names:
+            found = sorted(record) if isinstance(record, dict) else type(record).__name__
+            raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {found}")
+        return cls(**record)
+
+
+@dataclass(frozen=True)
+class Cell(Record):
+    """A cell of one instance at one λ."""
+
+    instance: str
+    lam: float
+
+    @property
+    def key(self) -> Key:
+        """Instance and λ."""
+        return self.instance, self.lam

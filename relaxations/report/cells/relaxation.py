@@ -1,0 +1,144 @@
+"""One relaxation on one instance: its bound, what the bound bounds, the classifier recovered from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....errors import MarginoptError
+from ....models.arrays import FloatArray
+from ....models.formulations.linear import linear_summary
+from ....solvers.records.options import Options
+from ...reduction import Reduction
+from ...relax import relax
+from .record import Cell
+from .task import Task, as_count, as_number, outcome, worth_keeping
+
+__all__ = ["RelaxationCell", "RelaxationTask"]
+
+
+@dataclass(frozen=True)
+class RelaxationCell(Cell):
+    """One relaxation solved on one instance, or the reason why it was not.
+
+    Parameters
+    ----------
+    relaxation, solver, version, status, native_status : str
+    bound : float or None
+        Lower bound of the relaxation's optimum.
+    kind : str
+        "proved", "claimed by solver" or "none".
+    argument : str
+        Why a proved bound holds.
+    caveat : str
+        Why the bound may not be one of the 0-1 optimum; empty where it is.
+    m_source : str
+        Where M comes from, and whether it is valid; empty where the relaxation has no M.
+    m_low, m_high : float or None
+    recovered : float or None
+        True 0-1 objective of the classifier recovered from the relaxation.
+    violations, misclassified : int or None
+        Of that classifier.
+    rank_ratio : float or None
+        Second over first eigenvalue of W; None for relaxations without W.
+    variables, rows, bytes : int or None
+        Size of the form that was solved.
+    build_seconds, solve_seconds : float or None
+    reason : str
+        Why there is no result; empty where there is one.
+    """
+
+    relaxation: str
+    solver: str
+    version: str = ""
+    status: str = "not run"
+    native_status: str = ""
+    bound: float | None = None
+    kind: str = "none"
+    argument: str = ""
+    caveat: str = ""
+    m_source: str = ""
+    m_low: float | None = None
+    m_high: float | None = None
+    recovered: float | None = None
+    violations: int | None = None
+    misclassified: int | None = None
+    rank_ratio: float | None = None
+    variables: int | None = None
+    rows: int | None = None
+    bytes: int | None = None
+    build_seconds: float | None = None
+    solve_seconds: float | None = None
+    reason: str = ""
+
+    @property
+    def bounds_optimum(self) -> bool:
+        """Whether there is a bound and it is one of the 0-1 optimum."""
+        return self.bound is not None and not self.caveat
+
+
+@dataclass(frozen=True, eq=False)
+class RelaxationTask(Task):
+    """One relaxation; ``w`` is the incumbent behind M."""
+
+    w: FloatArray
+    reduction: Reduction[Any]
+    solver: str
+
+    @property
+    def kind(self) -> str:
+        """The store's name."""
+        return "relaxation"
+
+    @property
+    def label(self) -> str:
+        """For progress."""
+        return self.reduction.name
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """With the incumbent, the reduction and its solver."""
+        return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver}
+
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """Solve, recover, look at W."""
+        cell = self._cell(self.running(threads))
+        return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
+
+    def _cell(self, options: Options) -> RelaxationCell:
+        model, reduction = self.model, self.reduction
+        empty = RelaxationCell(self.name, self.lam, reduction.name, self.solver)
+        try:
+            M = reduction.constants(model)
+            solved = relax(model, reduction, self.solver, options)
+        except MarginoptError as error:
+            return replace(empty, reason=str(error))
+        result, form = solved.result, solved.form
+        figures = {} if solved.values is None else linear_summary(model.X, model.y, solved.values["w"])
+        return replace(
+            empty,
+            solver=result.solver,
+            version=result.version,
+            status=str(result.status),
+            native_status=result.claim.native_status,
+            bound=as_number(solved.bound),
+            kind=solved.bound_kind,
+            argument="" if result.certificate is None else result.certificate.argument,
+            caveat=solved.caveat,
+            m_source=reduction.m_source(model),
+            m_low=None if M is None else float(M.min()),
+            m_high=None if M is None else float(M.max()),
+            recovered=as_number(solved.objective),
+            violations=as_count(figures, "margin_violations"),
+            misclassified=as_count(figures, "misclassified"),
+            rank_ratio=as_number(result.summary.get("rank_ratio")),
+            variables=form.n,
+            rows=form.rows,
+            bytes=form.bytes,
+            build_seconds=result.build_seconds,
+            solve_seconds=result.solve_seconds,
+        )
+
+    def told(self, record: dict[str, Any]) -> str:
+        """Status, bound, seconds."""
+        return f"{self.where}: {self.label}: {outcome(record['cell'])}"

@@ -1,0 +1,104 @@
+"""The cells of a gap report as tasks: each knows all that determines it, and computes its cell in any process."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+
+from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....solvers.records.options import Options
+from ....solvers.records.status import Status
+from ...relax import bound_words
+
+__all__ = ["Task", "as_count", "as_number", "outcome", "worth_keeping"]
+
+#: Layout of the stored records: cells of another one are computed anew.
+LAYOUT = 2
+
+
+@dataclass(frozen=True, eq=False)
+class Task(ABC):
+    """One cell to compute.
+
+    Parameters
+    ----------
+    name, source : str
+        Of the instance.
+    model : ZeroOneSVM
+        With M of the incumbent, where there is one by then.
+    options : Options
+    """
+
+    name: str
+    source: str
+    model: ZeroOneSVM
+    options: Options
+
+    @property
+    @abstractmethod
+    def kind(self) -> str:
+        """What the store calls it: "instance", "relaxation", "exact" or "kappa"."""
+
+    @property
+    @abstractmethod
+    def label(self) -> str:
+        """What is computed: tasks of one label take about as long."""
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+        assert isinstance(self.model.lam, float)
+        return self.model.lam
+
+    @property
+    def where(self) -> str:
+        """Instance and λ in words."""
+        return f"{self.name}, λ = {self.lam:g}"
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """All that determines the cell, for the store's key."""
+        parts = {"layout": LAYOUT, "name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y}
+        return {**parts, "lam": self.model.lam, "options": self.options.record()}
+
+    @abstractmethod
+    def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
+        """The record to store (its ``cell`` beside whatever else later tasks need), and whether it is worth keeping.
+
+        ``threads`` stands in for an unlimited number: a process's share of the machine.
+        """
+
+    @abstractmethod
+    def told(self, record: dict[str, Any]) -> str:
+        """The record in a few words, for the progress line."""
+
+    def running(self, threads: int | None) -> Options:
+        """The options of the solve."""
+        return self.options if self.options.threads is not None else replace(self.options, threads=threads)
+
+
+def worth_keeping(reason: str, status: str) -> bool:
+    """Whether a cell is stored: not where it could not run or was interrupted."""
+    return not reason and status != str(Status.INTERRUPTED)
+
+
+def as_number(value: float | None) -> float | None:
+    """The number, or None where it is missing or not finite."""
+    return float(value) if value is not None and np.isfinite(value) else None
+
+
+def as_count(figures: dict[str, float], name: str) -> int | None:
+    """A figure as an integer; None where it is missing."""
+    return int(figures[name]) if name in figures else None
+
+
+def outcome(cell: dict[str, Any]) -> str:
+    """A cell's record in a few words."""
+    if cell["reason"]:
+        return f"not run: {cell['reason']}"
+    bound = bound_words(cell["bound"], cell["kind"], cell.get("caveat", ""))
+    point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
+    return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"

@@ -1,0 +1,161 @@
+"""What a report found, in three to six sentences, each with the figure that shows it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+
+from .data import ReportData, ReportRow
+from .gaps import EXACT
+from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
+
+__all__ = ["Finding", "findings"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A sentence, and the anchor of the figure or table that it was read from."""
+
+    text: str
+    anchor: str
+
+
+def findings(report: ReportData) -> tuple[Finding, ...]:
+    """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known."""
+    found: list[Finding] = []
+    for say in _SENTENCES:
+        found += say(report)
+    return tuple(found[:6])
+
+
+def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
+    """Rows with a gap by relaxation, instances of trivial optimum left out."""
+    found: dict[str, list[ReportRow]] = {}
+    for row in report.rows:
+        if row.gap is not None and row.instance.key not in report.trivial:
+            found.setdefault(row.relaxation.relaxation, []).append(row)
+    return found
+
+
+def _median_gap(rows: list[ReportRow]) -> float:
+    return float(np.median([row.gap.high for row in rows if row.gap is not None]))
+
+
+def _seconds(rows: list[ReportRow]) -> float:
+    return shifted_geometric_mean([row.relaxation.solve_seconds or 0.0 for row in rows], SECONDS)
+
+
+def _strongest(report: ReportData) -> list[Finding]:
+    rows = _of_means(report)
+    if not rows:
+        why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the 0-1 optimum"
+        return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
+    # over the instances that most relaxations have
+    most = max(len(r) for r in rows.values())
+    able = {name: r for name, r in rows.items() if len(r) == most}
+    best = min(able, key=lambda name: _median_gap(able[name]))
+    base = str(report.meta.get("base", ""))
+    against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
+    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%} in the median over {_count(most, 'instance')}{against}."
+    return [Finding(text, "gaps")]
+
+
+def _cost(report: ReportData) -> list[Finding]:
+    rows = _of_means(report)
+    if len(rows) < 2:
+        return []
+    most = max(len(r) for r in rows.values())
+    able = {name: r for name, r in rows.items() if len(r) == most}
+    best = min(able, key=lambda name: _median_gap(able[name]))
+    fast = min(able, key=lambda name: _seconds(able[name]))
+    if fast == best:
+        return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))} in the mean.", "gap-against-seconds")]
+    text = (
+        f"That bound costs {_time(_seconds(able[best]))} in the mean; the cheapest, {fast}, {_time(_seconds(able[fast]))} for a gap of "
+        f"{_median_gap(able[fast]):.1%}."
+    )
+    return [Finding(text, "gap-against-seconds")]
+
+
+def _exact_relaxations(report: ReportData) -> list[Finding]:
+    rows = _of_means(report)
+    exact = {name: sum(r.gap is not None and r.gap.high <= EXACT for r in group) for name, group in rows.items()}
+    if not exact:
+        return []
+    best = max(exact, key=lambda name: exact[name])
+    if exact[best] == 0:
+        return [Finding(f"No relaxation is exact on any instance (to {EXACT:.2%}).", "matrix")]
+    text = f"{best} is exact (to {EXACT:.2%}) on {exact[best]} of {_count(len(rows[best]), 'instance')}."
+    return [Finding(text, "matrix")]
+
+
+def _solvers(report: ReportData) -> list[Finding]:
+    ratios = exact_ratios(report)
+    if not ratios:
+        return []
+    solved = {name: int(np.isfinite(r).sum()) for name, r in ratios.items()}
+    order = sorted(solved, key=lambda name: -solved[name])
+    count = next(iter(ratios.values())).size
+    text = f"Of {_count(count, 'problem')}, " + ", ".join(f"{name} proves {solved[name]}" for name in order[:4])
+    return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
+
+
+def _faster(report: ReportData, order: list[str]) -> str:
+    """How much faster the quicker of the first two is, over the problems that both prove."""
+    if len(order) < 2:
+        return ""
+    times = {name: {(c.key, c.seed): proved_in(c) for c in report.exacts if c.variant == name and c.proven} for name in order[:2]}
+    first, second = (times[name] for name in order[:2])
+    both = [p for p in first if p in second]
+    if not both:
+        return ""
+    factor = float(np.exp(np.mean([np.log(second[p] / first[p]) for p in both])))
+    quick, slow = (order[0], order[1]) if factor >= 1.0 else (order[1], order[0])
+    factor = max(factor, 1.0 / factor)
+    if factor < 1.2:
+        return f"; where both prove, {order[0]} and {order[1]} are about as fast"
+    return f"; where both prove, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
+
+
+def _unknown(report: ReportData) -> list[Finding]:
+    known = [report.best[c.key] for c in report.instances]
+    unproven = [(c, z) for c, z in zip(report.instances, known, strict=True) if not z.exact]
+    if not unproven:
+        return []
+    cell, zeta = max(unproven, key=lambda pair: (pair[1].high - pair[1].low) / pair[1].high if pair[1].high > 0.0 else 0.0)
+    text = (
+        f"The optimum is not known on {len(unproven)} of {_count(len(known), 'instance')}; the widest interval is "
+        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.instance}, λ = {cell.lam:g}."
+    )
+    return [Finding(text, "instances")]
+
+
+def _no_bounds(report: ReportData) -> list[Finding]:
+    names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.bound is not None and c.caveat))
+    if not names:
+        return []
+    listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
+    verb = "bounds" if len(names) == 1 else "bound"
+    return [Finding(f"{listed} {verb} nothing of the 0-1 problem where M is not proved valid; no gap is given there.", "relaxations")]
+
+
+def _trivial(report: ReportData) -> list[Finding]:
+    if not report.trivial:
+        return []
+    text = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')} no classifier is known that beats the intercept alone"
+    return [Finding(f"{text}; means leave them out.", "instances")]
+
+
+_SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (
+    _strongest, _cost, _solvers, _unknown, _exact_relaxations, _no_bounds, _trivial,
+)  # fmt: skip
+
+
+def _count(number: int, what: str) -> str:
+    return f"{number} {what}" if number == 1 else f"{number} {what}s"
+
+
+def _time(seconds: float) -> str:
+    return f"{1000 * seconds:.2g} ms" if seconds < 0.1 else f"{seconds:.3g} s"

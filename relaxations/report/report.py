@@ -1,0 +1,138 @@
+"""The gap report: its data, and the files that it is written to."""
+
+from __future__ import annotations
+
+from dataclasses import fields
+from functools import cached_property
+from pathlib import Path
+from typing import Literal
+
+from ...drawing import Picture
+from ...files import write_text, write_texts
+from .data import ReportData
+from .document import Document
+from .formats import format_of, formats
+from .formats.csv import render_csv
+from .formats.json import read_json
+from .tables.relaxations import text_table
+
+__all__ = ["GapReport"]
+
+
+class GapReport(ReportData):
+    """A gap report: data, and ways to write them down. `write` goes by the suffix of the file; one file is one format."""
+
+    @cached_property
+    def document(self) -> Document:
+        """Findings, tables and pictures, made once for all formats."""
+        return Document(self)
+
+    @property
+    def pictures(self) -> tuple[Picture, ...]:
+        """Every picture that there are data for; drawn once."""
+        return self.document.pictures
+
+    def write(self, path: str | Path) -> list[Path]:
+        """Write the report in the format of the suffix: .html, .md, .csv, .json or .tex.
+
+        Markdown brings its pictures in a folder beside it, CSV a file for each table. Returns the paths, the main one first.
+
+        Raises
+        ------
+        InputError
+            No format has this suffix.
+        """
+        target = Path(path)
+        files = format_of(target).files(self.document, target.stem)
+        texts = {target if k == 0 else target.parent / name: text for k, (name, text) in enumerate(files.items())}
+        for folder in {place.parent for place in texts}:
+            folder.mkdir(parents=True, exist_ok=True)
+        write_texts(texts)
+        return list(texts)
+
+    def write_all(self, folder: str | Path, stem: str = "report") -> list[Path]:
+        """Write every format into a folder; returns the paths."""
+        return [path for suffix in formats() for path in self.write(Path(folder) / f"{stem}{suffix}")]
+
+    def html(self) -> str:
+        """One self-contained page."""
+        return self._text(".html")
+
+    def markdown(self, pictures: str | None = None) -> str:
+        """Findings and tables in Markdown, with links to the pictures where their folder is given."""
+        from .formats.markdown import render_markdown
+
+        return render_markdown(self.document, pictures)
+
+    def csv(self, table: Literal["rows", "exacts", "kappas"] = "rows") -> str:
+        """One line for each row, each exact solve or each κ, raw numbers.
+
+        Raises
+        ------
+        InputError
+            Another table.
+        """
+        return render_csv(self, table)
+
+    def latex(self) -> str:
+        """A LaTeX document with the tables and the profiles."""
+        return self._text(".tex")
+
+    def json(self) -> str:
+        """Everything that is stored; `from_json` reads it back."""
+        return self._text(".json")
+
+    def _text(self, suffix: str) -> str:
+        return next(iter(formats()[suffix].files(self.document, "report").values()))
+
+    def to_html(self, path: str | Path) -> Path:
+        """Write `html` and return the path."""
+        return write_text(path, self.html())
+
+    def to_markdown(self, path: str | Path, pictures: bool = False) -> Path:
+        """Write `markdown`, and the pictures it links to in a folder beside it where asked; returns the path."""
+        if pictures:
+            return self.write(Path(path).with_suffix(".md"))[0]
+        return write_text(path, self.markdown())
+
+    def to_pictures(self, folder: str | Path) -> list[Path]:
+        """Write every picture as SVG into a folder, made where it is not there; returns the paths."""
+        place = Path(folder)
+        place.mkdir(parents=True, exist_ok=True)
+        texts = {place / f"{picture.name}.svg": picture.svg for picture in self.pictures}
+        write_texts(texts)
+        return list(texts)
+
+    def to_csv(self, path: str | Path, table: Literal["rows", "exacts", "kappas"] = "rows") -> Path:
+        """Write `csv` and return the path."""
+        return write_text(path, self.csv(table))
+
+    def to_latex(self, path: str | Path) -> Path:
+        """Write `latex` and return the path."""
+        return write_text(path, self.latex())
+
+    def to_json(self, path: str | Path) -> Path:
+        """Write `json` and return the path."""
+        return write_text(path, self.json())
+
+    @classmethod
+    def from_json(cls, path: str | Path) -> GapReport:
+        """Read a report that `to_json` wrote.
+
+        Raises
+        ------
+        DataError
+            No such file, or not a stored report of this layout.
+        """
+        data = read_json(Path(path))
+        return cls(**{f.name: getattr(data, f.name) for f in fields(data)})
+
+    def __str__(self) -> str:
+        return text_table(self)
+
+    __repr__ = __str__
+
+    def _repr_html_(self) -> str:
+        from .formats.html import fragment
+
+        return fragment(self.document)

@@ -1,0 +1,98 @@
+"""Columns and tables of a report: how a value is got from a row, how it is shown and sorted; shared by every format."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..gaps import Interval
+
+__all__ = ["Column", "Table", "align", "shown", "sort_key"]
+
+
+@dataclass(frozen=True)
+class Column:
+    """A column: how to get its value from a row, and what it means.
+
+    Parameters
+    ----------
+    key : str
+        Name in CSV.
+    title, explanation : str
+    value : callable
+        Row to number, word, `Interval` or None.
+    form : {"text", "count", "value", "percent", "seconds", "ratio"}
+    interval : bool
+        Whether values may be intervals, which take two columns in CSV.
+    """
+
+    key: str
+    title: str
+    explanation: str
+    value: Callable[[Any], Any]
+    form: str = "text"
+    interval: bool = False
+
+    @property
+    def numeric(self) -> bool:
+        """Whether it sorts as a number."""
+        return self.form != "text"
+
+
+@dataclass(frozen=True, eq=False)
+class Table:
+    """A table of a report.
+
+    Parameters
+    ----------
+    name, title : str
+    columns : sequence of Column
+    rows : sequence
+    note : str
+        What to know before reading it.
+    """
+
+    name: str
+    title: str
+    columns: Sequence[Column]
+    rows: Sequence[Any]
+    note: str = ""
+
+
+_SHOWN: dict[str, Callable[[Any], str]] = {
+    "text": str,
+    "count": lambda v: f"{v:,}",
+    "value": lambda v: f"{v:.7g}",
+    "percent": lambda v: f"{100 * v + 0.0:.2f}%",
+    "seconds": lambda v: f"{v:.3g}",
+    "ratio": lambda v: f"{v:.1e}",
+}
+
+
+def shown(column: Column, row: Any) -> str:
+    """The cell as readers see it; empty for None, [low, high] for an interval that is not a number."""
+    value = column.value(row)
+    if value is None:
+        return ""
+    form = _SHOWN[column.form]
+    if isinstance(value, Interval):
+        return form(value.low) if value.exact else f"[{form(value.low)}, {form(value.high)}]"
+    return form(value)
+
+
+def sort_key(column: Column, row: Any) -> float | str:
+    """What the cell sorts by: a number for numeric columns (an interval by its upper end; missing ones last)."""
+    value = column.value(row)
+    if isinstance(value, Interval):
+        return value.high
+    if value is None:
+        return "" if not column.numeric else float("inf")
+    return float(value) if column.numeric else str(value)
+
+
+def align(table: Iterable[list[str]]) -> str:
+    """Cells in columns of equal width."""
+    lines = list(table)
+    widths = [max(len(line[k]) for line in lines) for k in range(len(lines[0]))]
+    return "\n".join("  ".join(cell.ljust(w) for cell, w in zip(line, widths, strict=True)).rstrip() for line in lines)

@@ -1,0 +1,174 @@
+"""The matrix of a report: a row for each instance at one λ, a column for each relaxation, the exact solvers beside it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..cells.exact import ExactCell
+from ..cells.heuristic import InstanceCell
+from ..data import ReportData, ReportRow
+from ..gaps import Interval, best_runs, root_gap
+from ..traits import family, trait
+
+__all__ = ["Cell", "Matrix", "Row"]
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One cell.
+
+    Parameters
+    ----------
+    text : str
+        Interval or number, or why there is none in a few words.
+    note : str
+        The kind of bound, and what it bounds, in a sentence.
+    kind : str
+        "proved", "claimed", "none" (a class of the cell).
+    key : float
+        What it sorts by; infinite where there is nothing.
+    heat : float or None
+        Between 0 and 1; None where there is no gap.
+    """
+
+    text: str
+    note: str
+    kind: str = "none"
+    key: float = float("inf")
+    heat: float | None = None
+
+
+@dataclass(frozen=True)
+class Row:
+    """One instance at one λ.
+
+    Parameters
+    ----------
+    anchor : str
+        Of its details.
+    instance : InstanceCell
+    family : str
+    sigma : float or None
+    trivial : bool
+    zeta : Cell
+    gaps, exacts : tuple of Cell
+        One for each column of the matrix.
+    details : tuple of ReportRow
+    runs : tuple of ExactCell
+    """
+
+    anchor: str
+    instance: InstanceCell
+    family: str
+    sigma: float | None
+    trivial: bool
+    zeta: Cell
+    gaps: tuple[Cell, ...]
+    exacts: tuple[Cell, ...]
+    details: tuple[ReportRow, ...]
+    runs: tuple[ExactCell, ...]
+
+
+@dataclass(frozen=True)
+class Matrix:
+    """Columns and rows."""
+
+    relaxations: tuple[str, ...]
+    solvers: tuple[str, ...]
+    rows: tuple[Row, ...]
+
+    @classmethod
+    def of(cls, report: ReportData) -> Matrix:
+        """The matrix of a report."""
+        relaxations = tuple(dict.fromkeys(c.relaxation for c in report.relaxations))
+        solvers = tuple(dict.fromkeys(c.solver for c in report.exacts))
+        by_key: dict[tuple[str, float], list[ReportRow]] = {}
+        for row in report.rows:
+            by_key.setdefault(row.instance.key, []).append(row)
+        rows = []
+        for k, instance in enumerate(report.instances):
+            details, runs = by_key.get(instance.key, []), report.exacts_of(instance.key)
+            gaps = {row.relaxation.relaxation: _gap_cell(row) for row in details}
+            best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
+            rows.append(
+                Row(
+                    f"instance-{k + 1}", instance, family(instance.instance), trait(instance, "sigma"),
+                    instance.key in report.trivial, _zeta_cell(report, instance),
+                    tuple(gaps.get(name, Cell("not asked", "not part of this run")) for name in relaxations),
+                    tuple(best.get(name, Cell("not asked", "not part of this run")) for name in solvers),
+                    tuple(details), tuple(runs),
+                )
+            )  # fmt: skip
+        return cls(relaxations, solvers, tuple(rows))
+
+    @property
+    def filters(self) -> dict[str, tuple[str, ...]]:
+        """Parameters in which the instances differ, with their values as the rows say them."""
+        values = {
+            "family": [row.family for row in self.rows],
+            "n": [f"{row.instance.n:g}" for row in self.rows],
+            "p": [f"{row.instance.p:g}" for row in self.rows],
+            "sigma": ["" if row.sigma is None else f"{row.sigma:g}" for row in self.rows],
+            "lam": [f"{row.instance.lam:g}" for row in self.rows],
+        }
+        distinct = {name: tuple(dict.fromkeys(v for v in given if v)) for name, given in values.items()}
+        return {name: tuple(sorted(v, key=_order)) for name, v in distinct.items() if len(v) > 1}
+
+
+def _order(word: str) -> tuple[float, str]:
+    try:
+        return float(word), ""
+    except ValueError:
+        return float("inf"), word
+
+
+def _kind(kind: str) -> str:
+    """Class of a cell by the words of its bound's kind."""
+    return kind.split()[0] if kind else "none"
+
+
+def _percent(value: Interval) -> str:
+    if value.exact:
+        return f"{100 * value.high + 0.0:.2f}%"
+    return f"[{100 * value.low + 0.0:.1f}, {100 * value.high + 0.0:.1f}]%"
+
+
+def _gap_cell(row: ReportRow) -> Cell:
+    cell = row.relaxation
+    if cell.reason:
+        return Cell("not run", cell.reason)
+    if cell.bound is None:
+        return Cell("no bound", f"{cell.status}: the solve gave no bound")
+    if cell.caveat:
+        return Cell("no bound of ζ", f"{cell.bound:.7g} ({cell.kind}) bounds its own optimum alone: {cell.caveat}")
+    note = f"bound {cell.bound:.7g}, {cell.kind}"
+    if row.gap is None:
+        return Cell("no gap", f"{note}; ζ may be 0, so there is no gap relative to it", _kind(cell.kind))
+    return Cell(_percent(row.gap), note, _kind(cell.kind), row.gap.high, min(max(row.gap.high, 0.0), 1.0))
+
+
+def _exact_cell(cell: ExactCell, best: float) -> Cell:
+    """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap in the note."""
+    if cell.reason:
+        return Cell("not run", cell.reason)
+    parts = [cell.variant, cell.status, f"bound {cell.kind}"]
+    parts += [] if cell.nodes is None else [f"{cell.nodes:,} nodes"]
+    root = root_gap(cell, best)
+    parts += [] if root is None else [f"root gap {root:.1%}"]
+    seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
+    if cell.caveat:
+        return Cell("no bound of ζ", f"{'; '.join(parts)}: {cell.caveat}")
+    if cell.proven:
+        return Cell(f"{seconds:.3g} s", "; ".join(parts), _kind(cell.kind), seconds)
+    low = "?" if cell.bound is None else f"{cell.bound:.5g}"
+    high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
+    return Cell(f"[{low}, {high}] in {seconds:.3g} s", "; ".join(parts), _kind(cell.kind), 1e6 + seconds)
+
+
+def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
+    zeta = report.best[instance.key]
+    if zeta.exact:
+        kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
+        kind = "proved" if "proved" in kinds else "claimed by solver"
+        return Cell(f"{zeta.high:.7g}", f"the optimum, {kind}", _kind(kind), zeta.high)
+    return Cell(f"[{zeta.low:.5g}, {zeta.high:.5g}]", "nobody proved it: best bound and best classifier", "none", zeta.high)
