@@ -64,7 +64,8 @@ def new_axes(size: tuple[float, float], projection: str | None = None) -> Any:
     """Axes of a new pyplot figure: what a drawing function takes where none are given."""
     import matplotlib.pyplot as plt
 
-    return plt.subplots(figsize=size, layout="constrained", subplot_kw={} if projection is None else {"projection": projection})[1]
+    kind = {} if projection is None else {"projection": projection}
+    return plt.subplots(figsize=size, layout="constrained", subplot_kw=kind)[1]
 
 
 def figure_of(width: float, height: float) -> Any:
@@ -79,6 +80,6 @@ def svg_of(figure: Any) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "path"}):
+    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none"}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     return buffer.getvalue()

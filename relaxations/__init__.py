@@ -16,13 +16,13 @@ from .report.cells.exact import ExactCell
 from .report.cells.heuristic import InstanceCell
 from .report.cells.kappa import KappaCell
 from .report.cells.relaxation import RelaxationCell
+from .report.data import ReportRow
 from .report.gaps import Interval
 from .report.means import fraction_within, performance_ratios, shifted_geometric_mean
+from .report.report import GapReport
 from .report.run import gap_report
 from .report.samples import default_report_instances, strongest_features
 from .report.store import CellStore
-from .report.data import ReportRow
-from .report.report import GapReport
 from .strengthening.fixing import Fixed, Fixing, fix_variables
 from .strengthening.incumbent import heuristic, tighten
 from .strengthening.strengthen import strengthen

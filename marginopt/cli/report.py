@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import argparse
 import datetime
+import shlex
 import sys
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
+from dataclasses import replace
+from itertools import product
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -35,8 +38,8 @@ def add_options(command: argparse.ArgumentParser) -> None:
     group.add_argument(
         "--generate",
         nargs=3,
-        metavar=("P", "SIGMA", "OUTLIERS"),
-        help="Gaussian classes at --sizes, outliers none|clustered|spread",
+        metavar=("P,..", "SIGMA,..", "OUTLIERS,.."),
+        help="Gaussian classes at --sizes, one set for each combination; outliers none|clustered|spread",
     )
     group.add_argument("--lam", default="1", help="λ (default 1)")
     group.add_argument("--relaxations", help=_relaxations_help())
@@ -70,19 +73,16 @@ def report(a: argparse.Namespace) -> int:
     except OSError as error:
         raise InputError(f"--out: the folder {folder} cannot be made: {error}") from error
     found = _run(a, _instances(a))
-    paths = [
-        found.to_html(folder / "report.html"),
-        found.to_markdown(folder / "report.md", pictures=True),
-        found.to_csv(folder / "report.csv"),
-        found.to_csv(folder / "report-exact.csv", "exacts"),
-        found.to_json(folder / "report.json"),
-        found.to_latex(folder / "report.tex"),
-    ]
-    if found.kappas:
-        paths.append(found.to_csv(folder / "report-kappa.csv", "kappas"))
-    written = [str(path) for path in paths]
-    sys.stdout.write((json_text({"written": written}) if a.json else "wrote " + ", ".join(written)) + "\n")
+    found = replace(found, meta={**found.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
+    written = [str(path) for path in found.write_all(folder)]
+    sys.stdout.write((json_text({"written": written}) if a.json else f"wrote {_listed(written)}") + "\n")
     return SOLVED
+
+
+def _listed(written: list[str]) -> str:
+    """Paths in words; the pictures as their folder."""
+    places = {str(Path(path).parent): path for path in written if path.endswith(".svg")}
+    return ", ".join([*(path for path in written if not path.endswith(".svg")), *places])
 
 
 def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
@@ -146,14 +146,18 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
 
         if sizes is None:
             raise InputError("--generate needs --sizes: how many points to draw")
-        p, sigma, outliers = a.generate
         try:
-            numbers = int(p), float(sigma)
-        except ValueError as error:
+            p, sigma = _list(a.generate[0], int, "--generate"), _list(a.generate[1], float, "--generate")
+        except InputError as error:
             raise InputError(
-                f"--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered; it is {' '.join(a.generate)}"
+                "--generate takes P SIGMA OUTLIERS, such as 3 0.5 clustered or 3,5 0.2,0.5 clustered; "
+                f"it is {' '.join(a.generate)}"
             ) from error
-        found += [gaussian_clusters(n, *numbers, outliers=outliers, rng=a.seed) for n in sizes]
+        found += [
+            gaussian_clusters(n, features, deviation, outliers=kind, rng=a.seed)  # type: ignore[arg-type]  # it checks the kind
+            for features, deviation, kind in product(p, sigma, _list(a.generate[2], str, "--generate"))
+            for n in sizes
+        ]
     if not found and sizes is not None:
         raise InputError("--sizes needs data: catalogue names, files, or --generate")
     return found or default_report_instances(a.seed)

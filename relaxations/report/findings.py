@@ -58,7 +58,8 @@ def _strongest(report: ReportData) -> list[Finding]:
     best = min(able, key=lambda name: _median_gap(able[name]))
     base = str(report.meta.get("base", ""))
     against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
-    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%} in the median over {_count(most, 'instance')}{against}."
+    over = _count(most, "instance")
+    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%} in the median over {over}{against}."
     return [Finding(text, "gaps")]
 
 
@@ -73,8 +74,8 @@ def _cost(report: ReportData) -> list[Finding]:
     if fast == best:
         return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))} in the mean.", "gap-against-seconds")]
     text = (
-        f"That bound costs {_time(_seconds(able[best]))} in the mean; the cheapest, {fast}, {_time(_seconds(able[fast]))} for a gap of "
-        f"{_median_gap(able[fast]):.1%}."
+        f"That bound costs {_time(_seconds(able[best]))} in the mean; the cheapest, {fast}, "
+        f"{_time(_seconds(able[fast]))} for a gap of {_median_gap(able[fast]):.1%}."
     )
     return [Finding(text, "gap-against-seconds")]
 
@@ -138,14 +139,16 @@ def _no_bounds(report: ReportData) -> list[Finding]:
         return []
     listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
     verb = "bounds" if len(names) == 1 else "bound"
-    return [Finding(f"{listed} {verb} nothing of the 0-1 problem where M is not proved valid; no gap is given there.", "relaxations")]
+    text = f"{listed} {verb} nothing of the 0-1 problem where M is not proved valid; no gap is given there."
+    return [Finding(text, "relaxations")]
 
 
 def _trivial(report: ReportData) -> list[Finding]:
     if not report.trivial:
         return []
-    text = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')} no classifier is known that beats the intercept alone"
-    return [Finding(f"{text}; means leave them out.", "instances")]
+    where = f"On {len(report.trivial)} of {_count(len(report.instances), 'instance')}"
+    text = f"{where} no classifier is known that beats the intercept alone; means leave them out."
+    return [Finding(text, "instances")]
 
 
 _SENTENCES: tuple[Callable[[ReportData], list[Finding]], ...] = (

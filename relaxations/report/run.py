@@ -16,6 +16,7 @@ from typing import Any
 import numpy as np
 
 from ...errors import InputError
+from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..bounds.big_m import BigM
@@ -28,8 +29,8 @@ from .cells.relaxation import RelaxationCell
 from .cells.task import Task
 from .plan import Plan
 from .progress import Progress
-from .store import CellStore
 from .report import GapReport
+from .store import CellStore
 
 __all__ = ["gap_report"]
 
@@ -192,16 +193,25 @@ def _perform(index: int, task: Task, store: Path | None, threads: int | None) ->
 
 
 def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
-    """What the foot says: versions, machine, options, seeds."""
-    packages = {get_solver(name).info.package for name in used if installed(get_solver(name))} - {""}
+    """What the head says: versions, machine, BLAS, licences, options, seeds."""
+    import threadpoolctl
+
+    solvers = [get_solver(name) for name in sorted(used)]
+    packages = {solver.info.package for solver in solvers if installed(solver)} - {""}
     versions = {"marginopt": metadata.version("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
         versions[package] = metadata.version(package)
     memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
+    libraries = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
+    licences = {solver.info.name: solver.licence() for solver in solvers if installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
         "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB",
+        "BLAS": [
+            f"{b['internal_api']} {b['version']}, {b.get('architecture', '?')}, {b['num_threads']} threads" for b in libraries
+        ],
+        "licences": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
         "options": plan.record(),
         "seed": plan.options.seed,
         "relaxations": [r.name for r in plan.relaxations],

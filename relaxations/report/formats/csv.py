@@ -1,7 +1,7 @@
 """Gap reports as CSV: one line for each row, exact solve or κ, raw numbers; intervals take two columns.
 
-A spreadsheet reads a text that begins with =, +, -, @, a tab or a line's end as a formula: such texts get an apostrophe before them.
-Numbers are written as they are.
+A spreadsheet reads a text that begins with =, +, - or @ (after tabs or line ends, too) as a formula: such texts stand on one line
+and get an apostrophe before them. Numbers are written as they are.
 """
 
 from __future__ import annotations
@@ -23,7 +23,8 @@ from .format import Format
 
 __all__ = ["FORMAT", "render_csv"]
 
-_FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+#: With their wide forms, which some spreadsheets read alike.
+_FORMULA = ("=", "+", "-", "@", "\uff1d", "\uff0b", "\uff0d", "\uff20")
 
 
 def render_csv(report: ReportData, table: str = "rows") -> str:
@@ -58,8 +59,9 @@ def _cells(column: Column, row: Any) -> list[object]:
 
 
 def _text(value: str) -> str:
-    """Text that no spreadsheet takes for a formula."""
-    return f"'{value}" if value.lstrip(" \u00a0").startswith(_FORMULA) or value.startswith(_FORMULA) else value
+    """Text on one line that no spreadsheet takes for a formula."""
+    line = "".join(c if c.isprintable() else " " for c in value)
+    return f"'{line}" if line.lstrip().startswith(_FORMULA) else line
 
 
 def _files(document: Document, stem: str) -> dict[str, str]:

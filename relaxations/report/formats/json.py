@@ -65,4 +65,8 @@ def read_json(path: Path) -> ReportData:
     )
 
 
-FORMAT = Format(".json", "JSON: everything that is stored", lambda document, stem: {f"{stem}.json": render_json(document.data)}, rank=40)
+def _files(document: Document, stem: str) -> dict[str, str]:
+    return {f"{stem}.json": render_json(document.data)}
+
+
+FORMAT = Format(".json", "JSON: everything that is stored", _files, rank=40)

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ..means import exact_ratios, fraction_within
 from ..document import TITLE, Document
+from ..means import exact_ratios, fraction_within
 from ..tables.column import Column, Table, shown
 from .format import Format
 

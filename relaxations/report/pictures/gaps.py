@@ -10,7 +10,7 @@ from ....drawing import GREY, colour_of, figure_of, marker_of, plain, svg_of
 from ..data import ReportData
 from ..means import SECONDS, shifted_geometric_mean
 
-__all__ = ["gap_bars", "gap_against_seconds"]
+__all__ = ["gap_against_seconds", "gap_bars"]
 
 
 def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
@@ -56,7 +56,8 @@ def gap_against_seconds(report: ReportData) -> str | None:
     for k, (name, (gaps, seconds)) in enumerate(found.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         at = max(shifted_geometric_mean(seconds, SECONDS), 1e-4)
-        ax.errorbar(at, middle, yerr=[[middle - low], [high - middle]], fmt=marker_of(k), color=colour_of(k), capsize=3, label=plain(name))
+        spread = [[middle - low], [high - middle]]
+        ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=plain(name))
     ax.set_xscale("log")
     _percent(ax.yaxis)
     ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS:g} s)", fontsize=9)

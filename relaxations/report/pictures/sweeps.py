@@ -12,10 +12,10 @@ from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key
 from ..cells.relaxation import RelaxationCell
+from ..data import ReportData
 from ..gaps import gap
 from ..means import exact_ratios, fraction_within
 from ..traits import SWEPT, trait, without
-from ..data import ReportData
 
 __all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles"]
 

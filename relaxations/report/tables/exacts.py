@@ -27,6 +27,10 @@ def _of(name: str) -> Callable[[Any], Any]:
     return lambda row: getattr(row[1], name)
 
 
+def _root_gap(row: ExactRow) -> float | None:
+    return root_gap(row[1], row[2])
+
+
 def _encoding(row: ExactRow) -> str:
     return "the data" if row[1].encoding == STRUCTURED else row[1].encoding
 
@@ -51,7 +55,7 @@ EXACT_COLUMNS: tuple[Column, ...] = (
     Column("bound", "bound", "Its lower bound when it stopped.", _of("bound"), "value"),
     Column("kind", "kind of bound", "proved by our own solver from dual points, or claimed by the solver.", _of("kind")),
     Column("root", "root bound", "The bound after the root node, where the solver gives one.", _of("root"), "value"),
-    Column("root_gap", "root gap", "(ζ - root bound)/ζ with the least objective known for ζ.", lambda r: root_gap(r[1], r[2]), "percent"),
+    Column("root_gap", "root gap", "(ζ - root bound)/ζ with the least objective known for ζ.", _root_gap, "percent"),
     Column("left", "gap left", "(incumbent - bound)/incumbent when it stopped.", lambda r: gap_left(r[1]), "percent"),
     Column("nodes", "nodes", "Nodes of its tree.", _of("nodes"), "count"),
     Column("violations", "margin violations", "Points with y x'w < 1 under its classifier.", _of("violations"), "count"),

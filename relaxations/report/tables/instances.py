@@ -24,9 +24,9 @@ def _known_by(row: Row) -> str:
     if proved:
         how = {c.kind for c in exacts if c.proven}
         return f"{', '.join(proved)} ({'proved' if 'proved' in how else 'claimed by solver'})"
-    bounds = [c for c in (*report.relaxations_of(instance.key), *exacts) if c.bounds_optimum]
-    best = max(bounds, key=lambda c: c.bound or 0.0, default=None)
-    return "a classifier alone" if best is None else f"best bound ({best.kind}) and best classifier"
+    bounds = [(c.bound or 0.0, c.kind) for c in report.relaxations_of(instance.key) if c.bounds_optimum]
+    bounds += [(c.bound or 0.0, c.kind) for c in exacts if c.bounds_optimum]
+    return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"
 
 
 SUMMARY: tuple[Column, ...] = (

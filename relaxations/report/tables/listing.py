@@ -18,7 +18,8 @@ def report_tables(report: ReportData) -> tuple[Table, ...]:
     """The tables of a report: those without rows are left out, except the first and the relaxations."""
     means = "A row for each family and λ."
     if report.trivial:
-        means += f" {len(report.trivial)} of {len(report.instances)} instances, whose best classifier is the intercept, are left out."
+        out = f"{len(report.trivial)} of {len(report.instances)} instances"
+        means += f" {out}, whose best known classifier is the intercept, are left out."
     tables = [
         Table("instances", "Instances", SUMMARY, instance_rows(report)),
         Table("relaxation-means", "Relaxations over instances", RELAXATION_MEANS, relaxation_means(report), means),

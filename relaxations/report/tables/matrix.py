@@ -37,6 +37,11 @@ class Cell:
     key: float = float("inf")
     heat: float | None = None
 
+    @property
+    def sort(self) -> str:
+        """The key as JavaScript reads it."""
+        return "Infinity" if self.key == float("inf") else repr(self.key)
+
 
 @dataclass(frozen=True)
 class Row:

@@ -68,7 +68,8 @@ EXACT_MEANS: tuple[Column, ...] = (
     Column("root_gap", "root gap", "Mean of (ζ - root bound)/ζ, where it tells a root bound.", lambda r: r.root_gap, "percent"),
     Column("left", "gap left", "Mean of (incumbent - bound)/incumbent of its unsolved runs.", lambda r: r.left, "percent"),
     *(
-        Column(f"reached_{t:g}", f"gap ≤ {t:.2%}", f"Part of the problems with a gap of at most {t:.2%}.", _at("reached", k), "percent")
+        Column(f"reached_{t:g}", f"gap ≤ {t:.2%}", f"Part of the problems with a gap of at most {t:.2%}.", _at("reached", k),
+               "percent")
         for k, t in enumerate(TOLERANCES)
     ),
     Column(

@@ -66,7 +66,8 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "gap",
         "gap",
-        "(ζ - bound)/ζ with ζ the 0-1 optimum; where nobody proved ζ, the interval that the best classifier and the best bound leave.",
+        "(ζ - bound)/ζ with ζ the 0-1 optimum; where nobody proved ζ, the interval that the best classifier and the best bound "
+        "leave.",
         lambda r: r.gap,
         "percent",
         interval=True,

@@ -8,7 +8,20 @@ import pytest
 
 from marginopt.errors import DataError, InputError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, Interval, KappaCell, RelaxationCell
-from marginopt.relaxations.report.gaps import audit, base_bound, best_known, best_runs, gap, gap_closed, optimum, rank_verdict
+from marginopt.relaxations.report.gaps import (
+    audit,
+    base_bound,
+    best_known,
+    best_runs,
+    gap,
+    gap_closed,
+    gap_left,
+    is_trivial,
+    optimum,
+    rank_verdict,
+    root_gap,
+    trivial_objective,
+)
 
 INSTANCE = InstanceCell("a", 1.0, "made up", 50, 3, True, 25, objective=12.0, violations=9, misclassified=4, seconds=0.1)
 CELL = RelaxationCell("a", 1.0, "conic SDP", "clarabel", status="optimal", bound=6.0, kind="proved", recovered=11.0)
@@ -93,18 +106,18 @@ def test_rows_of_a_report() -> None:
     base = replace(CELL, relaxation="big-M, M from w=0", bound=2.0)
     loose = replace(CELL, relaxation="hinge, M=1", bound=30.0, caveat="M is too small")
     report = GapReport((INSTANCE,), (base, CELL, loose), (EXACT, replace(STOPPED, solver="other")), {"base": "big-M, M from w=0"})
-    assert len(report.rows) == 6
-    by = {(r.relaxation.relaxation, r.exact.status): r for r in report.rows if r.exact is not None}
-    assert by["conic SDP", "optimal"].gap == Interval(0.4, 0.4)
-    assert by["conic SDP", "optimal"].closed == Interval(0.5, 0.5)
-    stopped = by["conic SDP", "time limit"]
-    assert stopped.gap is not None and not stopped.gap.exact
-    assert by["hinge, M=1", "optimal"].gap is None  # not a bound, so no gap
+    assert len(report.rows) == 3
+    by = {r.relaxation.relaxation: r for r in report.rows}
+    assert by["conic SDP"].gap == Interval(0.4, 0.4)
+    assert by["conic SDP"].closed == Interval(0.5, 0.5)
+    stopped = GapReport((INSTANCE,), (base, CELL, loose), (STOPPED,), report.meta).rows[1].gap
+    assert stopped is not None and not stopped.exact
+    assert by["hinge, M=1"].gap is None  # not a bound, so no gap
     assert report.best[INSTANCE.key] == Interval(10.0, 10.0)
     alone = GapReport((INSTANCE,), (CELL,), ())
     assert len(alone.rows) == 1 and alone.rows[0].zeta == Interval(6.0, 11.0)
-    failed = GapReport((INSTANCE,), (replace(CELL, bound=None, reason="no solver"),), (replace(EXACT, incumbent=None),))
-    assert failed.rows[0].gap is None and failed.rows[0].zeta is None
+    failed = GapReport((INSTANCE,), (replace(CELL, bound=None, reason="no solver"),), (replace(STOPPED, incumbent=None, bound=None),))
+    assert failed.rows[0].gap is None and failed.rows[0].zeta == Interval(0.0, 11.0)
 
 
 def test_the_best_run_of_a_solver_is_the_one_that_says_most() -> None:
@@ -114,8 +127,6 @@ def test_the_best_run_of_a_solver_is_the_one_that_says_most() -> None:
     assert best_runs([STOPPED, slow, refused, fast]) == [fast, refused]
     nearer = replace(STOPPED, bound=9.5)
     assert best_runs([STOPPED, nearer]) == [nearer]
-    report = GapReport((INSTANCE,), (CELL,), (STOPPED, slow, fast))
-    assert len(report.rows) == 1 and report.rows[0].exact == fast
 
 
 def test_an_exact_solve_with_an_m_that_is_not_valid_bounds_nothing() -> None:
@@ -143,3 +154,16 @@ def test_cells_and_records() -> None:
     del broken["bound"]
     with pytest.raises(DataError, match="has the fields"):
         RelaxationCell.from_record(broken)
+
+
+def test_trivial_optima() -> None:
+    assert trivial_objective(INSTANCE) == 26.0  # 25 of the smaller class, and b = ±1
+    assert trivial_objective(replace(INSTANCE, lam=0.01)) == 0.5  # w = 0
+    assert trivial_objective(replace(INSTANCE, intercept=False)) == 50.0
+    assert is_trivial(INSTANCE, Interval(20.0, 26.0)) and not is_trivial(INSTANCE, Interval(20.0, 25.9))
+
+
+def test_gaps_of_runs() -> None:
+    assert gap_left(EXACT) == 0.0 and gap_left(STOPPED) == 0.2 and gap_left(replace(STOPPED, bound=None)) is None
+    assert gap_left(replace(STOPPED, bound=-3.0)) == 1.0 and gap_left(replace(STOPPED, caveat="M too small")) is None
+    assert root_gap(replace(EXACT, root=4.0), 10.0) == 0.6 and root_gap(EXACT, 10.0) is None

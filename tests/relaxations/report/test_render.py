@@ -12,11 +12,12 @@ from pathlib import Path
 
 import pytest
 
-from marginopt.errors import DataError
+from marginopt.errors import DataError, InputError
 from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
-from marginopt.relaxations.report.pictures.bars import gap_bars, loss_functions
-from marginopt.relaxations.report.tables.means import report_tables
-from marginopt.relaxations.report.tables.relaxations import COLUMNS, SUMMARY
+from marginopt.relaxations.report.formats import format_of, formats
+from marginopt.relaxations.report.pictures.gaps import gap_bars
+from marginopt.relaxations.report.pictures.losses import loss_functions
+from marginopt.relaxations.report.tables.listing import report_tables
 
 
 def made_up() -> GapReport:
@@ -57,86 +58,126 @@ def made_up() -> GapReport:
 
 
 class Page(HTMLParser):
-    """Tables, sources, scripts of a page."""
+    """Tables, ids, links, sources of a page."""
 
     def __init__(self, text: str) -> None:
         super().__init__()
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text: list[str] = []
-        self.tables: dict[str, list[list[str]]] = {}
-        self._open: str | None = None
-        self._depth: list[str] = []
+        self.tables: list[list[list[str]]] = []
+        self._cell = False
         self.feed(text)
         self.close()
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        given = dict(attrs)
-        self.tags.append((tag, given))
-        self._depth.append(tag)
+        self.tags.append((tag, dict(attrs)))
         if tag == "table":
-            self._open = given["id"]
-            self.tables[str(self._open)] = []
-        elif tag == "tr" and self._open:
-            self.tables[self._open].append([])
-        elif tag in ("td", "th") and self._open:
-            self.tables[self._open][-1].append("")
+            self.tables.append([])
+        elif tag == "tr":
+            self.tables[-1].append([])
+        elif tag in ("td", "th"):
+            self.tables[-1][-1].append("")
+            self._cell = True
 
     def handle_endtag(self, tag: str) -> None:
-        if tag == "table":
-            self._open = None
+        if tag in ("td", "th"):
+            self._cell = False
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
-        if self._open and self.tables[self._open] and self.tables[self._open][-1]:
-            self.tables[self._open][-1][-1] += data.strip()
+        if self._cell:
+            self.tables[-1][-1][-1] += data
+
+    def values(self, *names: str) -> list[str]:
+        """Values of attributes, in order."""
+        return [str(value) for _, given in self.tags for name, value in given.items() if name in names]
 
 
 def test_html_is_self_contained_and_complete() -> None:
     report = made_up()
     page = Page(report.html())
-    assert {"html", "head", "title", "style", "script", "figure", "figcaption"} <= {tag for tag, _ in page.tags}
-    sources = [str(value) for tag, given in page.tags for name, value in given.items() if name in ("src", "href")]
-    assert len(sources) == 2 and all(s.startswith("data:image/svg+xml;base64,") for s in sources)
+    assert {"html", "head", "title", "style", "script", "figure", "figcaption", "main", "nav"} <= {tag for tag, _ in page.tags}
+    sources = page.values("src")
+    assert len(sources) == len(report.pictures) and all(s.startswith("data:image/svg+xml;base64,") for s in sources)
     for source in sources:
         svg = base64.b64decode(source.partition(",")[2]).decode()
         assert svg.lstrip().startswith("<?xml") and svg.rstrip().endswith("</svg>")
     assert not any(tag in ("link", "iframe", "object") for tag, _ in page.tags)
-    assert page.tables["instances"][0] == [c.title for c in SUMMARY]
-    assert page.tables["relaxations"][0] == [c.title for c in COLUMNS]
-    assert len(page.tables["instances"]) == 1 + 2
-    assert len(page.tables["relaxations"]) == 1 + 2 * 3 * 2
-    assert all(len(row) == len(COLUMNS) for row in page.tables["relaxations"])
+    ids = page.values("id")
+    assert len(ids) == len(set(ids))
+    links = page.values("href")
+    assert links and all(link.startswith("#") and link[1:] in ids for link in links)
     words = " ".join(page.text)
-    for column in COLUMNS:
-        assert column.explanation in words
-    for piece in (
-        "seed: 7",
-        "marginopt 0.1.0",
-        "Linux x86_64, 2 cores",
-        "first & best",
-        "mosek is not installed",
-        "200 variables",
-    ):
+    for table in report.document.tables:
+        assert all(column.explanation in words for column in table.columns)
+    assert report.checksum in words
+    for piece in ("numpy 2.0", "Linux x86_64, 2 cores", "first & best", "mosek is not installed", "200 variables"):
         assert piece in words, piece
 
 
-def test_html_shows_gaps_and_intervals() -> None:
-    table = Page(made_up().html()).tables["relaxations"]
-    head = table[0]
-    rows = [dict(zip(head, row, strict=True)) for row in table[1:]]
-    conic = [r for r in rows if r["relaxation"] == "conic SDP" and r["exact solver"] == "scip"]
-    assert conic[0]["gap"] == "36.67%" and conic[0]["exact status"] == "optimal"
-    assert conic[1]["gap"] == "[20.83%, 36.67%]" and conic[1]["exact status"] == "time limit"
-    assert conic[1]["gap closed"] == "[54.17%, 72.22%]"
-    assert all(r["gap"] == "" for r in rows if r["exact solver"] == "gurobi")
+def test_each_row_is_on_the_page_once() -> None:
+    report = made_up()
+    matrix, *others = Page(report.html()).tables
+    assert len(matrix) == 1 + len(report.instances)
+    assert matrix[0] == ["instance", "λ", "n", "p", "optimum ζ", "big-M, M from w=0", "conic SDP", "other", "scip", "gurobi"]
+    assert all(len(row) == len(matrix[0]) for row in matrix)
+    assert [row[0] for row in matrix[1:]] == ["first & best", "second"]
+    bounds = [row for table in others for row in table if "6.333333" in row]
+    assert len(bounds) == 2  # of two instances, once each
 
 
-def test_every_numeric_cell_has_a_sort_key() -> None:
+def test_the_matrix_shows_intervals_and_kinds() -> None:
+    matrix = Page(made_up().html()).tables[0]
+    first, second = (dict(zip(matrix[0], row, strict=True)) for row in matrix[1:])
+    assert first["conic SDP"] == "36.67% proved" and second["conic SDP"] == "[20.8, 36.7]% proved"
+    assert first["optimum ζ"] == "10 claimed" and second["optimum ζ"] == "[8, 10]"
+    assert first["scip"] == "2.5 s claimed" and second["scip"] == "[8, 10] in 2.5 s claimed"
+    assert first["other"] == "not run" and first["gurobi"] == "not run"
+    again = GapReport(made_up().instances, (replace(made_up().relaxations[1], caveat="M too small"),), ())
+    assert "no bound of ζ" in [row[-1] for row in Page(again.html()).tables[0]]
+
+
+def test_what_sorts_has_a_key_and_what_is_filtered_a_value() -> None:
     page = Page(made_up().html())
-    keys = [given["data-key"] for tag, given in page.tags if tag == "td" and given.get("class") == "number"]
-    assert keys and all(str(float(str(k))) for k in keys)
-    heads = [given for tag, given in page.tags if tag == "th"]
-    assert all(given["title"] for given in heads)
+    keys = page.values("data-key")
+    assert len(keys) >= 2 * 10 and all(keys)
+    rows = [given for tag, given in page.tags if tag == "tr" and "data-family" in given]
+    assert len(rows) == 2 and all(given["data-n"] == "50" and given["data-lam"] == "0.5" for given in rows)
+
+
+def test_findings_are_sentences_with_their_figures() -> None:
+    found = made_up().document.findings
+    assert 3 <= len(found) <= 6
+    assert found[0].text.startswith("conic SDP leaves the smallest gap: 36.7% in the median over 2 instances; the base")
+    assert any("Of 2 problems, scip proves 1" in f.text for f in found)
+    assert any("not known on 1 of 2 instances" in f.text and "[8, 10], on second" in f.text for f in found)
+    assert all(f.text.endswith(".") for f in found)
+    nothing = GapReport(made_up().instances, (), ()).document.findings
+    assert nothing and "no gap" in nothing[0].text
+
+
+def test_trivial_optima_are_marked_and_left_out_of_means() -> None:
+    report = made_up()
+    assert report.trivial == frozenset()
+    # the smaller class costs 1 + 25 λ = 13.5, so an optimum of 13.5 needs no feature
+    worse = replace(report.instances[1], objective=13.5)
+    cells = [replace(c, recovered=None) for c in report.relaxations if c.instance == "second"]
+    trivial = GapReport((report.instances[0], worse), (*report.relaxations[:3], *cells), report.exacts[:2], report.meta)
+    assert trivial.trivial == {("second", 0.5)}
+    means = next(t for t in trivial.document.tables if t.name == "relaxation-means")
+    assert all(row.instances == 1 for row in means.rows) and "1 of 2 instances" in means.note
+    assert "trivial: the intercept alone" in trivial.html()
+
+
+def test_formats_go_by_suffix(tmp_path: Path) -> None:
+    assert list(formats()) == [".html", ".md", ".csv", ".json", ".tex"]
+    assert format_of("a/REPORT.MD").suffix == ".md"
+    with pytest.raises(InputError, match=r"one of \.html .*; the path is report\.pdf"):
+        made_up().write("report.pdf")
+    paths = made_up().write_all(tmp_path / "new" / "folder")
+    assert all(path.stat().st_size > 100 for path in paths)
+    names = {"report.html", "report.md", "report.csv", "report-exact.csv", "report.json", "report.tex"}
+    assert names == {path.name for path in paths if path.suffix != ".svg"}
 
 
 def test_markdown_tables_are_well_formed() -> None:
@@ -144,20 +185,22 @@ def test_markdown_tables_are_well_formed() -> None:
     tables = [line.replace("\\|", "") for line in text.splitlines() if line.startswith("|")]
     counts = {line.count("|") - 1 for line in tables}
     assert counts == {len(table.columns) for table in report_tables(made_up())}
-    # two instances, twelve rows, two relaxations that ran, four exact solves, one exact variant that ran
-    assert len(tables) == (2 + 2) + (2 + 12) + (2 + 2) + (2 + 4) + (2 + 1)
-    assert "made \\| up" in text
+    # two instances (families), six rows, two relaxations that ran on each, four exact solves, one exact variant that ran on each
+    assert len(tables) == (2 + 2) + (2 + 6) + (2 + 4) + (2 + 4) + (2 + 2)
+    assert "made \\| up &lt;here&gt;" in text
     assert "[20.83%, 36.67%]" in text and "seed: 7" in text
 
 
 def test_csv_holds_raw_numbers() -> None:
     rows = list(csv.DictReader(io.StringIO(made_up().csv())))
-    assert len(rows) == 12
-    conic = next(r for r in rows if r["relaxation"] == "conic SDP" and r["exact_solver"] == "scip" and r["instance"] == "second")
+    assert len(rows) == 6
+    conic = next(r for r in rows if r["relaxation"] == "conic SDP" and r["instance"] == "second")
     assert float(conic["bound"]) == 6.0 + 1 / 3
     assert float(conic["gap_low"]) == (8.0 - (6.0 + 1 / 3)) / 8.0
     assert float(conic["gap_high"]) == (10.0 - (6.0 + 1 / 3)) / 10.0
-    assert conic["rank_ratio"] == "0.25" and conic["nodes"] == "1234"
+    assert conic["rank_ratio"] == "0.25" and conic["kind"] == "proved" and conic["bounds"] == "ζ"
+    runs = list(csv.DictReader(io.StringIO(made_up().csv("exacts"))))
+    assert len(runs) == 4 and runs[0]["nodes"] == "1234" and runs[0]["kind"] == "claimed by solver"
     other = next(r for r in rows if r["relaxation"] == "other")
     assert other["bound"] == "" and "not installed" in other["kind"]
 
@@ -190,15 +233,16 @@ def test_contradictions_are_shown() -> None:
 
 def test_text_and_notebook_forms() -> None:
     report = made_up()
-    assert "conic SDP" in str(report) and len(str(report).splitlines()) == 13
-    assert report._repr_html_().count("<table") == 2
+    assert "conic SDP" in str(report) and len(str(report).splitlines()) == 7
+    assert report._repr_html_().count("<table") == 1 and "<script" not in report._repr_html_()
 
 
 def test_pictures_are_drawn_without_exact_solvers_and_without_bounds() -> None:
     report = made_up()
     for exacts in (report.exacts, ()):
         svg = gap_bars(GapReport(report.instances, report.relaxations, exacts, report.meta))
-        assert svg.rstrip().endswith("</svg>")
+        assert svg is not None and svg.rstrip().endswith("</svg>")
+    assert gap_bars(GapReport(report.instances, (), ())) is None
     assert gap_bars(report) == gap_bars(report)
     assert loss_functions() == loss_functions()
 

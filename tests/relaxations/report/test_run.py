@@ -48,7 +48,7 @@ def test_every_cell_is_there(report: GapReport) -> None:
     for c in report.instances:
         assert [r.relaxation for r in report.relaxations_of(c.key)] == names
         assert [e.solver for e in report.exacts_of(c.key)] == ["scip", "clarabel"]
-    assert len(report.rows) == 4 * len(names) * 2
+    assert len(report.rows) == 4 * len(names)
     assert report.contradictions == ()
 
 
@@ -78,7 +78,6 @@ def test_the_hinge_as_it_is_used_is_no_bound(report: GapReport) -> None:
 def test_a_solver_that_cannot_is_a_row_with_its_reason(report: GapReport) -> None:
     refused = [e for e in report.exacts if e.solver == "clarabel"]
     assert all(e.status == "not run" and "integer variables" in e.reason and e.incumbent is None for e in refused)
-    assert all(r.gap is None for r in report.rows if r.exact is not None and r.exact.solver == "clarabel")
 
 
 def test_meta_says_what_was_run(report: GapReport) -> None:
@@ -97,7 +96,7 @@ def test_same_seed_same_cells(report: GapReport) -> None:
     assert (first.objective, first.violations) == (stored.objective, stored.violations)
     for a, b in zip(again.relaxations, report.relaxations, strict=False):
         assert (a.relaxation, a.bound, a.m_high) == (b.relaxation, b.bound, b.m_high)
-    assert again.exacts == () and again.rows[0].exact is None
+    assert again.exacts == () and again.rows[0].zeta.low < again.rows[0].zeta.high
     assert render_json(again)
 
 

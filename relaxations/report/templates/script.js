@@ -1,0 +1,57 @@
+"use strict";
+(() => {
+  const matrix = document.getElementById("gaps-matrix");
+  const value = (row, k) => { const t = row.cells[k].dataset.key, v = Number(t); return t !== "" && !Number.isNaN(v) ? v : t; };
+  const order = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+  const sort = (table, k, head) => {
+    const up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
+    const rows = [...body.rows].map((row, at) => [value(row, k), at, row]);
+    rows.sort((a, b) => (up ? order(a[0], b[0]) : order(b[0], a[0])) || a[1] - b[1]);
+    for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    body.append(...rows.map(r => r[2]));
+  };
+  for (const table of [matrix, ...document.querySelectorAll("table.sortable")]) {
+    [...table.tHead.rows[0].cells].forEach((head, k) => {
+      const button = document.createElement("button");
+      button.type = "button"; button.textContent = head.textContent;
+      button.addEventListener("click", () => sort(table, k, head));
+      head.replaceChildren(button);
+    });
+  }
+  const filters = [...document.querySelectorAll("select[data-filter]")], count = document.getElementById("count");
+  const filter = () => {
+    let shown = 0;
+    for (const row of matrix.tBodies[0].rows) {
+      row.hidden = filters.some(f => f.value !== "" && row.dataset[f.dataset.filter] !== f.value);
+      if (!row.hidden) shown += 1;
+    }
+    count.textContent = `${shown} of ${matrix.tBodies[0].rows.length} rows`;
+  };
+  filters.forEach(f => f.addEventListener("change", filter));
+  const chooser = document.getElementById("chooser");
+  [...matrix.tHead.rows[0].cells].forEach((head, k) => {
+    if (k === 0) return;
+    const label = document.createElement("label"), box = document.createElement("input");
+    box.type = "checkbox"; box.checked = true;
+    box.addEventListener("change", () => { for (const row of matrix.rows) row.cells[k].hidden = !box.checked; });
+    label.append(box, " " + head.textContent); chooser.append(label);
+  });
+  document.getElementById("controls").hidden = false;
+  filter();
+  const open = () => {
+    const at = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+    for (let e = at; e; e = e.parentElement) if (e.tagName === "DETAILS") e.open = true;
+    if (at) at.scrollIntoView();
+  };
+  addEventListener("hashchange", open); if (location.hash) open();
+  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(d => { d.dataset.was = d.open; d.open = true; }));
+  addEventListener("afterprint", () => document.querySelectorAll("details").forEach(d => { d.open = d.dataset.was === "true"; }));
+  document.querySelectorAll("button.download").forEach(button => {
+    button.hidden = false;
+    button.addEventListener("click", () => {
+      const link = document.createElement("a");
+      link.href = button.closest("figure").querySelector("img").src; link.download = button.dataset.name; link.click();
+    });
+  });
+})();
