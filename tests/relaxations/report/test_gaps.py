@@ -116,7 +116,8 @@ def test_rows_of_a_report() -> None:
     assert report.best[INSTANCE.key] == Interval(10.0, 10.0)
     alone = GapReport((INSTANCE,), (CELL,), ())
     assert len(alone.rows) == 1 and alone.rows[0].zeta == Interval(6.0, 11.0)
-    failed = GapReport((INSTANCE,), (replace(CELL, bound=None, reason="no solver"),), (replace(STOPPED, incumbent=None, bound=None),))
+    nothing = replace(STOPPED, incumbent=None, bound=None)
+    failed = GapReport((INSTANCE,), (replace(CELL, bound=None, reason="no solver"),), (nothing,))
     assert failed.rows[0].gap is None and failed.rows[0].zeta == Interval(0.0, 11.0)
 
 
