@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from collections.abc import Mapping
 from dataclasses import replace
 
@@ -52,6 +53,7 @@ def solve_problem(
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed (for a model of this size).
     """
+    begin = time.perf_counter()
     model = as_model(given)
     picked = ""
     asked = resolve(solver)
@@ -77,8 +79,15 @@ def solve_problem(
     if impossible is not None:
         raw = impossible
     else:
-        raw = chosen.run(model, options, kept)
+        raw = chosen.run(model, options if chosen.reads_form else _with_time_left(options, begin), kept)
     return judge(model, chosen, raw, options, licence, picked)
+
+
+def _with_time_left(options: Options, begin: float) -> Options:
+    """The options with what is left of the time limit after the view of an algorithm was prepared."""
+    if options.time_limit is None:
+        return options
+    return replace(options, time_limit=max(options.time_limit - (time.perf_counter() - begin), 1e-3))
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:

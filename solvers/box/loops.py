@@ -10,42 +10,36 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
 import numpy as np
 
-__all__ = ["ACTIVE", "EPOCHS", "HIGH", "LOW", "STREAM", "UPDATES", "WORK", "descend"]
+from ..interface.compiled import entry, inlined, inner
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
-
-# Integers of the state: size of the active set, epochs, scalar operations, updates of coordinates, the random stream.
-ACTIVE, EPOCHS, WORK, UPDATES, STREAM = range(5)
-# Floats: largest and smallest projected gradient of the last epoch.
-HIGH, LOW = range(2)
+__all__ = ["descend"]
 
 
-@_njit
-def _shuffle(order: Any, active: int, integer: Any) -> None:
+@inlined
+def _shuffle(order: Any, active: int, now: Any) -> None:
     """Fisher-Yates on the active part, by a 31-bit linear congruential stream of its own."""
-    x = integer[STREAM]
+    x = now.stream
     for s in range(active - 1):
         x = (1103515245 * x + 12345) & 0x7FFFFFFF
         k = s + (x >> 8) % (active - s)
         t = order[s]
         order[s] = order[k]
         order[k] = t
-    integer[STREAM] = x
+    now.stream = x
 
 
-@_njit
-def _epoch(
-    Z: Any, q: Any, lower: Any, upper: Any, ridge: Any, diagonal: Any, a: Any, w: Any, order: Any, integer: Any, real: Any,
-    gram: bool,
-) -> None:  # fmt: skip
+@inner
+def _epoch(p: Any, gram: bool) -> None:
     """One pass over the active set; with ``gram`` Z is the m × m matrix ZZ' and w = ZZ'a."""
+    Z, q, lower, upper, ridge, diagonal, a, w, order, now = (
+        p.Z, p.q, p.lower, p.upper, p.ridge, p.diagonal, p.a, p.w, p.order, p.now,
+    )  # fmt: skip
     r = Z.shape[1]
-    active = integer[ACTIVE]
-    _shuffle(order, active, integer)
-    integer[WORK] += active * (10 if gram else 2 * r + 20)
+    active = now.active
+    _shuffle(order, active, now)
+    now.work += active * (10 if gram else 2 * r + 20)
     high, low = -np.inf, np.inf
     s = 0
     while s < active:
@@ -60,14 +54,14 @@ def _epoch(
             g += inner
         projected = g
         if a[i] <= lower[i]:
-            if g > real[HIGH] or lower[i] >= upper[i]:
+            if g > now.high or lower[i] >= upper[i]:
                 active -= 1
                 order[s] = order[active]
                 order[active] = i
                 continue
             projected = min(g, 0.0)
         elif a[i] >= upper[i]:
-            if g < real[LOW]:
+            if g < now.low:
                 active -= 1
                 order[s] = order[active]
                 order[active] = i
@@ -82,23 +76,20 @@ def _epoch(
             d = new - a[i]
             if d != 0.0:
                 a[i] = new
-                integer[UPDATES] += 1
-                integer[WORK] += 2 * r
+                now.updates += 1
+                now.work += 2 * r
                 step = Z.dtype.type(d)
                 for j in range(r):
                     w[j] += step * Z[i, j]
         s += 1
-    integer[ACTIVE] = active
-    integer[EPOCHS] += 1
-    real[HIGH] = high
-    real[LOW] = low
+    now.active = active
+    now.epochs += 1
+    now.high = high
+    now.low = low
 
 
-@_njit
-def descend(
-    Z: Any, q: Any, lower: Any, upper: Any, ridge: Any, diagonal: Any, a: Any, w: Any, order: Any, integer: Any, real: Any,
-    gram: bool, violation: float, work: int,
-) -> bool:  # fmt: skip
+@entry
+def descend(p: Any, gram: bool, violation: float, work: int) -> bool:
     """Epochs until the spread of the projected gradients of *all* variables is at most ``violation``, or ``work`` is used up.
 
     Returns
@@ -106,27 +97,27 @@ def descend(
     bool
         Whether the violation was reached.
     """
-    m = q.size
-    stop = integer[WORK] + work
-    while integer[WORK] < stop:
-        _epoch(Z, q, lower, upper, ridge, diagonal, a, w, order, integer, real, gram)
-        spread = real[HIGH] - real[LOW] if integer[ACTIVE] > 0 else 0.0
-        whole = integer[ACTIVE] == m
+    m, now = p.q.size, p.now
+    stop = now.work + work
+    while now.work < stop:
+        _epoch(p, gram)
+        spread = now.high - now.low if now.active > 0 else 0.0
+        whole = now.active == m
         if spread <= violation:
             # an epoch that began with every variable and dropped some has seen all of them
-            integer[ACTIVE] = m
-            real[HIGH], real[LOW] = np.inf, -np.inf
+            now.active = m
+            now.high, now.low = np.inf, -np.inf
             if whole:
                 return True
-            _epoch(Z, q, lower, upper, ridge, diagonal, a, w, order, integer, real, gram)
-            if real[HIGH] - real[LOW] <= violation:
-                integer[ACTIVE] = m
-                real[HIGH], real[LOW] = np.inf, -np.inf
+            _epoch(p, gram)
+            if now.high - now.low <= violation:
+                now.active = m
+                now.high, now.low = np.inf, -np.inf
                 return True
-        if not real[HIGH] > 0.0:
-            real[HIGH] = np.inf
-        if not real[LOW] < 0.0:
-            real[LOW] = -np.inf
-        if integer[ACTIVE] == 0:
-            integer[ACTIVE] = m
+        if not now.high > 0.0:
+            now.high = np.inf
+        if not now.low < 0.0:
+            now.low = -np.inf
+        if now.active == 0:
+            now.active = m
     return False

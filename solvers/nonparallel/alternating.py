@@ -17,11 +17,14 @@ from ...models.formulations.stiefel import polar
 from ...models.model import Model
 from ...models.views import StiefelProblem
 from ..box.descent import box_minimum
+from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.trace import relative_gap
+from ..simplex.smo.simplex import SMO
+from ..simplex.warm_up import load_loops
 from ..stiefel.ascent import orthonormal_start
 
 __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
@@ -142,6 +145,13 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             raise InputError(f"classes must be 'alternate' or 'joint'; it is {self.classes!r}")
         if not self.inner_tol > 0 or self.sweeps < 1:
             raise InputError("inner_tol must be > 0 and sweeps ≥ 1")
+
+    def load(self, view: ChebyshevNPSVC) -> None:
+        """Load the loops of the steps before the clock starts."""
+        if self.qp == "boxqp":
+            load_descent()
+        if self.simplex == "smo":
+            load_loops(SMO, "single")
 
     def init(self, view: ChebyshevNPSVC, options: Options, rng: np.random.Generator) -> NPSVCState:
         """τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P" and "V"."""

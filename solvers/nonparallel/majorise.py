@@ -13,6 +13,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
+from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
@@ -92,6 +93,10 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
             raise InputError(f"initial must be 'npsvm' or 'zero'; it is {self.initial!r}")
         if self.starts < 1:
             raise InputError(f"starts must be an integer ≥ 1; it is {self.starts!r}")
+
+    def load(self, view: NonparallelSVM) -> None:
+        """Load the loop of the majorants' dual problems."""
+        load_descent()
 
     def init(self, view: NonparallelSVM, options: Options, rng: np.random.Generator) -> MajorisationState:
         """The first start and its majorant; directions of the others."""

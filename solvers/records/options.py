@@ -24,7 +24,8 @@ class Options:
     Parameters
     ----------
     time_limit : float, optional
-        Seconds of solving (the build is not counted); no limit where it is not given.
+        Seconds of solving; no limit where it is not given. What an algorithm of ours prepares counts, what a solver's own model
+        takes to build, and compiling for the first time on a machine, does not.
     tol : float, optional
         Relative gap at which to stop, (primal - bound)/max(|primal|, |bound|). Where it is not given each solver takes its
         record's, 1e-6 unless its record says otherwise.

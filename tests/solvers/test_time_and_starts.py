@@ -10,7 +10,10 @@ import pytest
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models import NonparallelSVM
-from marginopt.solvers import Status
+from marginopt.models.views import BoxQP
+from marginopt.solvers import Options, Status
+from marginopt.solvers.box.descent import BoxDescent
+from marginopt.solvers.interface.algorithm import Outcome
 
 _RNG = np.random.default_rng(0)
 _Y = np.where(_RNG.random(40) < 0.5, -1.0, 1.0)
@@ -89,3 +92,33 @@ def test_a_path_passes_a_value_that_its_solver_cannot_read(values: list[float], 
 def test_a_path_that_its_solver_cannot_read_at_all_is_refused() -> None:
     with pytest.raises(mo.UnsupportedModelError, match="conic-ipm"):
         mo.path(mo.HingeSVM(_X, _Y), "lam", [1.0, 2.0], solver="conic-ipm")
+
+
+def test_the_time_limit_counts_what_an_algorithm_prepares(monkeypatch: pytest.MonkeyPatch) -> None:
+    rng = np.random.default_rng(0)
+    model = NonparallelSVM(rng.standard_normal((400, 60)), np.arange(400) % 3, 1, c=1e3)
+    mo.solve(model, "boxqp")  # compiled code is loaded
+    view = NonparallelSVM.view
+
+    def slow(self: NonparallelSVM, kind: type) -> object:
+        time.sleep(0.3)
+        return view(self, kind)
+
+    monkeypatch.setattr(NonparallelSVM, "view", slow)
+    result = mo.solve(model, "boxqp", tol=1e-15, time_limit=0.3)
+    assert result.status in (Status.TIME_LIMIT, Status.OPTIMAL, Status.STALLED, Status.INACCURATE)
+    assert result.solve_seconds < 0.25, "the view alone took the time limit"
+
+
+def test_no_finisher_begins_that_would_end_after_the_time_limit() -> None:
+    rng = np.random.default_rng(0)
+    view = NonparallelSVM(rng.standard_normal((300, 40)), np.arange(300) % 3, 1, c=1e4).view(BoxQP)
+    assert view is not None
+    algorithm = BoxDescent()
+    for deadline, steps in ((-np.inf, False), (np.inf, True)):
+        state = algorithm.init(view, Options(tol=1e-12), np.random.default_rng(0))
+        state.deadline = deadline
+        for _ in range(400):
+            if algorithm.advance(state, 0.01) is not Outcome.RUNNING:
+                break
+        assert (state.finish_steps > 0) is steps

@@ -1,0 +1,167 @@
+"""What a run of coordinate descent on a box QP holds between calls of its compiled loop."""
+
+from __future__ import annotations
+
+import functools
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import BoxQP
+from ..records.named_scalars import integers_and_floats, named_scalars
+from ..records.trace import relative_gap
+
+__all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]
+
+#: Numbers of the loop: active variables (the first ones in ``order``), epochs, scalar operations, changes of a variable, the
+#: random stream; the largest and the smallest projected gradient of the last epoch.
+_SCALARS = integers_and_floats("active epochs work updates stream", "high low")
+
+
+class Coordinates(NamedTuple):
+    """min ½a'(ZZ' + D)a + q'a over the box, as the compiled loop sees it: it changes a, w, the order and the numbers."""
+
+    Z: Any  #: (m, r), or (m, m) where ZZ' itself is kept
+    q: Any  #: (m,)
+    lower: Any  #: (m,)
+    upper: Any  #: (m,)
+    ridge: Any  #: (m,) D
+    diagonal: Any  #: (m,) of ZZ' + D
+    a: Any  #: (m,)
+    w: Any  #: Z'a, or ZZ'a where that is kept
+    order: Any  #: (m,)
+    now: Any  #: the numbers, by name (`_SCALARS`)
+
+
+@dataclass(eq=False)
+class BoxState:
+    """a, its float64 gradient and gap, and the work arrays of the compiled loop.
+
+    The loop works on ½a'(ZZ' + D)a + linear'a. With a factor in single precision it works on the step from the last a whose
+    gradient was computed: linear is then that gradient, w is zero there, and rounding spoils digits of the step alone.
+    """
+
+    view: BoxQP
+    tol: float
+    limit: float
+    a: FloatArray
+    w: FloatArray
+    linear: FloatArray
+    gradient: FloatArray
+    diagonal: FloatArray
+    order: IntArray
+    now: Any  #: numbers of the loop, by name (`_SCALARS`)
+    violation: float  #: spread of the projected gradients at which the loop is asked to stop next
+    deadline: float = float("inf")  #: by the clock of `time.perf_counter`; a finisher that would end later is not begun
+    gap: float = float("inf")
+    objective: float = float("nan")
+    finish_seconds: float = 0.0
+    finish_steps: int = 0
+    tried: float = float("inf")  #: gap at which Newton's method was last tried
+    interior: bool = False  #: whether the interior-point method was run
+    stale: int = 0  #: rounds at the smallest violation that did not lower the gap
+    step: str = ""
+
+    @property
+    def pair(self) -> tuple[float, float]:
+        """Objective and bound in the sense of the model's form."""
+        if self.view.offset is None:
+            return self.objective, self.objective - self.gap
+        return self.view.offset - self.objective + self.gap, self.view.offset - self.objective
+
+    def converged(self) -> bool:
+        """Relative gap within the tolerance; equal to rounding where the optimum is zero."""
+        primal, bound = self.pair
+        return relative_gap(primal, bound) <= self.tol or self.gap <= 1e-15
+
+    def refresh(self) -> None:
+        """w, the gradient, the objective and the gap in float64 from the data."""
+        view = self.view
+        self.linear = view.q
+        if view.coarse is not None:
+            self.w = np.zeros(view.width, dtype=np.float32)
+            product = view.product(self.a) if self.a.any() else np.zeros(view.n)
+            self.linear = product + view.q
+        elif view.gram is None:
+            self.w = view.Z.T @ self.a
+            product = view.Z @ self.w
+        else:
+            product = self.w = view.gram @ self.a
+        self.gradient = product + view.ridge * self.a + view.q
+        self.objective = view.objective(self.a, self.gradient)
+        self.gap = max(view.gap(self.a, self.gradient), 0.0)
+
+    def error(self) -> float:
+        """By how much the loop's gradient was wrong for rounding of Z; refreshes. 0 where Z is in float64."""
+        coarse = self.view.coarse
+        if coarse is None:
+            self.refresh()
+            return 0.0
+        believed = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
+        self.refresh()
+        return float(np.abs(believed - self.gradient).max(initial=0.0))
+
+    def descend(self, work: int) -> bool:
+        """The compiled loop for about so many scalar operations; whether it reached the violation."""
+        from .loops import descend
+
+        view = self.view
+        dense = view.Z if view.gram is None else view.gram
+        problem = Coordinates(
+            Z=dense if view.coarse is None else view.coarse.Z,
+            q=self.linear,
+            lower=view.lower,
+            upper=view.upper,
+            ridge=view.ridge,
+            diagonal=self.diagonal,
+            a=self.a,
+            w=self.w,
+            order=self.order,
+            now=self.now,
+        )
+        return bool(descend(problem, view.gram is not None, self.violation, work))
+
+    def restart(self) -> None:
+        """Every variable is active again, whatever the last epoch saw."""
+        self.now.active, self.now.high, self.now.low = self.view.n, np.inf, -np.inf
+
+    def settle(self) -> None:
+        """Go on with Z in float64."""
+        if self.view.coarse is not None:
+            self.view = self.view.exactly()
+            self.diagonal = self.view.diagonal
+            self.refresh()
+
+
+def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, seed: int) -> BoxState:
+    """State at a start moved into the box."""
+    if not (np.isfinite(view.lower).all() and np.isfinite(view.upper).all()):
+        raise InputError("boxqp needs finite bounds on every variable")
+    a = np.zeros(view.n) if start is None else np.asarray(start, dtype=np.float64)
+    if a.shape != (view.n,) or not np.isfinite(a).all():
+        raise InputError(f"the start of boxqp must hold {view.n} finite numbers; it has shape {a.shape}")
+    a = np.clip(a, view.lower, view.upper)
+    now = named_scalars(_SCALARS)
+    now.stream = seed
+    state = BoxState(
+        view, tol, limit, a, np.zeros(0), view.q, np.zeros(view.n), view.diagonal, np.arange(view.n), now, violation=1.0
+    )
+    state.restart()
+    state.refresh()
+    state.violation = 0.1 * max(float(np.abs(state.gradient).max(initial=0.0)), 1e-300)
+    return state
+
+
+@functools.cache
+def load_descent(*, single: bool = False) -> None:
+    """Load the compiled loop, for Z in float32 or float64."""
+    from .loops import descend
+
+    one, kind = np.ones(1), np.float32 if single else np.float64
+    now = named_scalars(_SCALARS)
+    now.active = now.stream = 1
+    Z, w = np.ones((1, 1), dtype=kind), np.zeros(1, dtype=kind)
+    descend(Coordinates(Z, -one, 0.0 * one, one, 0.0 * one, one, 0.0 * one, w, np.zeros(1, dtype=np.int64), now), False, 1e-9, 1)
