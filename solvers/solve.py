@@ -24,6 +24,7 @@ from .judging.certificate import Certificate, certify
 from .judging.rays import evidence, farkas_residual, ray_residual
 from .judging.result import Result
 from .judging.separability import separability
+from .judging.well_formed import well_formed
 from .polish import polish
 from .records.answer import Answer
 from .records.licence import Licence
@@ -128,6 +129,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     """Recompute the certificate of an answer and say what it supports."""
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
+    raw = well_formed(raw, form)
     values, certificate = _judged_point(form, settled, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
     residual = None if form is None else _ray_residual(form, raw)
@@ -172,8 +174,11 @@ def _judged_point(
         return None, None
     if form is None:
         return values, certify_appraised(model, values, raw.multipliers)
-    values = model.complete(values)
-    x = form.join(values)
+    try:
+        values = model.complete(values)
+        x = form.join(values)
+    except (InputError, KeyError):  # blocks are missing that the model cannot complete
+        return None, None
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         values = polish(form, values, model)
     return values, certify(form, values, raw.multipliers, raw.reduced, model)
