@@ -129,10 +129,10 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     """Recompute the certificate of an answer and say what it supports."""
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
-    raw = well_formed(raw, form)
+    given, raw = raw, well_formed(raw, form)
     values, certificate = _judged_point(form, settled, raw)
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
-    residual = None if form is None else _ray_residual(form, raw)
+    residual = None if form is None else _ray_residual(form, raw, given)
     words = ""
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
         words, contradicted = evidence(status, residual)
@@ -228,11 +228,16 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
     )
 
 
-def _ray_residual(form: StandardForm, answer: Answer) -> float | None:
-    """The residual of the ray that is to prove infeasibility, or unboundedness; None where there is none."""
-    if answer.farkas is not None:
-        return farkas_residual(form, answer.farkas)
-    return None if answer.ray is None else ray_residual(form, form.join(answer.ray))
+def _ray_residual(form: StandardForm, answer: Answer, given: Answer) -> float | None:
+    """The residual of the ray that is to prove what is claimed, infeasibility or unboundedness; None where there is none.
+
+    What was given and is no ray at all (NaN, another shape) speaks against the claim.
+    """
+    if answer.status is Status.UNBOUNDED:
+        missing = None if given.ray is None else float("inf")
+        return missing if answer.ray is None else ray_residual(form, form.join(answer.ray))
+    missing = None if given.farkas is None else float("inf")
+    return missing if answer.farkas is None else farkas_residual(form, answer.farkas)
 
 
 def _own_version() -> str:

@@ -26,8 +26,11 @@ _SUPPORTED = 1e-5
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
     """Largest violation of the proof's conditions for a right side of -1: 0 is a proof, infinity is none.
 
-    A residual ε excludes every point with ||x||_1 < 1/ε.
+    A residual ε excludes every point with ||x||_1 < 1/ε, in units of the largest finite bound of a variable where that exceeds 1:
+    points of that size are no strangers to the form.
     """
+    bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
+    unit = max(1.0, float(bounds.max(initial=0.0)))
     zeta, value, outside = np.zeros(form.n), 0.0, 0.0
     for c in form.constraints:
         part = np.asarray(z.get(c.label, np.zeros(c.rows)), dtype=np.float64)
@@ -38,7 +41,7 @@ def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
     up, down = np.maximum(zeta, 0.0), np.maximum(-zeta, 0.0)
     outside = max(outside, float(up[~low].max(initial=0.0)), float(down[~high].max(initial=0.0)))
     value += float(down[high] @ form.upper[high]) - float(up[low] @ form.lower[low])
-    return outside / -value if value < 0.0 else float("inf")
+    return unit * outside / -value if value < 0.0 else float("inf")
 
 
 def ray_residual(form: StandardForm, d: FloatArray) -> float:
