@@ -13,7 +13,8 @@ import scipy.sparse as sp
 from ...files import write_text
 from ..arrays import FloatArray
 from ..program.cones import Nonnegative, Zero
-from ..program.form import Constraint, StandardForm
+from ..program.form_data import FormData
+from ..program.parts import Constraint
 
 __all__ = ["Condition", "Convexity", "FormReport", "Picture", "Range", "figure_svg", "inspect_form", "spy"]
 
@@ -113,7 +114,7 @@ class FormReport:
     __repr__ = __str__
 
 
-def inspect_form(form: StandardForm) -> FormReport:
+def inspect_form(form: FormData) -> FormReport:
     """Ranges, condition, convexity and scaling advice; see `FormReport`."""
     ranges = [Range.of("q", form.q)]
     if form.quadratic is not None:
@@ -132,7 +133,7 @@ def _data(matrix: Any) -> FloatArray:
     return np.asarray(matrix.data if sp.issparse(matrix) else matrix)
 
 
-def _condition(form: StandardForm) -> Condition | None:
+def _condition(form: FormData) -> Condition | None:
     if not form.rows:
         return None
     F, _ = form.rows_matrix()
@@ -145,7 +146,7 @@ def _condition(form: StandardForm) -> Condition | None:
     return Condition(float(norms.max() / norms.min()), False) if norms.size else None
 
 
-def _convexity(form: StandardForm) -> Convexity:
+def _convexity(form: FormData) -> Convexity:
     strange = [c.label for c in form.constraints if not c.cone.convex]
     if strange:
         return Convexity(False, f"{', '.join(strange)}: not a convex set")
@@ -162,7 +163,7 @@ def _convexity(form: StandardForm) -> Convexity:
     return Convexity(False, f"P has the eigenvalue {low:.4g} beside {high:.2g} ({how})", low)
 
 
-def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
+def _extremes(form: FormData) -> tuple[float | None, float | None, str]:
     """Smallest and largest eigenvalue of P, and how they were found."""
     quadratic = form.quadratic
     assert quadratic is not None
@@ -181,7 +182,7 @@ def _extremes(form: StandardForm) -> tuple[float | None, float | None, str]:
     return ends[0], ends[1], "Lanczos, to 1e-3 of the largest"
 
 
-def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
+def _advice(form: FormData, ranges: list[Range]) -> list[str]:
     found = []
     by_part = {r.part: r for r in ranges}
     for c in form.constraints:
@@ -212,7 +213,7 @@ def _advice(form: StandardForm, ranges: list[Range]) -> list[str]:
     return found
 
 
-def _big_m(form: StandardForm, c: Constraint) -> float | None:
+def _big_m(form: FormData, c: Constraint) -> float | None:
     """Largest coefficient of an integer variable, where it is 1e3 times the median of the others."""
     whole = form.integer[c.F.indices]
     sizes = np.abs(c.F.data)
@@ -262,7 +263,7 @@ class Picture:
         return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"
 
 
-def spy(form: StandardForm) -> Picture:
+def spy(form: FormData) -> Picture:
     """Where the non-zeros are: P above, one band of rows for each constraint below, blocks of variables side by side.
 
     Colours name the cones; a band's height is its share of the rows, but no band vanishes.
@@ -293,7 +294,7 @@ def _below(ax: Any) -> Any:
     return ax.get_xaxis_transform()
 
 
-def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: StandardForm) -> None:
+def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: FormData) -> None:
     kept = matrix.data != 0
     size = min(max(260.0 / max(form.n, matrix.shape[0], 1), 0.4), 6.0)
     ax.plot(

@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import IntArray
-
-if TYPE_CHECKING:
-    from .form import Quadratic, StandardForm
+from .form_data import FormData
+from .parts import Quadratic
 
 __all__ = ["FormDelta", "changed_entries"]
 
@@ -52,7 +51,7 @@ class FormDelta:
         return not (self.structure or self.quadratic or self.r or self.F or self.g or any(v.size for v in vectors))
 
     @classmethod
-    def between(cls, old: StandardForm, new: StandardForm) -> FormDelta:
+    def between(cls, old: FormData, new: FormData) -> FormDelta:
         """Compare two forms; arrays that they share are not looked at."""
         nothing = np.zeros(0, dtype=np.int64)
         structure = tuple(_structure(old, new))
@@ -91,7 +90,7 @@ def changed_entries(old: Any, new: Any) -> tuple[list[int], list[int], list[floa
     return after.row[moved].tolist(), after.col[moved].tolist(), after.data[moved].tolist()
 
 
-def _structure(old: StandardForm, new: StandardForm) -> list[str]:
+def _structure(old: FormData, new: FormData) -> list[str]:
     reasons = []
     if old.blocks != new.blocks:
         reasons.append(f"blocks {_labels(old.blocks)} → {_labels(new.blocks)}")

@@ -1,0 +1,163 @@
+"""What a standard form holds: its arrays, checked once, and what can be read off them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..arrays import BoolArray, FloatArray, frozen
+from .cones import Feature
+from .parts import Block, Constraint, Quadratic
+
+__all__ = ["FormData"]
+
+
+@dataclass(frozen=True, eq=False)
+class FormData:
+    """The data of one program; users meet it as `models.program.form.StandardForm`, which has the parameters' meanings.
+
+    Looks and differences read this much, so that the form can offer them.
+    """
+
+    name: str
+    blocks: tuple[Block, ...]
+    q: FloatArray
+    constraints: tuple[Constraint, ...]
+    lower: FloatArray
+    upper: FloatArray
+    integer: BoolArray
+    quadratic: Quadratic | None = None
+    r: float = 0.0
+    maximise: bool = False
+    slices: Mapping[str, slice] = field(init=False, repr=False)
+
+    def __post_init__(self) -> None:
+        labels = [b.label for b in self.blocks] + [c.label for c in self.constraints]
+        if len(set(labels)) != len(labels):
+            raise InputError(f"labels of a form must differ: {labels}")
+        for name in ("q", "lower", "upper", "integer"):
+            array = np.asarray(getattr(self, name), dtype=bool if name == "integer" else np.float64)
+            if array.shape != (self.n,):
+                raise InputError(f"{name} must have shape ({self.n},), not {array.shape}")
+            object.__setattr__(self, name, frozen(array))
+        if not (np.isfinite(self.q).all() and np.isfinite(self.r)) or np.isnan(self.lower).any() or np.isnan(self.upper).any():
+            raise InputError("q and r must be finite, lower and upper must not be NaN (infinite where there is no bound)")
+        for c in self.constraints:
+            if c.F.shape[1] != self.n:
+                raise InputError(f"{c.label}: F must have one column for each of the {self.n} variables; it has {c.F.shape[1]}")
+        if self.quadratic is not None and self.quadratic.n != self.n:
+            raise InputError(f"P must be {self.n} × {self.n}, one row for each variable; it has {self.quadratic.n}")
+        stops = np.cumsum([b.size for b in self.blocks]).tolist()
+        slices = {b.label: slice(stop - b.size, stop) for b, stop in zip(self.blocks, stops, strict=True)}
+        object.__setattr__(self, "slices", slices)
+
+    # -- sizes and looks ----------------------------------------------------------------------------------------
+
+    @property
+    def n(self) -> int:
+        """Number of scalar variables."""
+        return sum(b.size for b in self.blocks)
+
+    @property
+    def rows(self) -> int:
+        """Number of scalar rows in the cones."""
+        return sum(c.rows for c in self.constraints)
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether any bound is finite."""
+        return bool(np.isfinite(self.lower).any() or np.isfinite(self.upper).any())
+
+    @cached_property
+    def features(self) -> frozenset[Feature]:
+        """What a reader must understand beyond linear rows and bounds."""
+        found = {c.cone.feature for c in self.constraints if c.rows} - {None}
+        if self.quadratic is not None:
+            found.add(Feature.QUADRATIC)
+        if self.integer.any():
+            found.add(Feature.INTEGER)
+        return frozenset(f for f in found if f is not None)
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that the data take when they are materialised."""
+        arrays = [self.q, self.lower, self.upper, self.integer]
+        total = sum(a.nbytes for a in arrays)
+        total += sum(c.F.data.nbytes + c.F.indices.nbytes + c.F.indptr.nbytes + c.g.nbytes for c in self.constraints)
+        if self.quadratic is not None:
+            total += self.quadratic.bytes
+        return int(total)
+
+    def names(self) -> list[str]:
+        """One name for each scalar variable, in the order of x."""
+        return [name for block in self.blocks for name in block.names()]
+
+    def constraint(self, label: str) -> Constraint:
+        """The constraint of this label."""
+        for c in self.constraints:
+            if c.label == label:
+                return c
+        raise InputError(f"no constraint {label!r}; there are {', '.join(c.label for c in self.constraints)}")
+
+    def block(self, label: str) -> Block:
+        """The block of this label."""
+        for b in self.blocks:
+            if b.label == label:
+                return b
+        raise InputError(f"no block {label!r}; there are {', '.join(b.label for b in self.blocks)}")
+
+    def __str__(self) -> str:
+        kinds = ", ".join(sorted(f.value for f in self.features)) or "linear"
+        lines = [f"{self.name}: {self.n} variables, {self.rows} rows ({kinds}; {self.bytes:,} bytes)"]
+        for b in self.blocks:
+            s = self.slices[b.label]
+            lower, upper = self.lower[s], self.upper[s]
+            sort = "integer" if self.integer[s].any() else "symmetric" if b.symmetric else "real"
+            bounds = (
+                "free"
+                if not (np.isfinite(lower).any() or np.isfinite(upper).any())
+                else (f"in [{lower.min(initial=np.inf):g}, {upper.max(initial=-np.inf):g}]")
+            )
+            lines.append(f"  {b.label:<12} {b.shape!s:<12} {sort}, {bounds}")
+        lines += [f"  {c.label:<12} {c.rows:>6} rows in {c.cone}, {c.F.nnz} non-zeros" for c in self.constraints]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+    # -- values -------------------------------------------------------------------------------------------------
+
+    def objective(self, x: FloatArray) -> float:
+        """½x'Px + q'x + r (always to be minimised)."""
+        value = float(self.q @ x) + self.r
+        if self.quadratic is not None:
+            value += 0.5 * float(x @ self.quadratic.product(x))
+        return value
+
+    def gradient(self, x: FloatArray) -> FloatArray:
+        """P x + q."""
+        return self.q.copy() if self.quadratic is None else self.quadratic.product(x) + self.q
+
+    def split(self, x: FloatArray) -> dict[str, FloatArray]:
+        """Values by label, in the blocks' own shapes."""
+        return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
+
+    def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
+        """x from values by label: the inverse of `split`."""
+        missing = [b.label for b in self.blocks if b.label not in values]
+        if missing:
+            raise InputError(f"values for {', '.join(missing)} are missing; the form has {', '.join(self.slices)}")
+        return np.concatenate([b.pack(values[b.label]) for b in self.blocks])
+
+    # -- new forms ----------------------------------------------------------------------------------------------
+
+    def rows_matrix(self, labels: Iterable[str] | None = None) -> tuple[sp.csr_array, FloatArray]:
+        """All (or the named) constraints stacked: F and g."""
+        chosen = self.constraints if labels is None else tuple(self.constraint(label) for label in labels)
+        if not chosen:
+            return sp.csr_array((0, self.n)), np.zeros(0)
+        return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])

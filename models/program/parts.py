@@ -1,0 +1,166 @@
+"""What a form is made of: blocks of variables, labelled constraints in cones, and the quadratic part of the objective."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ..arrays import FloatArray, frozen
+from ..kernels.gram import GramOperator
+from ..memory import check_bytes
+from .cones import Cone
+from .svec import smat, svec, svec_indices, svec_size
+
+__all__ = ["Block", "Constraint", "Quadratic"]
+
+
+@dataclass(frozen=True)
+class Block:
+    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec."""
+
+    label: str
+    shape: tuple[int, ...]
+    symmetric: bool = False
+
+    @property
+    def size(self) -> int:
+        """Number of scalar variables."""
+        return svec_size(self.shape[0]) if self.symmetric else int(np.prod(self.shape, dtype=np.int64))
+
+    def names(self) -> list[str]:
+        """One name for each scalar variable: ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
+        if self.symmetric:
+            return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
+        if not self.shape:
+            return [self.label]
+        return [f"{self.label}[{','.join(map(str, index))}]" for index in np.ndindex(*self.shape)]
+
+    def unpack(self, x: FloatArray) -> FloatArray:
+        """The block's value in its own shape from its piece of x."""
+        return smat(x) if self.symmetric else x.reshape(self.shape)
+
+    def pack(self, value: FloatArray) -> FloatArray:
+        """The block's piece of x from its value: the inverse of `unpack`."""
+        value = np.asarray(value, dtype=np.float64)
+        if value.shape != self.shape:
+            raise InputError(f"values[{self.label!r}] must have shape {self.shape}; it has {value.shape}")
+        return svec(value) if self.symmetric else value.ravel()
+
+
+@dataclass(frozen=True, eq=False)
+class Constraint:
+    """``F x + g`` in ``cone``, under a label."""
+
+    label: str
+    F: sp.csr_array
+    g: FloatArray
+    cone: Cone
+
+    def __post_init__(self) -> None:
+        if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
+            object.__setattr__(self, "F", sp.csr_array(self.F, dtype=np.float64))
+        object.__setattr__(self, "g", frozen(np.asarray(self.g, dtype=np.float64)))
+        if self.F.shape[0] != self.cone.rows or self.g.shape != (self.cone.rows,):
+            raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
+        if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
+            raise InputError(f"{self.label}: F and g must be finite")
+
+    @property
+    def rows(self) -> int:
+        """Scalar rows."""
+        return self.cone.rows
+
+    def names(self) -> list[str]:
+        """One name for each row: ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
+        if self.cone.count == 1 or self.cone.dim == 1:
+            return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
+        return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
+
+    def value(self, x: FloatArray) -> FloatArray:
+        """``F x + g``."""
+        return np.asarray(self.F @ x + self.g)
+
+
+@dataclass(frozen=True, eq=False)
+class Quadratic:
+    """The symmetric P ⪰ 0 of ½x'Px: dense, sparse, factored as P = R'R (``factor`` = R), or known by its columns.
+
+    Raises
+    ------
+    InputError
+        Not exactly one of the three, or a matrix that is not square, symmetric and finite.
+    """
+
+    matrix: FloatArray | sp.csc_array | None = None
+    factor: FloatArray | sp.csr_array | None = None
+    operator: GramOperator | None = None
+
+    def __post_init__(self) -> None:
+        if sum(data is not None for data in (self.matrix, self.factor, self.operator)) != 1:
+            raise InputError("give one of the matrix P, its factor R and an operator")
+        if self.matrix is not None:
+            _check_symmetric(self.matrix)
+
+    @property
+    def n(self) -> int:
+        """Number of variables."""
+        if self.operator is not None:
+            return self.operator.n
+        data = self.matrix if self.matrix is not None else self.factor
+        assert data is not None
+        return int(data.shape[1])
+
+    @property
+    def bytes(self) -> int:
+        """Bytes that P takes when it is materialised."""
+        if self.matrix is not None and not isinstance(self.matrix, np.ndarray):
+            return int(self.matrix.data.nbytes + self.matrix.indices.nbytes)
+        return 8 * self.n**2
+
+    @cached_property
+    def materialised(self) -> FloatArray | sp.csc_array:
+        """P itself, dense or CSC.
+
+        Raises
+        ------
+        TooLargeError
+            It would need more than `models.memory.materialise_limit` bytes.
+        """
+        if self.matrix is not None:
+            return self.matrix
+        check_bytes(self.bytes, "the matrix P of the quadratic objective")
+        if self.operator is not None:
+            return self.operator.dense
+        assert self.factor is not None
+        product = self.factor.T @ self.factor
+        return sp.csc_array(product) if sp.issparse(product) else np.asarray(product)
+
+    @cached_property
+    def csc(self) -> sp.csc_array:
+        """P as CSC with sorted indices and no explicit zeros."""
+        matrix = sp.csc_array(self.materialised, copy=True)  # the given matrix may be shared with other forms
+        matrix.eliminate_zeros()
+        matrix.sort_indices()
+        return matrix
+
+    def product(self, x: FloatArray) -> FloatArray:
+        """``P x`` without forming P where it is factored."""
+        if self.factor is not None:
+            return np.asarray(self.factor.T @ (self.factor @ x))
+        if self.operator is not None:
+            return self.operator.product(x)
+        assert self.matrix is not None
+        return np.asarray(self.matrix @ x)
+
+
+def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
+    data = P if isinstance(P, np.ndarray) else P.data
+    if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
+        raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+    asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
+    if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
+        raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")
