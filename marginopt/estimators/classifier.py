@@ -27,7 +27,7 @@ from .solving import Outcome, one_or_all, solved
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
-__all__ = ["KernelClassifier", "LinearClassifier", "MarginClassifier", "Stage", "WeightedClassifier", "decide"]
+__all__ = ["KernelClassifier", "LinearClassifier", "ModelClassifier", "Stage", "WeightedClassifier", "decide"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,7 +45,7 @@ class Stage:
         return self.space.take(pair.index), pair.labels, self.cost[pair.index]
 
 
-class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
+class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc]
     """A classifier that fits one model of `marginopt.models` for two classes, or one a pair of classes.
 
     Subclasses say where the problems live (`_space`), what is solved (`_problem`), by whom (`_solver`), and what the solution
@@ -191,7 +191,7 @@ class MarginClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[mis
         return tags
 
 
-class WeightedClassifier(MarginClassifier):
+class WeightedClassifier(ModelClassifier):
     """A classifier whose points have weights; one of weight k is worth k copies, to the last bit."""
 
     _weighted = True
@@ -207,7 +207,7 @@ class WeightedClassifier(MarginClassifier):
         return self._fit(X, y, sample_weight)
 
 
-class LinearClassifier(MarginClassifier):
+class LinearClassifier(ModelClassifier):
     """A classifier linear in the features: ``coef_`` (problems × p) and ``intercept_``, for rows as they come."""
 
     def _space(self, X: Points, sample: Sample) -> Space:
@@ -219,7 +219,7 @@ class LinearClassifier(MarginClassifier):
         return Solution(w[1:], float(w[0]))
 
 
-class KernelClassifier(MarginClassifier):
+class KernelClassifier(ModelClassifier):
     """A classifier over the training points: ``support_``, ``dual_coef_`` (problems × support vectors) and ``intercept_``."""
 
     kernel: Any

@@ -71,7 +71,7 @@ class ConicSVC(ConicClassifier):
     support_, dual_coef_, intercept_, kernel_
         With any other kernel, as `L2SVC`.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `MarginClassifier`.
+        See `ModelClassifier`.
     """
 
     def __init__(

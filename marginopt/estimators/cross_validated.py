@@ -14,7 +14,7 @@ from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, che
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points
 from ..models.model import Model
-from .classifier import MarginClassifier, Stage, decide
+from .classifier import ModelClassifier, Stage, decide
 from .multiclass import Pair
 from .solving import solved
 from .spaces import Predictor, Solution, Space
@@ -22,7 +22,7 @@ from .spaces import Predictor, Solution, Space
 __all__ = ["CrossValidated", "PathClassifier", "as_values"]
 
 
-class PathClassifier(MarginClassifier):
+class PathClassifier(ModelClassifier):
     """A classifier whose model has one parameter along which it can be followed."""
 
     @abstractmethod

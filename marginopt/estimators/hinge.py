@@ -42,7 +42,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
     coef_, intercept_ : ndarray (problems, p), (problems,)
         For rows as they come.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `MarginClassifier`.
+        See `ModelClassifier`.
     """
 
     def __init__(

@@ -16,7 +16,7 @@ from ..models.kernels.kernels import RBF
 from ..models.model import Model
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
-from .classifier import KernelClassifier, MarginClassifier, Stage, WeightedClassifier
+from .classifier import KernelClassifier, ModelClassifier, Stage, WeightedClassifier
 from .record import EstimatorInfo
 from .solving import Outcome, one_or_all, solve_checked, solved
 from .spaces import KernelSpace, Solution, Space
@@ -82,7 +82,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
         return _between_edges(problem, result.values["a"])
 
 
-class MaxMinSVC(MarginClassifier):
+class MaxMinSVC(ModelClassifier):
     """The two-hulls classifier that chooses γ of its Gaussian kernel with itself, `marginopt.MaxMinSVM`, MaxMin (10).
 
     γ is a stationary point of the max-min problem, called local; certificates are those of the inner problem at γ.

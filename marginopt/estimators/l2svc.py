@@ -56,7 +56,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     support_, dual_coef_, intercept_, kernel_
         See `KernelPredictor.attributes`; f = Σ dual_coef_ k(x_i, x) + intercept_.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `MarginClassifier`.
+        See `ModelClassifier`.
     """
 
     _last: Mapping[Any, FloatArray] = {}

@@ -52,7 +52,7 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
     coef_, intercept_ : ndarray (problems, p), (problems,)
         For rows as they come.
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
-        See `MarginClassifier`.
+        See `ModelClassifier`.
     """
 
     _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
