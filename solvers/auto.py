@@ -1,40 +1,25 @@
-"""Which solver ``auto`` takes, and why: the first of a short list of preferences that is installed, licensed and able."""
+"""Which solver ``auto`` takes, and why: the first by the ranks in the solvers' records that is installed, licensed and able."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from itertools import chain
+from collections.abc import Iterator, Mapping
 
 from ..errors import UnsupportedModelError
 from ..models.model import Model
-from ..models.program.cones import Feature
+from .interface.solver import Solver
 from .records.licence import LicenceState
 from .records.options import Options
+from .records.rank import Purpose
 from .registry import all_solvers, installed
 
-__all__ = ["choose"]
-
-#: Hand-written algorithms that read a structural view, best first; a name that does not exist is skipped.
-STRUCTURED = (
-    "zero-one-bb", "conic-ipm", "auto-simplex", "smo", "mfw", "smo-box", "maxmin", "boxqp", "npsvc-mm", "stiefel-bb",
-    "kernel-npsvcpp",
-)  # fmt: skip
-#: Backends by class of problem, best first.
-MIXED_INTEGER = ("gurobi", "scip", "highs", "mosek")
-CONIC = ("clarabel", "mosek", "scs")
-QUADRATIC = ("piqp", "clarabel", "highs", "osqp")
-LINEAR = ("highs", "clarabel")
+__all__ = ["choose", "ranked"]
 
 
 def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[str, str]:
     """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
-    known = all_solvers(discover=False)
     passed: list[str] = []
-    # backends are asked last: their list needs the form, which structured solvers do without
-    for name in chain(STRUCTURED, _backends(model)):
-        if name not in known:
-            continue
-        solver = known[name]
+    for solver in _in_order(model, all_solvers(discover=False)):
+        name = solver.info.name
         if not installed(solver):
             passed.append(f"{name} is not installed")
             continue
@@ -53,11 +38,12 @@ def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[
     raise UnsupportedModelError(f"no installed solver can read {model.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
 
 
-def _backends(model: Model) -> Iterator[str]:
-    features = model.form.features
-    if Feature.INTEGER in features:
-        yield from MIXED_INTEGER
-    elif features & {Feature.SECOND_ORDER, Feature.ROTATED, Feature.PSD}:
-        yield from CONIC
-    else:
-        yield from QUADRATIC if Feature.QUADRATIC in features else LINEAR
+def ranked(purpose: Purpose, known: Mapping[str, Solver]) -> list[Solver]:
+    """The solvers that have a rank for this class of problems, best first."""
+    return sorted((s for s in known.values() if purpose in s.info.rank), key=lambda s: (s.info.rank[purpose], s.info.name))
+
+
+def _in_order(model: Model, known: Mapping[str, Solver]) -> Iterator[Solver]:
+    """Solvers that read structure first: the class of the others needs the form, which these do without."""
+    yield from ranked(Purpose.STRUCTURE, known)
+    yield from ranked(Purpose.of(model.form), known)

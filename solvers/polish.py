@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.sparse as sp
@@ -18,7 +18,7 @@ from .backends.clarabel import Clarabel
 from .judging.certificate import certify
 from .records.options import Options
 
-__all__ = ["fix_integers", "polish"]
+__all__ = ["Polished", "fix_integers", "polish", "polished"]
 
 #: Rows and bounds with less slack than this, relative to 1 + their constant, count as active when their equations are solved.
 _ACTIVE = 1e-6
@@ -29,40 +29,56 @@ def fix_integers(form: StandardForm, x: FloatArray) -> StandardForm:
     return form.with_integers(x)
 
 
+@dataclass(frozen=True, eq=False)
+class Polished:
+    """The point that was chosen, and how it was found; the note is empty where it is the given one, rounded."""
+
+    values: dict[str, FloatArray]
+    note: str = ""
+
+
 def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> dict[str, FloatArray]:
+    """The point of `polished`, without its note."""
+    return polished(form, values, model).values
+
+
+def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> Polished:
     """A point at least as good with the same integers: interior point, then the active set's equations.
 
-    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Returns the rounded
-    input where the re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals
-    only.
+    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. The point is the
+    rounded input where the re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and
+    residuals only.
     """
     x = form.join(values)
     rounded = x.copy()
     rounded[form.integer] = np.round(x[form.integer])
+    candidates = [(rounded, "")]
     simpler = None if model is None else model.with_integers(values)
     if simpler is not None and model is not None:
-        found = [form.join(model.complete(simpler.split(y))) for y in _solutions(simpler)]
+        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler)]
     else:
         reduced, keep, offset = _eliminate(fix_integers(form, x))
-        found = []
-        for piece in _solutions(reduced) if keep.size else []:
-            found.append(offset.copy())
-            found[-1][keep] = piece
-    candidates = [rounded, *found]
-    judged = [(certify(form, form.split(c)), c) for c in candidates]
-    tight = [(c.objective, k) for k, (c, _) in enumerate(judged) if c.feasible(1e-9)]
-    best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c, _ in judged]))
-    return form.split(judged[best][1])
+        for piece, how in _solutions(reduced) if keep.size else []:
+            whole = offset.copy()
+            whole[keep] = piece
+            candidates.append((whole, how))
+    judged = [certify(form, form.split(point)) for point, _ in candidates]
+    tight = [(c.objective, k) for k, c in enumerate(judged) if c.feasible(1e-9)]
+    best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c in judged]))
+    point, how = candidates[best]
+    return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 
 
-def _solutions(form: StandardForm) -> list[FloatArray]:
-    """Points of a continuous form: an interior-point solver's, and that of its active set."""
+def _solutions(form: StandardForm) -> list[tuple[FloatArray, str]]:
+    """Points of a continuous form and who found them: an interior-point solver's, and that of its active set."""
     answer = Clarabel().run(BareForm(form), Options(tol=1e-9))
     if answer.values is None:
         return []
     y = form.join(answer.values)
     on_active_set = _on_active_set(form, y)
-    return [y] if on_active_set is None else [y, on_active_set]
+    who = f"{Clarabel.info.name} {answer.version}"
+    found = [(y, who)]
+    return found if on_active_set is None else [*found, (on_active_set, f"{who} and the equations of its active set")]
 
 
 def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:

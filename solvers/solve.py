@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, replace
 
 import numpy as np
 
@@ -25,7 +25,7 @@ from .judging.rays import evidence, farkas_residual, ray_residual
 from .judging.result import Result
 from .judging.separability import separability
 from .judging.well_formed import well_formed
-from .polish import polish
+from .polish import polished
 from .records.answer import Answer
 from .records.licence import Licence
 from .records.options import Options
@@ -130,7 +130,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
     given, raw = raw, well_formed(raw, form)
-    values, certificate = _judged_point(form, settled, raw)
+    judged = _judged(form, settled, raw)
+    values, certificate = judged.values, judged.certificate
     status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
     residual = None if form is None else _ray_residual(form, raw, given)
     words = ""
@@ -142,7 +143,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         model=model.name,
         solver=solver.info.name,
         status=status,
-        answer=replace(raw, version=raw.version or _own_version()),
+        answer=replace(raw, version=raw.version or _own_version(), polished=judged.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
@@ -165,23 +166,32 @@ def _form_if_it_fits(model: Model) -> StandardForm | None:
         return None
 
 
-def _judged_point(
-    form: StandardForm | None, model: Model, raw: Answer
-) -> tuple[Mapping[str, FloatArray] | None, Certificate | None]:
-    """The point, polished if it is mixed-integer, and its certificate; nothing where it is not finite."""
+@dataclass(frozen=True, eq=False)
+class _Judged:
+    """The point that is judged, its certificate, and what polishing did; nothing where the answer's point is not finite."""
+
+    values: Mapping[str, FloatArray] | None = None
+    certificate: Certificate | None = None
+    polished: str = ""
+
+
+def _judged(form: StandardForm | None, model: Model, raw: Answer) -> _Judged:
+    """The answer's point, polished if it is mixed-integer."""
     values = raw.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
-        return None, None
+        return _Judged()
     if form is None:
-        return values, certify_appraised(model, values, raw.multipliers)
+        return _Judged(values, certify_appraised(model, values, raw.multipliers))
+    note = raw.polished
     try:
         values = model.complete(values)
         x = form.join(values)
     except (InputError, KeyError):  # blocks are missing that the model cannot complete
-        return None, None
+        return _Judged()
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
-        values = polish(form, values, model)
-    return values, certify(form, values, raw.multipliers, raw.reduced, model)
+        found = polished(form, values, model)
+        values, note = found.values, found.note or note
+    return _Judged(values, certify(form, values, raw.multipliers, raw.reduced, model), note)
 
 
 def _status(raw: Answer, certificate: Certificate | None, tol: float) -> Status:

@@ -19,6 +19,7 @@ from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Clarabel"]
@@ -46,6 +47,7 @@ class Clarabel(Backend):
 
     info = SolverInfo(
         name="clarabel",
+        rank={Purpose.CONIC: 1, Purpose.QUADRATIC: 2, Purpose.LINEAR: 2},
         summary="interior point, quadratic objective over conic constraints",
         package="clarabel",
         module="clarabel",

@@ -25,6 +25,7 @@ from ..judging.newton_polish import newton_polish
 from ..records.answer import Answer
 from ..records.licence import Licence, LicenceState
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Gurobi"]
@@ -58,6 +59,7 @@ class Gurobi(Backend):
 
     info = SolverInfo(
         name="gurobi",
+        rank={Purpose.MIXED_INTEGER: 1},
         summary="commercial branch and bound, simplex and interior point",
         package="gurobipy",
         module="gurobipy",

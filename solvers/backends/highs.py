@@ -23,6 +23,7 @@ from ..interface.solver import Gives, SolverInfo
 from ..judging.rays import ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Highs"]
@@ -72,6 +73,7 @@ class Highs(Backend):
 
     info = SolverInfo(
         name="highs",
+        rank={Purpose.MIXED_INTEGER: 3, Purpose.QUADRATIC: 3, Purpose.LINEAR: 1},
         summary="simplex, interior point, branch and cut, active-set quadratic programming",
         package="highspy",
         module="highspy",

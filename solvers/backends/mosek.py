@@ -23,6 +23,7 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.licence import Licence, LicenceState
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Mosek", "read_multipliers"]
@@ -59,6 +60,7 @@ class Mosek(Backend):
 
     info = SolverInfo(
         name="mosek",
+        rank={Purpose.MIXED_INTEGER: 4, Purpose.CONIC: 2},
         summary="commercial conic interior point and branch and bound",
         package="mosek",
         module="mosek",

@@ -19,6 +19,7 @@ from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Osqp"]
@@ -49,6 +50,7 @@ class Osqp(Backend):
 
     info = SolverInfo(
         name="osqp",
+        rank={Purpose.QUADRATIC: 4},
         summary="operator splitting for quadratic programs",
         package="osqp",
         module="osqp",

@@ -20,6 +20,7 @@ from ..interface.solver import Gives, SolverInfo
 from ..judging.rays import farkas_residual, ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Piqp"]
@@ -53,6 +54,7 @@ class Piqp(Backend):
 
     info = SolverInfo(
         name="piqp",
+        rank={Purpose.QUADRATIC: 1},
         summary="proximal interior point for quadratic programs",
         package="piqp",
         module="piqp",

@@ -18,6 +18,7 @@ from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scip"]
@@ -57,6 +58,7 @@ class Scip(Backend):
 
     info = SolverInfo(
         name="scip",
+        rank={Purpose.MIXED_INTEGER: 2},
         summary="open branch and cut",
         package="pyscipopt",
         module="pyscipopt",

@@ -21,6 +21,7 @@ from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.status import Status
 
 __all__ = ["SOLVERS", "Scs", "psd_order"]
@@ -66,6 +67,7 @@ class Scs(Backend):
 
     info = SolverInfo(
         name="scs",
+        rank={Purpose.CONIC: 3},
         summary="operator splitting, quadratic objective over conic constraints",
         package="scs",
         module="scs",

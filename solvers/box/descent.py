@@ -14,6 +14,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from .interior import interior_operations, interior_point
 from .newton import FinishRun, newton_steps
 from .state import BoxState, load_descent, make_state
@@ -53,6 +54,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="boxqp",
+        rank={Purpose.STRUCTURE: 8},
         summary="coordinate descent with shrinking on the factor of a box QP, Newton and interior-point finishers",
         views=(BoxQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -15,6 +15,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from .blas_threads import blas_threads
 from .coordinates import Prepared
 from .iterate import Iterate, newton_step
@@ -69,6 +70,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
 
     info = SolverInfo(
         name="conic-ipm",
+        rank={Purpose.STRUCTURE: 2},
         summary="structured primal-dual interior-point method for the conic SVM",
         views=(ConicProblem,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.TRACE, Gives.INTERRUPT}),

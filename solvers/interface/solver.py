@@ -10,7 +10,7 @@ from __future__ import annotations
 import enum
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...models.model import Model
@@ -19,6 +19,7 @@ from ..judging.result import Result
 from ..records.answer import Answer
 from ..records.licence import OPEN, Licence
 from ..records.options import Options
+from ..records.rank import Purpose
 from .kept_model import Kept
 
 __all__ = ["Gives", "Solver", "SolverInfo"]
@@ -65,6 +66,8 @@ class SolverInfo:
     reaches : float, optional
         Relative gap that it can be held to on small problems, where that is not the usual one: 1e-4 for a first-order method,
         else 1e-6.
+    rank : mapping of Purpose to int
+        Where ``auto`` may take it, the smallest rank first; nowhere by default.
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
     reference : str
@@ -83,6 +86,7 @@ class SolverInfo:
     tolerance: float = 1e-6
     first_order: bool = False
     reaches: float | None = None
+    rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     extra: str = ""
     reference: str = ""
 

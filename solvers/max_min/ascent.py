@@ -17,6 +17,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..simplex.projected_gradient.pga import ProjectedGradient
 from ..simplex.smo.simplex import SMO
 
@@ -112,6 +113,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     info = SolverInfo(
         name="maxmin",
+        rank={Purpose.STRUCTURE: 7},
         summary="gradient ascent in the kernel parameter over the two-hulls dual",
         views=(MaxMinProblem,),
         gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),

@@ -22,6 +22,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.trace import relative_gap
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
@@ -127,6 +128,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="kernel-npsvcpp",
+        rank={Purpose.STRUCTURE: 11},
         summary="K-NPSVC++: alternating steps in U, V, P and tau",
         views=(ChebyshevNPSVC,),
         gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),

@@ -18,6 +18,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from ..records.trace import relative_gap
 
 __all__ = ["Majorisation", "MajorisationState"]
@@ -81,6 +82,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="npsvc-mm",
+        rank={Purpose.STRUCTURE: 9},
         summary="majorisation-minimisation for nonparallel classifiers with non-convex losses",
         views=(NonparallelSVM,),
         gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -18,6 +18,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 
 __all__ = ["GPI", "BarzilaiBorwein", "MomentumGPI", "StiefelState", "orthonormal_start"]
 
@@ -197,6 +198,7 @@ class BarzilaiBorwein(_Ascent):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="stiefel-bb",
+        rank={Purpose.STRUCTURE: 10},
         summary="Riemannian Barzilai-Borwein steps on the Stiefel manifold",
         views=(StiefelProblem,),
         gives=_GIVES,

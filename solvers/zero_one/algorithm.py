@@ -22,6 +22,7 @@ from ..interface.native_options import replace_parameters
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
+from ..records.rank import Purpose
 from .engines.engine import Engine, Limits, Shared
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
@@ -105,6 +106,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
+        rank={Purpose.STRUCTURE: 1},
         summary="exact branch and bound for the 0-1 loss: boxes with hinge relaxations, or norm-conflicts",
         views=(ZeroOneProblem, ZeroOneBudget),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -11,11 +12,18 @@ import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
 
 from marginopt.models import ZeroOneSVM
+from marginopt.models.bare_form import BareForm
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
+from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.judging.certificate import certify
 from marginopt.solvers.polish import fix_integers, polish
+from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.licence import OPEN
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.solve import judge
 
 
 def least_norm(A: np.ndarray) -> np.ndarray:
@@ -164,3 +172,16 @@ def test_mixed_labels_do_not_collide(overlapping: Any) -> None:
     form = ZeroOneSVM(overlapping.X, overlapping.y).form
     renamed = form.replace(constraints=(Constraint("x", form.constraints[0].F, form.constraints[0].g, Nonnegative(16)),))
     polish(renamed, {"w": np.zeros(3), "z": np.ones(16)})
+
+
+def test_the_result_says_who_polished_its_point() -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
+    y = np.where(X[:, 1] + rng.normal(size=12) > 0, 1.0, -1.0)
+    model = ZeroOneSVM(X, y, lam=0.5)
+    rough = Answer(Status.OPTIMAL, "rough", values={"w": np.array([0.1, 3.0, 0.0]), "z": np.ones(12)})
+    result = judge(BareForm(model.form), Clarabel(), rough, Options(), OPEN)
+    assert result.answer.polished.startswith("integers fixed, the rest solved again by clarabel")
+    assert result.details["polished"] == result.answer.polished
+    again = judge(BareForm(model.form), Clarabel(), replace(rough, values=result.values), Options(), OPEN)
+    assert again.objective <= result.objective * (1 + 1e-9)

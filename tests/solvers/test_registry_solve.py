@@ -24,6 +24,7 @@ from marginopt.solvers.interface.solver import Gives, Solver, SolverInfo
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.licence import OPEN, Licence, LicenceState
 from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.rank import Purpose
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.registry import all_solvers, get_solver, installed, readers, require, solvers
 from marginopt.solvers.solve import solve_problem
@@ -172,8 +173,9 @@ def test_too_large(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    locked = fake(Licence(LicenceState.MISSING, "buy"), name="gurobi", reads=ALL_CONES)
-    table = {"piqp": fake(name="piqp", module="not_there"), "clarabel": get_solver("clarabel"), "gurobi": locked}
+    locked = fake(Licence(LicenceState.MISSING, "buy"), name="gurobi", reads=ALL_CONES, rank={Purpose.MIXED_INTEGER: 1})
+    absent = fake(name="piqp", module="not_there", rank={Purpose.QUADRATIC: 1})
+    table = {"piqp": absent, "clarabel": get_solver("clarabel"), "gurobi": locked}
     monkeypatch.setattr(auto, "all_solvers", lambda *, discover: table)
     result = solve_problem(HingeSVM(overlapping.X, overlapping.y), "auto", Options())
     assert result.solver == "clarabel"
@@ -186,25 +188,34 @@ def test_auto_says_why(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    known = all_solvers(discover=False)
     everything = {
-        name: fake(name=name, reads=frozenset(Feature))
-        for name in {*auto.MIXED_INTEGER, *auto.CONIC, *auto.QUADRATIC, *auto.LINEAR}
+        name: fake(name=name, reads=frozenset(Feature), rank=solver.info.rank)
+        for name, solver in known.items()
+        if solver.info.rank and solver.reads_form
     }
     monkeypatch.setattr(auto, "all_solvers", lambda *, discover: everything)
     X, y = overlapping.X, overlapping.y
     linear = HingeSVM(X, y).form.replace(quadratic=None)
     for model, first in (
-        (HingeSVM(X, y), auto.QUADRATIC[0]),
-        (ConicSVM(X, y, lam=1.0), auto.CONIC[0]),
-        (ZeroOneSVM(X, y), auto.MIXED_INTEGER[0]),
-        (BareForm(linear), auto.LINEAR[0]),
+        (HingeSVM(X, y), "piqp"),
+        (ConicSVM(X, y, lam=1.0), "clarabel"),
+        (ZeroOneSVM(X, y), "gurobi"),
+        (BareForm(linear), "highs"),
     ):
         assert auto.choose(model, Options())[0] == first
 
 
+@pytest.mark.parametrize("purpose", list(Purpose))
+def test_every_class_of_problems_has_its_solvers_in_one_order(purpose: Purpose) -> None:
+    ranks = [solver.info.rank[purpose] for solver in auto.ranked(purpose, all_solvers(discover=False))]
+    assert ranks == list(range(1, len(ranks) + 1))
+    assert len(ranks) >= 2
+
+
 def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     class Structured(Fake):
-        info = SolverInfo("mfw", "reads a view", views=(SimplexQP,))
+        info = SolverInfo("mfw", "reads a view", views=(SimplexQP,), rank={Purpose.STRUCTURE: 1})
         reads_form = False
 
         def obstacle(self, problem: Model) -> str | None:

@@ -18,6 +18,7 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
+from ...records.rank import Purpose
 from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
@@ -207,6 +208,7 @@ class ModifiedFrankWolfe(FrankWolfe):
     method: ClassVar[str] = "MFW"
     info: ClassVar[SolverInfo] = SolverInfo(
         name="mfw",
+        rank={Purpose.STRUCTURE: 5},
         summary="modified Frank-Wolfe with away steps on the unit simplex",
         views=(SimplexQP,),
         gives=_GIVES,

@@ -13,6 +13,7 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
+from ...records.rank import Purpose
 from ..answer import relative
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
@@ -57,6 +58,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="smo-box",
+        rank={Purpose.STRUCTURE: 6},
         summary="sequential minimal optimisation, second-order pairs, on a box with one equality",
         views=(BoxEqualityQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -13,6 +13,7 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
+from ...records.rank import Purpose
 from ..start import StartRule
 from .simplex import SMO, SmoState
 from .simplex_state import Phase
@@ -80,6 +81,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="auto-simplex",
+        rank={Purpose.STRUCTURE: 3},
         summary="smo, its precision, cache and start chosen by size, gap and memory",
         views=(SimplexQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

@@ -13,6 +13,7 @@ from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
+from ...records.rank import Purpose
 from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..newton.exact import Finish, finish, finisher_bytes
@@ -84,6 +85,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     pooled: ClassVar[bool] = True
     info: ClassVar[SolverInfo] = SolverInfo(
         name="smo",
+        rank={Purpose.STRUCTURE: 4},
         summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
         views=(SimplexQP,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
