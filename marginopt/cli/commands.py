@@ -107,13 +107,8 @@ def check_proof(a: argparse.Namespace) -> int:
         raise InputError(
             f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
         )
-    found = verify(a.file)
-    if a.json:
-        print(json_text(asdict(found)))
-    else:
-        verdict = "proved" if found.valid else f"NOT proved: {found.message}"
-        incumbent = "no incumbent" if found.value == float("inf") else f"incumbent {found.value:.12g}"
-        print(f"lower bound {found.bound:.12g} {verdict}; {incumbent}; {found.nodes} nodes verified")
+    found = verify(a.file, None if a.data is None else stated(a))
+    print(json_text({**asdict(found), "gap": found.gap}) if a.json else found)
     return SOLVED if found.valid else NOT_SOLVED
 
 

@@ -78,6 +78,7 @@ def parser() -> argparse.ArgumentParser:
     report.set_defaults(run=report_command.report)
     proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
     proof.add_argument("file", help="proof log written by solve --proof")
+    stating.add_proof_options(proof)
     proof.set_defaults(run=commands.check_proof)
     for command in (formulations, solvers, data, inspect, solve, compare, report, proof):
         command.add_argument("--json", action="store_true", help="print JSON for machines")

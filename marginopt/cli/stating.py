@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,7 @@ from ..instances import Instance, load, read
 from ..models import Data, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
 
-__all__ = ["add_data_options", "add_model_options", "named_instance", "prepared", "stated"]
+__all__ = ["add_data_options", "add_model_options", "add_proof_options", "named_instance", "prepared", "stated"]
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
 _GIVEN = "given_"
@@ -41,6 +42,18 @@ def add_model_options(command: argparse.ArgumentParser) -> None:
         "for a formulation that is stated on arrays, an npz file with these names",
     )
     add_data_options(command)
+    _add_parameters(command, table)
+
+
+def add_proof_options(command: argparse.ArgumentParser) -> None:
+    """The data and parameters that a proof log should be about: those of ``solve zero-one``."""
+    command.add_argument("--data", metavar="DATA", help="the data that was solved: a log about other data is refused")
+    command.set_defaults(model="zero-one")
+    add_data_options(command)
+    _add_parameters(command, {"zero-one": get_formulation("zero-one")})
+
+
+def _add_parameters(command: argparse.ArgumentParser, table: Mapping[str, FormulationInfo]) -> None:
     group = command.add_argument_group("parameters of the formulation")
     said: dict[str, dict[str, list[str]]] = {}
     options: dict[str, str] = {}

@@ -107,6 +107,8 @@ def _reduce(header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDA
 def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:
     """One row for each group of the log, all of whose members must be equal; weights summed, rounded down."""
     count = int(member.max()) + 1
+    if count > len(member):
+        raise InvalidProofError("a merged row has no point")
     first = np.full(count, -1, dtype=np.int64)
     total = np.zeros(count)
     for i, k in enumerate(member.tolist()):

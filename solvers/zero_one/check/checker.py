@@ -21,7 +21,9 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
+from .statement import Stated
 
 __all__ = ["ProofReport", "check_proof"]
 
@@ -42,6 +44,12 @@ class ProofReport:
         Nodes verified.
     message : str
         What is wrong, where something is.
+    problem : str
+        n, p, λ or κ, the intercept and a digest of the data that the log states; empty where it states none.
+    digest : str
+        SHA-256 of the stated rows, costs and intercept.
+    own_data : bool
+        Whether these were compared with the user's model, and are the same.
     """
 
     valid: bool
@@ -49,6 +57,9 @@ class ProofReport:
     value: float
     nodes: int
     message: str
+    problem: str = ""
+    digest: str = ""
+    own_data: bool = False
 
     @property
     def gap(self) -> float:
@@ -56,26 +67,46 @@ class ProofReport:
         scale = max(abs(self.value), abs(self.bound))
         return (self.value - self.bound) / scale if scale else 0.0
 
+    def __str__(self) -> str:
+        verdict = "proved" if self.valid else f"NOT proved: {self.message}"
+        incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
+        data = "" if not self.problem else f"; {self.problem}"
+        whose = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
+        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{data}{whose}"
 
-def check_proof(path: str | Path) -> ProofReport:
+
+def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
     """Verify a proof log.
 
     Parameters
     ----------
     path : str or Path
         The file that ``zero-one-bb`` wrote with ``proof=path``.
+    model : ZeroOneSVM, optional
+        The problem that the log should be about. Its rows are built anew from X and y, and a proof about other data, another λ
+        or κ, or another intercept is refused. Without it the log proves a bound of the problem that it states itself.
 
     Returns
     -------
     ProofReport
-        ``valid`` only where every step holds; a damaged or wrong log is reported, never raised.
+        ``valid`` only where every step holds; a damaged or wrong log is reported, whatever is wrong with it, never raised.
+
+    Raises
+    ------
+    InputError
+        The model is no `ZeroOneSVM`.
     """
+    own = None if model is None else Stated.of_model(model)
     bound = value = math.nan
-    nodes = 0
+    nodes, problem, digest = 0, "", ""
     try:
         with np.errstate(all="ignore"):
             header, records, claim = _read(Path(path))
-            A, weights, penalised = _data(header)
+            stated = Stated.of_log(header)
+            problem, digest = str(stated), stated.digest
+            if own is not None and (other := own.difference(stated)) is not None:
+                raise InvalidProofError(f"this log is about another problem than the model: {other}")
+            A, weights, penalised = stated.A, stated.weights, stated.penalised
             bound = float(claim["bound"])
             if header["kind"] == "budget":
                 from .conflicts import norm_within_budget
@@ -94,10 +125,11 @@ def check_proof(path: str | Path) -> ProofReport:
 
                 nodes = check_box_tree(header, A, weights, penalised, bound, records)
     except InvalidProofError as error:
-        return ProofReport(False, bound, value, nodes, str(error))
-    except (ArithmeticError, AttributeError, EOFError, LookupError, OSError, TypeError, ValueError) as error:
-        return ProofReport(False, bound, value, nodes, f"the log cannot be read: {type(error).__name__}: {error}")
-    return ProofReport(True, bound, value, nodes, "every node is proved")
+        return ProofReport(False, bound, value, nodes, str(error), problem, digest)
+    except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
+        message = f"the log cannot be read: {type(error).__name__}: {error}"
+        return ProofReport(False, bound, value, nodes, message, problem, digest)
+    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
@@ -114,17 +146,6 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, A
     if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():
         raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
     return parsed[0], parsed[1:-2], parsed[-2]
-
-
-def _data(header: dict[str, Any]) -> tuple[Array, Array, npt.NDArray[np.bool_]]:
-    A = np.array(header["A"], dtype=np.float64)
-    weights = np.array(header["weights"], dtype=np.float64)
-    penalised = np.array(header["penalised"], dtype=bool)
-    if A.ndim != 2 or weights.shape != A.shape[:1] or penalised.shape != A.shape[1:]:
-        raise InvalidProofError("the shapes of A, weights and penalised do not fit")
-    if not (np.isfinite(A).all() and np.isfinite(weights).all() and (weights > 0).all()):
-        raise InvalidProofError("A or the weights are not finite, or a weight is not positive")
-    return A, weights, penalised
 
 
 def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_], w: list[float]) -> float:

@@ -155,7 +155,11 @@ def test_a_proof_is_written_verified_and_refused_when_damaged(capsys: Any, csv: 
     assert code == 0
     code, out, _ = run(capsys, "check-proof", log)
     assert code == 0
-    assert "proved" in out
+    assert "proved" in out and "lambda = 1" in out and "gap" in out
+    code, out, _ = run(capsys, "check-proof", log, "--data", csv)
+    assert code == 0 and "the model's own" in out
+    code, out, _ = run(capsys, "check-proof", log, "--data", csv, "--lam", "2")
+    assert code == 1 and "another problem" in out
     log.write_text("".join(log.read_text(encoding="utf-8").splitlines(keepends=True)[:-2]), encoding="utf-8")
     code, out, _ = run(capsys, "check-proof", log)
     assert code == 1

@@ -1,19 +1,24 @@
 """Proof logs: accepted when untouched, never believed beyond the truth when damaged."""
 
 import copy
+import gzip
 import hashlib
 import json
 
 import numpy as np
 import pytest
+from scipy.sparse import csr_array
 
 from marginopt.errors import InputError
+from marginopt.models.formulations.hinge import HingeSVM
+from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.check import boxes as check_boxes
 from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
 from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.check.statement import Stated
 
 
 def problem_of(seed, n, p, free, lam):
@@ -308,3 +313,82 @@ def test_unreadable_files_are_reported(tmp_path):
 def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
     with pytest.raises(InputError, match="can be written"):
         write(problem_of(0, 8, 1, False, 1.0), tmp_path / "no" / "folder")
+
+
+def stated(intercept="free", lam=2.0, seed=0, **options):
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
+    X = np.column_stack([np.ones(24), 0.7 * y[:, None] + rng.standard_normal((24, 2))])
+    return ZeroOneSVM(X, y, lam, intercept=intercept, **options)
+
+
+@pytest.mark.parametrize("engine", ["boxes", "conflicts"])
+@pytest.mark.parametrize("sparse", [False, True])
+def test_a_proof_of_other_data_is_refused(tmp_path, engine, sparse):
+    own = stated(lam=np.linspace(1.0, 2.0, 24))
+    raw = ZeroOneBB(proof=str(tmp_path / "log"), engine=engine).run(own, Options(threads=1))
+    given = ZeroOneSVM(csr_array(own.X), own.y, own.lam, intercept="free") if sparse else own
+    report = check_proof(tmp_path / "log", given)
+    assert report.valid and report.own_data and report.bound == pytest.approx(raw.objective, rel=1e-5)
+    for word in ("n = 24, p = 3", "lambda = 1 to 2", "free intercept", "gap", report.digest[:16]):
+        assert word in str(report)
+    X, y, lam = own.X.copy(), own.y.copy(), own.lam.copy()
+    X[5, 2], y[7], lam[3] = np.nextafter(X[5, 2], 9.0), -y[7], 1.0
+    others = {
+        "first of them point 5": ZeroOneSVM(X, own.y, own.lam, intercept="free"),
+        "first of them point 7": ZeroOneSVM(own.X, y, own.lam, intercept="free"),
+        "first at point 3": ZeroOneSVM(own.X, own.y, lam, intercept="free"),
+        "another intercept": ZeroOneSVM(own.X, own.y, own.lam),
+        "kappa": ZeroOneSVM(own.X, own.y, kappa=0.25, intercept="free"),
+        "n = 23": ZeroOneSVM(own.X[1:], own.y[1:], own.lam[1:], intercept="free"),
+    }
+    digests = {report.digest}
+    for word, other in others.items():
+        refused = check_proof(tmp_path / "log", other)
+        assert not refused.valid and not refused.own_data and "another problem" in refused.message and word in refused.message
+        digests.add(Stated.of_model(other).digest)
+    assert len(digests) == len(others) + 1
+    with pytest.raises(InputError, match="HingeSVM"):
+        check_proof(tmp_path / "log", HingeSVM(own.X, own.y, 1.0))
+
+
+def test_a_budget_proof_is_bound_to_its_data(tmp_path):
+    own = ZeroOneSVM(stated().X, stated().y, kappa=0.29, intercept="free")
+    ZeroOneBB(proof=str(tmp_path / "log")).run(own, Options(threads=1))
+    report = check_proof(tmp_path / "log", own)
+    assert report.valid and "at most 6 of 24" in str(report)
+    assert not check_proof(tmp_path / "log", ZeroOneSVM(own.X, own.y, kappa=0.2, intercept="free")).valid
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        b"[" * 200_000,
+        b'{"format": "marginopt-zero-one-proof", "version": 3, "kind": ' + b"[" * 100_000,
+        b"\xff\xfe\x00",
+        b"",
+        b'{"a": 1' + b"0" * 10_000 + b"}",
+    ],
+)
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+@pytest.mark.parametrize("packed", [False, True])
+def test_nothing_that_a_file_holds_is_raised(tmp_path, content, suffix, packed):
+    path = tmp_path / f"log{suffix}"
+    path.write_bytes(gzip.compress(content) if packed else content)
+    assert not check_proof(path).valid
+    if packed:  # a stream that breaks in its middle
+        whole = bytearray(gzip.compress(np.random.default_rng(0).bytes(4000)))
+        whole[2000:2040] = b"\x00" * 40
+        path.write_bytes(bytes(whole))
+        assert not check_proof(path).valid
+
+
+def test_a_header_that_asks_for_more_than_it_has_is_refused(tmp_path):
+    path = tmp_path / "log"
+    problem = problem_of(0, 8, 2, False, 1.0)
+    write(problem, path, engine="boxes")
+    for member in ([10**15] * 8, [-1] * 8, [[0]] * 8, "x", None):
+        records = read(path)
+        records[0]["member"] = member
+        path.with_suffix(".forged").write_text(sealed(records))
+        assert not check_proof(path.with_suffix(".forged")).valid
