@@ -12,9 +12,9 @@ from typing import Any
 
 import numpy as np
 import numpy.typing as npt
-import scipy.sparse as sp
 
 from ....errors import InputError
+from ....models.arrays import to_dense
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
@@ -73,7 +73,7 @@ class Stated:
         """
         if not isinstance(model, ZeroOneSVM):
             raise InputError(f"a proof log of zero-one-bb proves a bound of a ZeroOneSVM; the model is a {type(model).__name__}")
-        X = np.asarray(model.X.toarray() if sp.issparse(model.X) else model.X, dtype=np.float64)
+        X = np.asarray(to_dense(model.X), dtype=np.float64)
         n, p = X.shape
         penalised = np.ones(p, dtype=bool)
         penalised[0] = model.intercept == "penalised"
