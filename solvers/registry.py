@@ -43,7 +43,7 @@ def _discovered() -> dict[str, Solver]:
 
 @functools.cache
 def _modules() -> tuple[object, ...]:
-    from .. import solvers as package
+    package = importlib.import_module(__package__ or "")
     from . import backends
 
     names = [f"{backends.__name__}.{m.name}" for m in pkgutil.iter_modules(backends.__path__)]

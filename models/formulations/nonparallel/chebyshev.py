@@ -146,6 +146,10 @@ class ChebyshevNPSVC(Model):
         """Ψ'LΨ; zeros where μ = 0."""
         return self.pieces.S
 
+    def smoothness(self, P: FloatArray) -> float:
+        """μ/2 Tr(P'SP)."""
+        return self.pieces.smoothness(P)
+
     def near(self, k: int) -> npt.NDArray[np.bool_]:
         """Points of A for class number k: those that its hyperplane is to be near."""
         inside = np.asarray(self.labels == self.classes[k])

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import TYPE_CHECKING
 
 import numpy as np
 import scipy.sparse as sp
@@ -12,14 +11,12 @@ from ...arrays import FloatArray
 from ...program.cones import Nonnegative, RotatedSecondOrder
 from ...program.form import Block, Constraint, StandardForm
 from ...statement import Line, Statement
-
-if TYPE_CHECKING:
-    from .chebyshev import ChebyshevNPSVC
+from .chebyshev_problem import ChebyshevProblem
 
 __all__ = ["chebyshev_form", "chebyshev_multipliers", "chebyshev_statement"]
 
 
-def chebyshev_form(model: ChebyshevNPSVC, P: FloatArray) -> StandardForm:
+def chebyshev_form(model: ChebyshevProblem, P: FloatArray) -> StandardForm:
     """min ρ over ρ, U (K, features), V (K, d), ξ ≥ 0 (class by class).
 
     For each class k: ``margin_k``: ψ_i'u_k + ξ_i - 1 ≥ 0 for i in B, and ``objective_k``, a rotated cone
@@ -44,7 +41,7 @@ def chebyshev_form(model: ChebyshevNPSVC, P: FloatArray) -> StandardForm:
         rows.append(_place([(np.sqrt(model.r2) * sp.eye_array(d), v)], d, n))
         F = sp.csr_array(sp.vstack(rows, format="csr"))
         g = np.zeros(F.shape[0])
-        g[0], g[1] = -model.pieces.smoothness(P), 1.0
+        g[0], g[1] = -model.smoothness(P), 1.0
         constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
     q = np.zeros(n)
     q[0] = 1.0
@@ -71,7 +68,7 @@ def _place(pieces: list[tuple[FloatArray | sp.sparray, int]], rows: int, columns
 
 
 def chebyshev_multipliers(
-    model: ChebyshevNPSVC, P: FloatArray, values: Mapping[str, FloatArray], k: int, lam: FloatArray
+    model: ChebyshevProblem, P: FloatArray, values: Mapping[str, FloatArray], k: int, lam: FloatArray
 ) -> tuple[dict[str, FloatArray], FloatArray]:
     """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""
     others = [int((~model.near(j)).sum()) for j in range(model.K)]
@@ -94,7 +91,7 @@ def chebyshev_multipliers(
     return z, zeta
 
 
-def chebyshev_statement(model: ChebyshevNPSVC) -> Statement:
+def chebyshev_statement(model: ChebyshevProblem) -> Statement:
     """NPSVC++ (8) in words."""
     near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
     return Statement(

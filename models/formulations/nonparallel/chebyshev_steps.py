@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import TYPE_CHECKING, final
+from typing import final
 
 import numpy as np
 import scipy.linalg
@@ -14,12 +14,10 @@ from ...arrays import FloatArray
 from ...kernels.feature_map import FeatureMap
 from ...kernels.neighbour_graph import neighbour_laplacian
 from ..stiefel import StiefelQP
+from .chebyshev_problem import ChebyshevProblem
 from .hinge_factor import HingeFactor, LoweredFactor
 from .hinge_quadratic import HingeQuadratic
 from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
-
-if TYPE_CHECKING:
-    from .chebyshev import ChebyshevNPSVC
 
 __all__ = ["ChebyshevPieces"]
 
@@ -34,7 +32,7 @@ class ChebyshevPieces:
         Its P is not used: every method is given one.
     """
 
-    def __init__(self, model: ChebyshevNPSVC) -> None:
+    def __init__(self, model: ChebyshevProblem) -> None:
         self._model = model
         self._factors: dict[int, HingeFactor | PointsFactor] = {}
         self._lowered: dict[int, LoweredFactor] = {}

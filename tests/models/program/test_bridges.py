@@ -66,7 +66,8 @@ def raw_kkt(bridge: Bridge, checker: Checker) -> None:
     lifted = bridge.lift_dual(DualPoint(target.multipliers, bridge.target.join(target.reduced)))
     source = bridge.source
     values = source.split(bridge.recover(bridge.target.join(target.values)))
-    as_result = replace(target, values=values, multipliers=lifted.multipliers, reduced=source.split(lifted.reduced))
+    answer = replace(target.answer, multipliers=lifted.multipliers)
+    as_result = replace(target, values=values, answer=answer, reduced=source.split(lifted.reduced))
     checker(source, as_result, 2e-5)
     assert set(lifted.multipliers) == {c.label for c in source.constraints}
     direct = solve_problem(source, "clarabel", OPTIONS)
