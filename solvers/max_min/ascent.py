@@ -18,6 +18,7 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
+from ..simplex.answer import simplex_multipliers
 from ..simplex.projected_gradient.pga import ProjectedGradient
 from ..simplex.smo.simplex import SMO
 
@@ -270,11 +271,11 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         model = problem.inner(gamma)
         gradient = model.simplex.gram.product(state.a)
         view: SimplexQP = model.simplex
-        nu = np.array([gradient[view.groups == k].min() for k in range(2)])
+        nu, zeta = simplex_multipliers(view, gradient)
         return Answer(
             values={"a": state.a},
             multipliers={"sum": nu},
-            reduced=gradient - nu[view.groups],
+            reduced=zeta,
             model=model,
             moved={problem.label: float(gamma[0]) if gamma.size == 1 else gamma.tolist()},
             stationarity=self._stationarity(state),

@@ -2,18 +2,16 @@
 
 from __future__ import annotations
 
-import time
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 
 import numpy as np
 
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
-from ...records.answer import Answer
 from ...records.options import Options
-from .common import Start, State, answer_of, measure_of, state_of
+from .dense import DenseGradient, DenseState, Start
 
 __all__ = ["AcceleratedProjection", "project_simplices"]
 
@@ -21,8 +19,18 @@ __all__ = ["AcceleratedProjection", "project_simplices"]
 _MARGIN = 1.02
 
 
+@dataclass(eq=False)
+class MomentumState(DenseState):
+    """The last point and its gradient, the momentum θ, and L, an upper estimate of Q's largest eigenvalue."""
+
+    a_old: FloatArray = field(default_factory=lambda: np.zeros(0))
+    g_old: FloatArray = field(default_factory=lambda: np.zeros(0))
+    theta: float = 1.0
+    L: float = 0.0
+
+
 @dataclass(frozen=True)
-class AcceleratedProjection(Algorithm[SimplexQP, State]):
+class AcceleratedProjection(DenseGradient[MomentumState]):
     """Nesterov's method: a⁺ = Π(y - (Qy + c)/L), y = a + β(a - a_old), momentum dropped when it points uphill.
 
     Parameters
@@ -42,65 +50,35 @@ class AcceleratedProjection(Algorithm[SimplexQP, State]):
         reference="Beck, Teboulle 2009; O'Donoghue, Candes 2015 (gradient restart)",
     )
 
-    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> State:
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> MomentumState:
         """The start and the largest eigenvalue of Q by 20 power iterations."""
-        state = state_of(view, self.initial, options.start, options.tolerance(self.info.tolerance), options.iteration_limit)
+        begun = self.begin(view, options, rng)
         x = rng.standard_normal(view.n)
         for _ in range(20):
-            x = state.Q @ (x / np.linalg.norm(x))
-        state.extra = {
-            "L": np.array(_MARGIN * np.linalg.norm(x)),
-            "theta": np.array(1.0),
-            "a_old": state.a,
-            "g_old": state.g,
-        }
-        return state
+            x = begun.Q @ (x / np.linalg.norm(x))
+        return MomentumState(**vars(begun), a_old=begun.a, g_old=begun.g, L=float(_MARGIN * np.linalg.norm(x)))
 
-    def advance(self, state: State, seconds: float) -> Outcome:
-        """Steps for about ``seconds``."""
-        end = time.perf_counter() + seconds
-        while True:
-            if state.converged:
-                state.refresh()
-                if state.converged:
-                    return Outcome.CONVERGED
-            if state.steps >= state.limit:
-                return Outcome.ITERATION_LIMIT
-            self._step(state)
-            if time.perf_counter() >= end:
-                return Outcome.RUNNING
-
-    @staticmethod
-    def _step(state: State) -> None:
-        e = state.extra
-        theta = float(e["theta"])
-        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * theta**2))
-        beta = (theta - 1.0) / following
-        y = state.a + beta * (state.a - e["a_old"])
-        gradient = state.g + beta * (state.g - e["g_old"])
-        a = project_simplices(y - gradient / float(e["L"]), state.members)
+    def once(self, state: MomentumState) -> bool:
+        """One step; L doubles where it proves too small, and the step is not taken."""
+        following = 0.5 * (1.0 + np.sqrt(1.0 + 4.0 * state.theta**2))
+        beta = (state.theta - 1.0) / following
+        y = state.a + beta * (state.a - state.a_old)
+        gradient = state.g + beta * (state.g - state.g_old)
+        a = project_simplices(y - gradient / state.L, state.members)
         uphill = float((y - a) @ (a - state.a)) > 0
-        state.extra = {**e, "theta": np.array(1.0 if uphill else following), "a_old": state.a, "g_old": state.g}
+        state.theta, state.a_old, state.g_old = 1.0 if uphill else following, state.a, state.g
         change = a - state.a
-        quadratic = float(change @ (state.Q @ change))
-        if quadratic > float(e["L"]) * float(change @ change):  # the eigenvalue was underestimated
-            state.extra["L"] = np.array(2.0 * float(e["L"]))
-            return
+        if float(change @ (state.Q @ change)) > state.L * float(change @ change):
+            state.L *= 2.0
+            return True
         state.a = a
         state.steps += 1
         state.g = state.Q @ a + state.view.c
         state.step = "restart" if uphill else "momentum"
-
-    def measure(self, state: State) -> Measure:
-        """Objective, Frank-Wolfe bound, size of the support."""
-        return measure_of(state)
-
-    def answer(self, state: State) -> Answer:
-        """The point and its multipliers."""
-        return answer_of(state)
+        return True
 
 
-def project_simplices(v: FloatArray, members: tuple[IntArray, ...]) -> FloatArray:
+def project_simplices(v: FloatArray, members: Sequence[IntArray]) -> FloatArray:
     """Euclidean projection on a product of unit simplices (sort and threshold)."""
     projected = np.zeros_like(v)
     for m in members:

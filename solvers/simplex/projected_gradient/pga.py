@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import dataclass
 
 import numpy as np
@@ -10,17 +9,15 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import BoolArray, FloatArray
 from ....models.views import SimplexQP
-from ...interface.algorithm import Algorithm, Measure, Outcome
 from ...interface.solver import Gives, SolverInfo
-from ...records.answer import Answer
 from ...records.options import Options
-from .common import Start, State, answer_of, measure_of, state_of
+from .dense import DenseGradient, DenseState, Start
 
 __all__ = ["ProjectedGradient"]
 
 
 @dataclass(frozen=True)
-class ProjectedGradient(Algorithm[SimplexQP, State]):
+class ProjectedGradient(DenseGradient[DenseState]):
     """Project -∇f on the face of free variables, search exactly to the first bound, release a bound when the face is stationary.
 
     On a face the direction is d_i = mean of ∇ over the free variables of i's simplex - ∇_i, so every simplex keeps its sum. A
@@ -56,45 +53,24 @@ class ProjectedGradient(Algorithm[SimplexQP, State]):
     def __post_init__(self) -> None:
         if self.components is not None and (not isinstance(self.components, int) or self.components < 2):
             raise InputError(f"components must be an integer ≥ 2, or None for all; it is {self.components!r}")
-        if self.initial not in ("uniform", "sparse"):
-            raise InputError(f"initial must be 'uniform' or 'sparse'; it is {self.initial!r}")
 
-    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> State:
+    def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> DenseState:
         """Barycentres, vertices, or the given point."""
-        return state_of(view, self.initial, options.start, options.tolerance(self.info.tolerance), options.iteration_limit)
+        return self.begin(view, options, rng)
 
-    def advance(self, state: State, seconds: float) -> Outcome:
-        """Steps for about ``seconds``."""
-        end = time.perf_counter() + seconds
-        while True:
-            if state.converged:
-                state.refresh()
-                if state.converged:
-                    return Outcome.CONVERGED
-            if state.steps >= state.limit:
-                return Outcome.ITERATION_LIMIT
-            d = self._direction(state)
-            if d is None or not _search(state, d):
-                return Outcome.STALLED
-            if time.perf_counter() >= end:
-                return Outcome.RUNNING
+    def once(self, state: DenseState) -> bool:
+        """A step along the projected gradient of a face, or of a few components."""
+        d = self._direction(state)
+        return d is not None and _search(state, d)
 
-    def _direction(self, state: State) -> FloatArray | None:
+    def _direction(self, state: DenseState) -> FloatArray | None:
         n = state.view.n
         if self.components is None or self.components >= n:
             return _face_direction(state)
         return _few_components(state, self.components)
 
-    def measure(self, state: State) -> Measure:
-        """Objective, Frank-Wolfe bound, size of the support."""
-        return measure_of(state)
 
-    def answer(self, state: State) -> Answer:
-        """The point and its multipliers."""
-        return answer_of(state)
-
-
-def _face_direction(state: State) -> FloatArray | None:
+def _face_direction(state: DenseState) -> FloatArray | None:
     """The projected gradient on the face of free variables; a stationary face first releases its most violating bound."""
     d, reduced = _projected(state, state.free)
     violation = float(-reduced[~state.free].min(initial=0.0))
@@ -109,7 +85,7 @@ def _face_direction(state: State) -> FloatArray | None:
     return d if np.any(d) else None
 
 
-def _projected(state: State, free: BoolArray) -> tuple[FloatArray, FloatArray]:
+def _projected(state: DenseState, free: BoolArray) -> tuple[FloatArray, FloatArray]:
     """d on the free variables of every simplex, and ∇ - mean for all."""
     d, reduced = np.zeros(state.view.n), np.zeros(state.view.n)
     for m in state.members:
@@ -120,7 +96,7 @@ def _projected(state: State, free: BoolArray) -> tuple[FloatArray, FloatArray]:
     return d, reduced
 
 
-def _few_components(state: State, k: int) -> FloatArray | None:
+def _few_components(state: DenseState, k: int) -> FloatArray | None:
     """A direction that changes at most k components of one simplex: the one whose pair violates most."""
     g, a = state.g, state.a
     spread = [g[m[a[m] > 0]].max() - g[m].min() for m in state.members]
@@ -143,7 +119,7 @@ def _few_components(state: State, k: int) -> FloatArray | None:
     return d if np.any(d) else None
 
 
-def _search(state: State, d: FloatArray) -> bool:
+def _search(state: DenseState, d: FloatArray) -> bool:
     """Exact step along d, cut at the first bound; False where no descent is left in floating point.
 
     d sums to zero on every simplex and is a mean minus ∇ there, so the slope ∇'d is -d'd: without cancellation.
