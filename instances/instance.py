@@ -4,20 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, Protocol, TypeAlias
+from typing import Any, Protocol
 
 import numpy as np
 import numpy.typing as npt
 
 from ..errors import DataError, InputError
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
-from .preparation import prepare
+from .preparation import Scaling, prepare
 from .sampling import Rng, as_fraction, as_generator, choose_rows, split_rows
 
 __all__ = ["Instance", "Population", "Scaling"]
-
-#: "standardised": mean 0 and variance 1; "scaled": variance 1, not centred (sparse data).
-Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
 
 
 class Population(Protocol):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Literal, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,34 @@ import scipy.sparse as sp
 from ..errors import DataError, InputError, MarginoptWarning
 from .arrays import FloatArray, Matrix, is_sparse
 
-if TYPE_CHECKING:
-    from .instance import Instance, Scaling
+__all__ = ["Preparable", "Prepared", "Scaling", "prepare"]
 
-__all__ = ["Prepared", "prepare"]
+#: "standardised": mean 0 and variance 1; "scaled": variance 1, not centred (sparse data).
+Scaling: TypeAlias = Literal["none", "standardised", "scaled"]
+
+
+class Preparable(Protocol):
+    """What preparation reads of a data set."""
+
+    @property
+    def name(self) -> str:
+        """Name for messages."""
+
+    @property
+    def X(self) -> Matrix:
+        """Rows are samples."""
+
+    @property
+    def feature_names(self) -> tuple[str, ...] | None:
+        """Names of the columns of X."""
+
+    @property
+    def intercept(self) -> bool:
+        """Whether the first column is of ones."""
+
+    @property
+    def scaling(self) -> Scaling:
+        """How the features were scaled."""
 
 
 @dataclass(frozen=True)
@@ -29,7 +53,7 @@ class Prepared:
     intercept: bool
 
 
-def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Instance | None) -> Prepared:
+def prepare(instance: Preparable, standardise: bool, intercept: bool, fit_on: Preparable | None) -> Prepared:
     """Standardise by the statistics of ``fit_on`` (or of the instance itself), then put a column of ones first.
 
     Column j becomes (x_j - mean_j) / std_j with the population's std (divisor n), in sparse data x_j / std_j: taking
@@ -55,7 +79,7 @@ def prepare(instance: Instance, standardise: bool, intercept: bool, fit_on: Inst
     return Prepared(body, names, scaling, with_ones)
 
 
-def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
+def _check_fit_on(instance: Preparable, fit_on: Preparable) -> None:
     ours = (instance.X.shape[1], instance.intercept, is_sparse(instance.X))
     theirs = (fit_on.X.shape[1], fit_on.intercept, is_sparse(fit_on.X))
     if ours != theirs:
@@ -67,11 +91,11 @@ def _check_fit_on(instance: Instance, fit_on: Instance) -> None:
         raise InputError("fit_on must be given, and used on, data as they were before any scaling")
 
 
-def _body(instance: Instance) -> Matrix:
+def _body(instance: Preparable) -> Matrix:
     return instance.X[:, 1:] if instance.intercept else instance.X
 
 
-def _body_names(instance: Instance) -> tuple[str, ...] | None:
+def _body_names(instance: Preparable) -> tuple[str, ...] | None:
     names = instance.feature_names
     return names if names is None or not instance.intercept else names[1:]
 
