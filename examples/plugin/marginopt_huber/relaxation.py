@@ -1,0 +1,59 @@
+"""The Huber loss as a bound of the 0-1 loss."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+import numpy as np
+
+from marginopt.models import ZeroOneSVM
+from marginopt.models.arrays import FloatArray
+from marginopt.relaxations import LiftedDual, Need, Reduction, Relaxation
+from marginopt.relaxations.reduction import PENALISED
+
+from .formulation import HuberSVM
+
+__all__ = ["HUBER_BOUND", "HuberBound"]
+
+
+@dataclass(frozen=True)
+class HuberBound(Reduction[HuberSVM]):
+    """min ||w||² + Σ (λ_i/M_i) h((1 - u_i)_+), h the Huber loss: below the hinge loss of the same weights, Conic §2, as h(t) ≤ t.
+
+    Every optimal w has 1 - u_i ≤ M_i, so (λ_i/M_i)(1 - u_i)_+ ≤ λ_i 1{u_i < 1}, and the optimum is at most that of the 0-1 loss.
+
+    Parameters
+    ----------
+    delta : float
+        δ of the loss.
+    """
+
+    delta: float = 1.0
+
+    @property
+    def name(self) -> str:
+        """Name with δ."""
+        return f"Huber, delta = {self.delta:g}"
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """A penalised intercept, as `HuberSVM` has."""
+        return (*super().needs, PENALISED)
+
+    def apply(self, model: ZeroOneSVM) -> HuberSVM:
+        """The model with the weights λ_i/M_i."""
+        self.check(model)
+        return HuberSVM(model.X, model.y, model.weights / np.maximum(model.big_m, 1e-12), self.delta)
+
+    def lift(self, model: ZeroOneSVM, target: HuberSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """α of the box [0, λ_i/M_i]: the target's dual value is at most that of the big-M rows at the same α."""
+        alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.weights)
+        value = target.bound(None, {"margin": alpha}).value
+        return LiftedDual(value, {"margin": alpha}, "the Huber dual's point as multipliers of the big-M rows")
+
+
+#: Named in pyproject.toml under the same name.
+HUBER_BOUND = Relaxation(
+    "huber-bound", "the Huber loss below the hinge loss of the big-M constants", HuberBound(), "this package", rank=35
+)

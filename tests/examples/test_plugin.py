@@ -1,0 +1,96 @@
+"""The template package, built, put on the path and used: what it adds is seen wherever ours is."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+TEMPLATE = Path(__file__).parents[2] / "examples" / "plugin"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with the package as pip would install it; its wheel is built from a copy, without a network."""
+    work = tmp_path_factory.mktemp("plugin")
+    shutil.copytree(TEMPLATE, work / "source", ignore=shutil.ignore_patterns("__pycache__", "build", "*.egg-info"))
+    command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(work), str(work / "source")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
+    assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
+    (wheel,) = work.glob("*.whl")
+    with zipfile.ZipFile(wheel) as held:
+        held.extractall(work / "site")
+    return work / "site"
+
+
+def run(site: Path, *arguments: str) -> str:
+    """What a fresh interpreter prints that has the package on its path."""
+    done = subprocess.run(
+        [sys.executable, "-W", "error", *arguments],
+        capture_output=True, text=True, check=False, timeout=300, env={**os.environ, "PYTHONPATH": str(site)},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+SESSION = """
+import sys
+import marginopt as mo
+from marginopt.models import formulations
+from marginopt.relaxations import relaxations
+assert "marginopt_huber" not in sys.modules  # nothing is imported before it is asked for
+data = mo.load("two-moons").prepared()
+assert "marginopt_huber.data" in sys.modules and "marginopt_huber.solver" in sys.modules  # the package imports its modules
+assert "two-moons" in {entry.name for entry in mo.catalogue()}
+assert "box-fista" in {row["name"] for row in mo.solvers().rows}
+assert "huber" in formulations() and "SVM with the Huber loss" in str(formulations())
+assert "huber-bound" in relaxations()
+model = formulations()["huber"].state({"X": data.X, "y": data.y}, {"lam": 2.0})
+assert "s_i^2" in str(model) and "aligned" in model.latex()
+table = mo.compare(model, ["box-fista", "clarabel", "boxqp"], tol=1e-6)
+values = [table[name].objective for name in ("box-fista", "clarabel", "boxqp")]
+assert max(values) - min(values) < 1e-5 * values[0], values
+assert mo.solve(model).solved
+path = mo.path(model, "delta", [2.0, 1.0, 0.5], solver="box-fista")
+assert all(r.solved for r in path) and path.objectives[0] < path.objectives[-1]
+small = data.subsample(20, rng=0)
+report = mo.gap_report([small], [relaxations()["huber-bound"].reduction], exact=None, progress=False, solver="box-fista")
+(cell,) = report.relaxations
+assert cell.solver == "box-fista" and cell.kind == "proved" and not cell.reason, cell
+print("seen")
+"""
+
+
+def test_a_session_sees_everything(site: Path) -> None:
+    assert run(site, "-c", SESSION).strip() == "seen"
+
+
+def test_the_prompt_sees_everything(site: Path, tmp_path: Path) -> None:
+    prompt = ("-m", "marginopt.cli.main")
+    assert "huber" in run(site, *prompt, "formulations")
+    out = run(site, *prompt, "solve", "huber", "two-moons", "--delta", "0.5", "--solver", "box-fista", "--quiet")
+    assert "optimal" in out and "box-fista" in out
+    assert "1 - s_i - r_i" in run(site, *prompt, "inspect", "huber", "two-moons")
+    shown = run(site, *prompt, "report", "--help")
+    assert "huber-bound" in shown
+    run(site, *prompt, "report", "two-moons", "--n", "16", "--relaxations", "huber-bound,hinge-incumbent", "--exact", "none",
+        "--quiet", "--out", str(tmp_path))  # fmt: skip
+    assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [("huber", "--on", "box-fista,boxqp,clarabel,scs,highs"), ("box-fista", "--on", "huber,box,hinge-quadratic,nonparallel"),
+     ("huber-bound",)],
+    ids=lambda asked: asked[0],
+)  # fmt: skip
+def test_it_obeys_the_laws(site: Path, asked: tuple[str, ...]) -> None:
+    """The conformance suite, as its author would run it."""
+    out = run(site, "-m", "marginopt.conformance", *asked)
+    assert "0 does not hold" in out
+    assert "holds" in out
