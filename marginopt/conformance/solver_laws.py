@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -205,11 +206,14 @@ def explained(t: Trial) -> Verdict:
 
 @SOLVER_LAWS.law("stored and read")
 def stored(t: Trial) -> Verdict:
-    """A result that is saved and loaded is the same."""
+    """A result that is saved and loaded is the same; certified anew from the model it has the same status."""
     with tempfile.TemporaryDirectory() as folder:
-        back = load_result(t.result.save(Path(folder) / "result.npz"))
-    if str(back) != str(t.result):
+        path = t.result.save(Path(folder) / "result.npz")
+        back, anew = load_result(path), load_result(path, t.case.model)
+    if str(replace(back, unverified="")) != str(t.result):
         return violated(f"read back as {str(back)!r:.200}")
+    if anew.status is not t.result.status:
+        return violated(f"{t.result.status}, and {anew.status} when certified anew")
     different = _different(t.result, back)
     return violated(f"blocks {', '.join(different)} differ") if different else holds("equal")
 

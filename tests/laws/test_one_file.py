@@ -1,0 +1,84 @@
+"""A new formulation is one file, and so is a new relaxation: put into a copy of the package, they are seen everywhere.
+
+The files are those of the template package, with the line that a file inside has.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+TEMPLATE = ROOT / "examples" / "plugin" / "marginopt_huber"
+
+
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The package as it is installed, with one file more in two folders."""
+    home = tmp_path_factory.mktemp("site") / "marginopt"
+    skip = shutil.ignore_patterns("__pycache__")
+    shutil.copytree(ROOT / "marginopt", home, ignore=skip)
+    for folder in ("models", "solvers", "relaxations", "instances"):
+        shutil.copytree(ROOT / folder, home / folder, ignore=skip)
+    formulation = (TEMPLATE / "formulation.py").read_text(encoding="utf-8")
+    (home / "models" / "formulations" / "huber.py").write_text(formulation + "\nFORMULATIONS = (HUBER,)\n", encoding="utf-8")
+    relaxation = (TEMPLATE / "relaxation.py").read_text(encoding="utf-8")
+    inside = relaxation.replace("from .formulation import", "from marginopt.models.formulations.huber import")
+    (home / "relaxations" / "bounds" / "huber.py").write_text(inside + "\nRELAXATIONS = (HUBER_BOUND,)\n", encoding="utf-8")
+    return home.parent
+
+
+def run(site: Path, *arguments: str) -> str:
+    """What a fresh interpreter prints that has the copy first on its path."""
+    done = subprocess.run(
+        [sys.executable, "-P", *arguments],  # not the folder that it runs in
+        capture_output=True, text=True, check=False, timeout=300, cwd=ROOT,
+        env={**os.environ, "PYTHONPATH": str(site), "PYTHONDONTWRITEBYTECODE": "1"},
+    )  # fmt: skip
+    assert done.returncode == 0, done.stdout[-3000:] + done.stderr[-3000:]
+    return done.stdout
+
+
+SESSION = """
+import pathlib, sys, tempfile
+import numpy as np
+import marginopt as mo
+assert mo.__file__.startswith(sys.argv[1]), mo.__file__
+X = np.column_stack([np.ones(6), [0.0, 1.0, 2.0, 1.5, 3.0, 4.0]])
+model = mo.HuberSVM(X, [-1, -1, -1, 1, 1, 1], lam=2.0)
+assert "HuberSVM" in mo.__all__ and "HuberSVM" in dir(mo.models)
+assert "margin" in str(model.form) and "s_i^2" in str(model) and "aligned" in model.latex()
+with tempfile.TemporaryDirectory() as folder:
+    for suffix in (".mps", ".lp", ".nl", ".qplib", ".mof.json"):
+        assert mo.read(model.write(pathlib.Path(folder) / f"huber{suffix}")).diff(model.form).empty
+assert mo.solve(model, "clarabel").objective == mo.load_result(mo.solve(model, "clarabel").save(sys.argv[2])).objective
+assert abs(model.to_cvxpy().solve(solver="CLARABEL") - mo.solve(model, "clarabel").objective) < 1e-6
+print("seen")
+"""
+
+
+def test_it_is_printed_exported_and_solved(site: Path, tmp_path: Path) -> None:
+    assert run(site, "-c", SESSION, str(site), str(tmp_path / "result.npz")).strip() == "seen"
+
+
+def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> None:
+    prompt = ("-m", "marginopt.cli.main")
+    assert "HuberSVM" in run(site, *prompt, "formulations")
+    assert "SVM with the Huber loss" in run(site, *prompt, "inspect", "huber", "wdbc", "--n", "20", "--delta", "0.5")
+    assert "huber-bound" in run(site, *prompt, "report", "--help")
+    run(site, *prompt, "report", "wdbc", "--n", "16", "--relaxations", "huber-bound", "--exact", "none",
+        "--quiet", "--out", str(tmp_path))  # fmt: skip
+    assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_it_stands_in_the_matrix(site: Path) -> None:
+    """The tests of the laws, run on the copy, have its rows, and these pass."""
+    asked = "test_matrix and huber and (clarabel or piqp or test_formulation or test_relaxation)"
+    out = run(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests/laws/test_matrix.py", "-k", asked, "-v")
+    for row in ("test_solver_on_formulation[huber-clarabel]", "test_formulation[huber]", "test_relaxation[huber-bound]"):
+        assert f"{row} PASSED" in out
