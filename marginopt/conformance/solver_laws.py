@@ -9,6 +9,7 @@ from pathlib import Path
 import numpy as np
 
 from ..errors import LicenceError, UnsupportedModelError
+from ..models.model import Model
 from ..models.program.form import Quadratic
 from ..models.record import Data
 from ..solvers import load_result, solve
@@ -86,14 +87,15 @@ def feasible(t: Trial) -> Verdict:
 
 @SOLVER_LAWS.law("weak duality", every_case=True)
 def weak_duality(t: Trial) -> Verdict:
-    """No bound exceeds the objective or the known optimum, and a solver of multipliers has a proved bound at the tolerance."""
+    """No bound exceeds the objective or the known optimum; multipliers prove one where the formulation has a dual of its own."""
     r = t.result
     if r.status is Status.STATIONARY:
         return not_applicable("a stationary point of a problem that is not convex carries no bound")
     if r.certificate is None:
         return violated(f"{r.status}, and no point")
     bound, kind = r.best_bound
-    if t.gives_duals and not t.integers and kind != "proved":
+    own = type(t.case.model).bound is not Model.bound  # the Lagrangian's proves nothing where free variables are not stationary
+    if t.gives_duals and own and not t.integers and kind != "proved":
         return violated(f"the record promises multipliers and the bound is {kind}")
     if not np.isfinite(bound):
         return not_applicable("it gives no bound")

@@ -128,7 +128,10 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
         raise DataError(f"{where} is of other data or parameters than the model ({differ or 'the arrays hold other numbers'})")
     answer = replace(result.answer, values=dict(result.values) or None, proved=False)
     if answer.moved and answer.model is None:
-        answer = replace(answer, model=_moved(of, dict(answer.moved)))
+        found = {name: np.asarray(value) if isinstance(value, list) else value for name, value in answer.moved.items()}
+        answer = replace(answer, model=of.settled(found))
+    if result.reduced is not None:  # they are of the form that was solved
+        answer = replace(answer, reduced=(answer.model or of).form.join(result.reduced))
     tol = result.options.get("tol")
     options = Options(tol=tol if isinstance(tol, float) else None)
     try:
@@ -136,14 +139,6 @@ def certified_anew(result: Result, model: Model | StandardForm, where: str = "th
     except InputError as error:
         raise DataError(f"{where} does not fit the model: {error}") from error
     return replace(judged, options=result.options, licence=result.licence)
-
-
-def _moved(model: Model, moved: dict[str, object]) -> Model:
-    """The model at the parameters that the solver determined, as far as they are fields of it."""
-    for name, value in moved.items():
-        if name in type(model).__dataclass_fields__:
-            model = model.moved(name, np.asarray(value) if isinstance(value, list) else value)
-    return model
 
 
 def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) -> Verification:
