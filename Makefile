@@ -37,6 +37,10 @@ lint: $(VENV)/.lint typing
 test-licensed: env-test
 	$(BIN)/python -m pytest -m licensed -v
 
+# Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/trust.md keeps of one run.
+attack: env-test
+	$(BIN)/python tests/attack/run.py
+
 env: $(VENV)/.base
 env-test: $(VENV)/.test
 

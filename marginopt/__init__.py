@@ -53,7 +53,20 @@ from .performance import performance_profile
 from .reading import read
 from .relaxations import GapReport, gap_report
 from .selection import Selection, select
-from .solvers import Certificate, Comparison, Options, Result, Status, certify, compare, load_result, path, read_solution, solve
+from .solvers import (
+    Certificate,
+    Comparison,
+    Options,
+    Result,
+    Status,
+    certify,
+    compare,
+    conflict,
+    load_result,
+    path,
+    read_solution,
+    solve,
+)
 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
@@ -127,6 +140,7 @@ __all__ = [
     "catalogue",
     "certify",
     "compare",
+    "conflict",
     "error_budget",
     "errors",
     "estimators",

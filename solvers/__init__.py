@@ -5,6 +5,8 @@ import types
 
 from .api import compare, solve
 from .asked import SolverLike
+from .checks.conflict import Conflict, conflict
+from .checks.verify import Verification
 from .compare import Comparison
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
@@ -29,6 +31,7 @@ __all__ = [
     "Certificate",
     "Claim",
     "Comparison",
+    "Conflict",
     "Gives",
     "Licence",
     "LicenceState",
@@ -45,9 +48,11 @@ __all__ = [
     "Status",
     "Trace",
     "TraceRow",
+    "Verification",
     "all_solvers",
     "certify",
     "compare",
+    "conflict",
     "get_solver",
     "load_result",
     "path",

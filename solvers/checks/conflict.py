@@ -1,0 +1,246 @@
+"""``conflict``: why a form has no point: an irreducible set of its rows and bounds that no x satisfies together.
+
+A deletion filter on certificates. Every round solves the feasibility problem of what is left; Farkas multipliers that are
+checked (`solvers.judging.rays`) name a smaller set at once, the rows that they price; and a row without which a point exists
+stays for good. Over linear rows the last set is checked in rational arithmetic: it is infeasible and irreducible if and only if
+the multipliers of its rows span one direction, with the right signs and no zero (Gleeson and Ryan 1990), and then the proof is
+exact. Otherwise the claim is that of certificates and solvers in floating point, and says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TypeAlias
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...errors import InputError
+from ...models.bare_form import as_model
+from ...models.model import Model
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import Constraint, StandardForm
+from ..judging.result import Result
+from ..records.options import Options
+from ..records.status import Status
+from ..solve import solve_problem
+from .rational import null_vector
+
+__all__ = ["Conflict", "conflict"]
+
+#: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
+Element: TypeAlias = tuple[str, int]
+
+
+@dataclass(frozen=True)
+class Conflict:
+    """Rows and bounds that cannot hold together.
+
+    Parameters
+    ----------
+    name : str
+        The form's.
+    elements : tuple of str
+        Names of the rows, cones and bounds.
+    multipliers : mapping of str to float
+        Their Farkas multipliers where there are some: added up with these weights the rows say 0 > 0.
+    proven : bool
+        The set is infeasible by an exact proof in rational arithmetic.
+    proven_irreducible : bool
+        No element can be left out, by the same proof.
+    argument : str
+        What the two rest on.
+    rows : mapping of label to tuple of int
+        The elements by constraint: for ``margin`` of a classifier the points.
+    """
+
+    name: str
+    elements: tuple[str, ...]
+    multipliers: Mapping[str, float]
+    proven: bool
+    proven_irreducible: bool
+    argument: str
+    rows: Mapping[str, tuple[int, ...]]
+
+    @property
+    def points(self) -> tuple[int, ...]:
+        """Rows of ``margin``: the points that cannot all be kept."""
+        return self.rows.get("margin", ())
+
+    def __str__(self) -> str:
+        lines = [f"{self.name} has no point: {len(self.elements)} of its rows and bounds exclude each other ({self.argument})"]
+        if self.points:
+            listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
+            lines.append(f"  these {len(self.points)} points cannot all be kept: {listed}")
+        for element in self.elements[:40]:
+            weight = self.multipliers.get(element)
+            lines.append(f"  {element}" + ("" if weight is None else f"   weight {weight:.6g}"))
+        if len(self.elements) > 40:
+            lines.append(f"  and {len(self.elements) - 40} more")
+        return "\n".join(lines)
+
+
+def conflict(model: Model | StandardForm, solver: str | None = None, most: int = 400) -> Conflict:
+    """An irreducible infeasible set of rows, cones and bounds of a form that has no point.
+
+    Parameters
+    ----------
+    model : Model or StandardForm
+    solver : str, optional
+        Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones.
+    most : int
+        Solves at most; a set that is left larger than irreducible says so.
+
+    Raises
+    ------
+    InputError
+        The form has a point; or neither a point nor a proof that there is none was found.
+    """
+    form = as_model(model).form
+    linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
+    search = _Search(form, solver or ("highs" if linear else "clarabel"), most)
+    kept, done = search.run()
+    proof = _exact(form, kept) if linear and not form.integer.any() else None
+    names = {element: _name(form, element) for element in kept}
+    weights = search.weights if proof is None else {element: float(v) for element, v in proof.items()}
+    if proof is not None:
+        argument = "proved in rational arithmetic, and irreducible"
+    elif form.integer.any():
+        argument = f"claimed by {search.solver} for integers" + (", each row needed" if done else ", perhaps reducible")
+    else:
+        argument = "Farkas multipliers checked in floating point" + (", each row needed" if done else ", perhaps reducible")
+    rows: dict[str, tuple[int, ...]] = {}
+    for label, i in kept:
+        rows[label] = (*rows.get(label, ()), i)
+    return Conflict(
+        form.name,
+        tuple(names[element] for element in kept),
+        {names[element]: weights[element] for element in kept if element in weights},
+        proof is not None,
+        proof is not None,
+        argument,
+        rows,
+    )
+
+
+class _Search:
+    """The deletion filter and what it knows."""
+
+    def __init__(self, form: StandardForm, solver: str, most: int) -> None:
+        self.form, self.solver, self.left = form, solver, most
+        self.weights: dict[Element, float] = {}
+
+    def run(self) -> tuple[list[Element], bool]:
+        """The elements that are left, and whether each was found needed."""
+        kept = self._reduced(_elements(self.form))
+        if kept is None:
+            raise InputError(f"{self.form.name} has a point, or no proof that it has none was found by {self.solver}")
+        needed: list[Element] = []
+        while rest := [element for element in kept if element not in needed]:
+            if self.left <= 0:
+                return kept, False
+            smaller = self._reduced([element for element in kept if element != rest[0]])
+            if smaller is None:
+                needed.append(rest[0])
+            else:
+                kept = smaller
+        return kept, True
+
+    def _reduced(self, elements: list[Element]) -> list[Element] | None:
+        """The elements that a certificate of their infeasibility uses; None where no certificate was found."""
+        self.left -= 1
+        result = solve_problem(_restricted(self.form, elements), self.solver, Options())
+        if result.status is not Status.INFEASIBLE:
+            return None
+        if self.form.integer.any():
+            return elements
+        weights = _weights(self.form, elements, result)
+        if weights is None:
+            return None
+        self.weights = weights
+        return [element for element in elements if element in weights]
+
+
+def _elements(form: StandardForm) -> list[Element]:
+    found: list[Element] = []
+    for c in form.constraints:
+        found += [(c.label, k) for k in range(c.rows // c.cone.block)]
+    found += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower))]
+    return found + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper))]
+
+
+def _name(form: StandardForm, element: Element) -> str:
+    label, k = element
+    if label in ("lower", "upper") and label not in {c.label for c in form.constraints}:
+        return f"{form.names()[k]} {'≥' if label == 'lower' else '≤'} {(form.lower if label == 'lower' else form.upper)[k]:g}"
+    c = form.constraint(label)
+    return c.names()[k] if c.cone.block == 1 else (f"{label}[{k}]" if c.cone.count > 1 else label)
+
+
+def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
+    """The feasibility problem of these elements alone: no objective, the other rows and bounds away."""
+    by_label: dict[str, list[int]] = {}
+    for label, k in elements:
+        by_label.setdefault(label, []).append(k)
+    constraints = []
+    for c in form.constraints:
+        chosen = sorted(by_label.get(c.label, []))
+        if chosen:
+            rows = (np.array(chosen)[:, None] * c.cone.block + np.arange(c.cone.block)).ravel()
+            cone = type(c.cone)(rows.size, 1) if c.cone.block == 1 else type(c.cone)(c.cone.dim, len(chosen))
+            constraints.append(Constraint(c.label, sp.csr_array(c.F[rows]), c.g[rows], cone))
+    lower, upper = np.full(form.n, -np.inf), np.full(form.n, np.inf)
+    low, high = by_label.get("lower", []), by_label.get("upper", [])
+    lower[low], upper[high] = form.lower[low], form.upper[high]
+    return form.replace(
+        q=np.zeros(form.n), quadratic=None, r=0.0, constraints=tuple(constraints), lower=lower, upper=upper, maximise=False
+    )
+
+
+def _weights(form: StandardForm, elements: list[Element], result: Result) -> dict[Element, float] | None:
+    """Sizes of the Farkas multipliers of the elements that have one; None where none support the claim."""
+    if result.farkas is None or result.ray_residual is None or not result.ray_residual <= 1e-6:
+        return None
+    found: dict[Element, float] = {}
+    pulled = np.zeros(form.n)
+    restricted = _restricted(form, elements)
+    for c in restricted.constraints:
+        z = np.asarray(result.farkas.get(c.label, np.zeros(c.rows)), dtype=np.float64)
+        pulled -= c.F.T @ z
+        own = sorted(k for label, k in elements if label == c.label)
+        sizes = np.abs(z).reshape(-1, c.cone.block).max(axis=1)
+        found.update({(c.label, k): float(size) for k, size in zip(own, sizes, strict=True)})
+    found.update({("lower", j): float(max(pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.lower[j])})
+    found.update({("upper", j): float(max(-pulled[j], 0.0)) for j in range(form.n) if np.isfinite(restricted.upper[j])})
+    largest = max(found.values(), default=0.0)
+    return {element: size for element, size in found.items() if size > 1e-9 * largest}
+
+
+def _exact(form: StandardForm, elements: list[Element]) -> dict[Element, Fraction] | None:
+    """Multipliers of these linear rows that prove infeasibility exactly, where they are the only direction; else None.
+
+    Rows a_i x ≥ b_i (equalities with either sign): Σ y_i a_i = 0 with y_i > 0 and Σ y_i b_i > 0. If such y is unique up to
+    scale and has no zero, no smaller set of rows is infeasible.
+    """
+    rows: list[tuple[dict[int, Fraction], Fraction, bool]] = []
+    for label, k in elements:
+        if label in ("lower", "upper") and label not in {c.label for c in form.constraints}:
+            sign = 1 if label == "lower" else -1
+            bound = (form.lower if label == "lower" else form.upper)[k]
+            rows.append(({k: Fraction(sign)}, sign * Fraction(float(bound)), False))
+            continue
+        c = form.constraint(label)
+        row = slice(c.F.indptr[k], c.F.indptr[k + 1])
+        entries = {int(j): Fraction(float(v)) for j, v in zip(c.F.indices[row], c.F.data[row], strict=True)}
+        rows.append((entries, -Fraction(float(c.g[k])), isinstance(c.cone, Zero)))
+    columns = sorted({j for entries, _, _ in rows for j, v in entries.items() if v})
+    zero = Fraction(0)
+    y = null_vector([[entries.get(j, zero) for entries, _, _ in rows] for j in columns] or [[zero] * len(rows)])
+    if y is None:
+        return None
+    value = sum((v * b for v, (_, b, _) in zip(y, rows, strict=True)), zero)
+    y = y if value > 0 else [-v for v in y]
+    right = value != 0 and all(v != 0 and (equal or v > 0) for v, (_, _, equal) in zip(y, rows, strict=True))
+    return dict(zip(elements, y, strict=True)) if right else None

@@ -1,0 +1,136 @@
+"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files; prints the table.
+
+    python tests/attack/run.py [--part 0.1] [--seed 0]
+
+Exit code 1 if a claim above the exact truth, a wrong optimum, or an exception that is not ours was found. The same seed gives the
+same cases; each is printed with the number by which it can be run alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import sys
+import tempfile
+import time
+import warnings
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+
+import attack_answers as answers
+import attack_files as files
+import attack_inputs as inputs
+
+SHOWN = 12
+
+
+class Row:
+    """One line of the table, and the faults that are printed."""
+
+    def __init__(self, name: str) -> None:
+        self.name, self.cases, self.begin = name, 0, time.process_time()
+        self.seconds = 0.0
+        self.claims, self.escaped = 0, 0
+        self.shown: Counter[str] = Counter()
+
+    def add(self, what: str, fault: str) -> None:
+        """One case."""
+        self.cases += 1
+        self.seconds = time.process_time() - self.begin
+        if not fault:
+            return
+        head = fault.split(":")[0]
+        escaped = head.endswith(("Error", "Exception", "Iteration", "Interrupt", "Warning")) or head.startswith("does not name")
+        self.escaped += escaped
+        self.claims += not escaped
+        self.shown[f"{what.split(' at ')[0].split(': ')[-1]}: {fault[:50]}"] += 1
+        if sum(self.shown.values()) <= SHOWN:
+            print(f"  {self.name}: {what}: {fault}", flush=True)
+
+    def __str__(self) -> str:
+        return f"| {self.name} | {self.cases:,} | {self.claims} | {self.escaped} | {self.seconds:.0f} |"
+
+
+@contextlib.contextmanager
+def silence() -> Iterator[None]:
+    """Solvers written in C print where Python cannot see it."""
+    saved, null = os.dup(1), os.open(os.devnull, os.O_WRONLY)
+    os.dup2(null, 1)
+    try:
+        yield
+    finally:
+        os.dup2(saved, 1)
+        os.close(saved)
+        os.close(null)
+
+
+def attack_answers(natural: int, corrupted: int, seed: int) -> tuple[Row, Row]:
+    """Natural answers first; then lies about those that were found."""
+    first, held = Row("natural answers"), []
+    for number in range(seed * natural, (seed + 1) * natural):
+        with silence():
+            name, fault, result = answers.natural(number)
+        first.add(name, fault)
+        if result is not None and not fault and len(held) < 2000:
+            held.append((number, result))
+    print(first, flush=True)
+    second = Row("corrupted answers")
+    for lie in range(corrupted):
+        number, result = held[lie % len(held)]
+        problem = answers.case(number)
+        second.add(f"{problem.name} by {result.solver}, lie {lie}", answers.judged(lie, result.answer, problem, result.solver))
+    print(second, flush=True)
+    return first, second
+
+
+def attack_inputs(count: int, seed: int) -> Row:
+    """Wild inputs to every formulation."""
+    row = Row("wild inputs")
+    for number in range(seed * count, (seed + 1) * count):
+        with silence():
+            what, fault = inputs.attack(number)
+        row.add(what, fault)
+    print(row, flush=True)
+    return row
+
+
+def attack_files(count: int, seed: int) -> Row:
+    """Malformed files of every kind."""
+    row = Row("malformed files")
+    with tempfile.TemporaryDirectory() as good, tempfile.TemporaryDirectory() as bad:
+        seeds = files.seeds(Path(good))
+        for number in range(seed * count, (seed + 1) * count):
+            kind = files.KINDS[number % len(files.KINDS)]
+            outcome = files.attack(kind, number, seeds[kind], Path(bad))
+            row.add(f"{kind}, {number}", "" if outcome in ("read", "refused") else outcome)
+    print(row, flush=True)
+    return row
+
+
+def main() -> int:
+    """Run it and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--only", choices=("answers", "inputs", "files"))
+    a = parser.parse_args()
+    warnings.simplefilter("ignore")
+    rows: list[Row] = []
+    if a.only in (None, "files"):
+        rows.append(attack_files(round(2_000 * a.part), a.seed))
+    if a.only in (None, "answers"):
+        rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
+    if a.only in (None, "inputs"):
+        rows.append(attack_inputs(round(5_000 * a.part), a.seed))
+    print("\n| attack | cases | claims that are not so | exceptions not ours | processor seconds |\n| --- | --- | --- | --- | --- |")
+    print("\n".join(map(str, rows)))
+    for row in rows:
+        for fault, count in row.shown.most_common(SHOWN):
+            print(f"  {row.name}: {count} × {fault}")
+    return int(any(row.claims or row.escaped for row in rows))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,78 @@
+"""Irreducible infeasible sets: exact proofs, checked against enumeration in rational arithmetic."""
+
+from __future__ import annotations
+
+from itertools import combinations
+
+import numpy as np
+import pytest
+from scipy.optimize import linprog
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models import Block, Constraint, Nonnegative, SecondOrder, StandardForm
+
+
+def _form(F: np.ndarray, g: np.ndarray, **changes: object) -> StandardForm:
+    n = F.shape[1]
+    form = StandardForm(
+        "rows", (Block("x", (n,)),), np.zeros(n), (Constraint("row", F, g, Nonnegative(len(g))),),
+        np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool),
+    )  # fmt: skip
+    return form.replace(**changes)
+
+
+def test_two_bounds_and_a_row() -> None:
+    form = _form(np.array([[1.0, 1.0], [1.0, -1.0]]), np.array([-3.0, 5.0]), upper=np.array([1.0, 1.0]))
+    found = mo.conflict(form)
+    assert set(found.elements) == {"row[0]", "x[0] ≤ 1", "x[1] ≤ 1"}
+    assert found.proven
+    assert found.proven_irreducible
+    assert "rational arithmetic" in str(found)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_every_subset_of_an_irreducible_set_has_a_point(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    F = np.round(rng.normal(size=(12, 3)), 2)
+    form = _form(F, -np.ones(12))  # signed points that some w keeps: rarely
+    feasible = linprog(np.zeros(3), A_ub=-F, b_ub=-np.ones(12), bounds=[(None, None)] * 3).status == 0
+    if feasible:
+        with pytest.raises(InputError, match="has a point"):
+            mo.conflict(form)
+        return
+    found = mo.conflict(form)
+    assert found.proven_irreducible
+    rows = list(found.rows["row"])
+    assert linprog(np.zeros(3), A_ub=-F[rows], b_ub=-np.ones(len(rows)), bounds=[(None, None)] * 3).status == 2
+    for subset in combinations(rows, len(rows) - 1):
+        kept = list(subset)
+        answer = linprog(np.zeros(3), A_ub=-F[kept], b_ub=-np.ones(len(kept)), bounds=[(None, None)] * 3)
+        assert answer.status == 0
+
+
+def test_a_hard_margin_names_the_points_that_cannot_all_be_kept() -> None:
+    X = np.column_stack([np.ones(6), [0.0, 1, 2, 3, 4, 5]])
+    y = np.array([-1.0, -1, 1, -1, 1, 1])
+    found = mo.conflict(mo.ConicSVM(X, y, kappa=0.0))
+    assert set(found.points) == {2, 3} or len(found.points) == 3
+    assert "points cannot all be kept" in str(found)
+    assert found.proven
+
+
+def test_cones_are_elements_and_the_proof_is_called_what_it_is() -> None:
+    """||x|| ≤ 1 against x_1 ≥ 2."""
+    form = _form(np.array([[1.0, 0.0], [0.0, 1.0]]), np.array([-2.0, 9.0]))
+    ball = Constraint("ball", np.array([[0.0, 0], [1, 0], [0, 1]]), np.array([1.0, 0, 0]), SecondOrder(3))
+    found = mo.conflict(form.replace(constraints=(*form.constraints, ball)))
+    assert set(found.elements) == {"row[0]", "ball"}
+    assert not found.proven
+    assert "floating point" in found.argument
+
+
+def test_integers_are_claimed_by_the_solver() -> None:
+    form = _form(np.array([[2.0, 0.0], [-2.0, 0.0]]), np.array([-1.0, 1.0]), lower=np.zeros(2), upper=np.ones(2))
+    found = mo.conflict(form.replace(integer=np.array([True, True])))
+    assert {"row[0]", "row[1]"} <= set(found.elements)
+    assert not found.proven_irreducible
+    assert "claimed by highs" in found.argument
