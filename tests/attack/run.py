@@ -124,7 +124,7 @@ def main() -> int:
         rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
     if a.only in (None, "inputs"):
         rows.append(attack_inputs(round(5_000 * a.part), a.seed))
-    print("\n| attack | cases | claims that are not so | exceptions not ours | processor seconds |\n| --- | --- | --- | --- | --- |")
+    print("\n| attack | cases | claims not so | exceptions not ours | processor seconds |\n| --- | --- | --- | --- | --- |")
     print("\n".join(map(str, rows)))
     for row in rows:
         for fault, count in row.shown.most_common(SHOWN):
