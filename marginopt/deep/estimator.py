@@ -17,7 +17,7 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
 from ..models.arrays import FloatArray
-from ..models.formulations.nonparallel.npsvc import as_classes
+from ..models.formulations.nonparallel.class_labels import as_classes
 from .checkpoint import Checkpoint, fingerprint
 from .encoders import Encoder, check_output, make_encoder
 from .head import Hypothesis, Network, NPSVCHead

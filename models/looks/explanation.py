@@ -17,7 +17,7 @@ from ..appraisal import Appraisal
 from ..arrays import FloatArray
 from ..program.form import Constraint, StandardForm
 from .explained import ZERO as _ZERO, Explained, PointRow
-from .inspection import Picture
+from .spy import Picture
 
 __all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
 

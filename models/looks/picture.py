@@ -9,7 +9,7 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, to_dense
 from .explained import Explained
-from .inspection import Picture, figure_svg
+from .spy import Picture, figure_svg
 
 __all__ = ["picture"]
 

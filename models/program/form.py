@@ -18,7 +18,8 @@ from typing import Any
 import numpy as np
 
 from ..arrays import FloatArray
-from ..looks.inspection import FormReport, Picture, inspect_form, spy
+from ..looks.inspection import FormReport, inspect_form
+from ..looks.spy import Picture, spy
 from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData
@@ -57,7 +58,7 @@ class StandardForm(FormData):
         return inspect_form(self)
 
     def spy(self) -> Picture:
-        """A picture of the structure: where the non-zeros are, by block and constraint (`models.looks.inspection`)."""
+        """A picture of the structure: where the non-zeros are, by block and constraint (`models.looks.spy`)."""
         return spy(self)
 
     def replace(self, **changes: Any) -> StandardForm:

@@ -16,16 +16,17 @@ from ...kernels.kernels import Kernel, as_kernel, expansion
 from ...kernels.named import kernel_parameters, named_kernel
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Appraisal, Bound, Model
-from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
+from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...program.svec import svec, svec_indices, svec_rank_one, svec_size
+from ...program.svec import svec, svec_size
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
 from .appraisal import appraise_point
+from .sdp import sdp_form
 
-__all__ = ["ConicSVM", "lifted_matrix"]
+__all__ = ["ConicSVM"]
 
 V = TypeVar("V")
 
@@ -135,7 +136,8 @@ class ConicSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        return self._hard_form() if self.hard else _sdp(self)
+        problem = self.view(ConicProblem)
+        return self._hard_form() if problem is None else sdp_form(self.name, problem)
 
     def moved(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""
@@ -253,93 +255,6 @@ class ConicSVM(Model):
 
         n, p = self.signed.shape
         return conic_statement(n, p, self.lam, self.kappa, self.kernel)
-
-
-def _sdp(model: ConicSVM) -> StandardForm:
-    """The SDP with every cone a labelled constraint."""
-    A, metric = model.signed, model.metric
-    n, p = A.shape
-    labels = ("w", "W", "z", "r_plus", "r_minus", "s", "t")
-    blocks = (Block("w", (p,)), Block("W", (p, p), symmetric=True), *(Block(label, (n,)) for label in labels[2:]))
-    sizes = dict(zip(labels, (p, svec_size(p), n, n, n, n, n), strict=True))
-    identity, empty = sp.eye_array(n, format="csr"), None
-
-    def rows(**parts: object) -> sp.csr_array:
-        count = next(part.shape[0] for part in parts.values())  # type: ignore[attr-defined]
-        pieces = [parts.get(label, empty) for label in labels]
-        pieces = [
-            sp.csr_array((count, sizes[label])) if piece is None else piece for label, piece in zip(labels, pieces, strict=True)
-        ]
-        return sp.csr_array(sp.hstack(pieces, format="csr"))
-
-    def triples(first: dict[str, object], second: dict[str, object], third: dict[str, object]) -> sp.csr_array:
-        stacked = sp.vstack([rows(**first), rows(**second), rows(**third)], format="csr")
-        order = np.arange(3 * n).reshape(3, n).T.ravel()  # the three rows of each point side by side
-        return sp.csr_array(stacked[order])
-
-    signed = sp.csr_array(A)
-    one_of_three = np.zeros((n, 3))
-    kept = one_of_three.copy()
-    kept[:, 1] = 1.0
-    constraints = [
-        Constraint("lifted", *_lifted(p, sum(sizes.values())), PSD.of_order(p + 1)),
-        Constraint(
-            "hull", rows(W=sp.csr_array(svec_rank_one(A)), w=-2.0 * signed, s=-identity, t=-identity), np.ones(n), Nonnegative(n)
-        ),
-        Constraint("split", rows(r_plus=identity, r_minus=-identity, w=signed), -np.ones(n), Zero(n)),
-        Constraint(
-            "violated",
-            triples({"s": 0.5 * identity}, {"z": identity}, {"r_plus": identity}),
-            one_of_three.ravel(),
-            RotatedSecondOrder(3, n),
-        ),
-        Constraint(
-            "kept",
-            triples({"t": 0.5 * identity}, {"z": -identity}, {"r_minus": identity}),
-            kept.ravel(),
-            RotatedSecondOrder(3, n),
-        ),
-    ]
-    if model.kappa is not None:
-        constraints.append(
-            Constraint("budget", rows(z=sp.csr_array(-np.ones((1, n)))), np.array([model.kappa * n]), Nonnegative(1))
-        )
-    total = sum(sizes.values())
-    q = np.zeros(total)
-    q[p : p + svec_size(p)] = svec(np.eye(p) if metric is None else metric)
-    if model.lam is not None:
-        q[p + svec_size(p) : p + svec_size(p) + n] = model.lam
-    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
-    start = p + svec_size(p)
-    lower[start : start + n], upper[start : start + n] = 0.0, 1.0
-    lower[start + n : start + 3 * n] = 0.0
-    return StandardForm(model.name, blocks, q, tuple(constraints), lower, upper, np.zeros(total, dtype=bool))
-
-
-def _lifted(p: int, total: int) -> tuple[sp.csr_array, FloatArray]:
-    """svec of [1 w'; w W] as an affine function of (w, svec W)."""
-    row, column = svec_indices(p + 1)
-    is_w = (row == 0) & (column > 0)
-    is_W = row > 0
-    within = {pair: k for k, pair in enumerate(zip(*(index.tolist() for index in svec_indices(p)), strict=True))}
-    positions, columns, data = [], [], []
-    for k in np.flatnonzero(is_w):
-        positions.append(int(k))
-        columns.append(int(column[k]) - 1)
-        data.append(float(np.sqrt(2.0)))
-    for k in np.flatnonzero(is_W):
-        positions.append(int(k))
-        columns.append(p + within[int(row[k]) - 1, int(column[k]) - 1])
-        data.append(1.0)
-    g = np.zeros(svec_size(p + 1))
-    g[0] = 1.0
-    return sp.csr_array((data, (positions, columns)), shape=(g.size, total)), g
-
-
-def lifted_matrix(values: Mapping[str, FloatArray]) -> FloatArray:
-    """[1 w'; w W] of a point."""
-    w, W = values["w"], values["W"]
-    return np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]])
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> ConicSVM:

@@ -23,8 +23,8 @@ from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Statement
 from .chebyshev_form import chebyshev_form, chebyshev_multipliers, chebyshev_statement
 from .chebyshev_steps import ChebyshevPieces
+from .class_labels import as_classes
 from .hinge_quadratic import HingeQuadratic
-from .npsvc import as_classes
 
 __all__ = ["ChebyshevNPSVC", "Orientation"]
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 import numpy as np
 import numpy.typing as npt
@@ -22,49 +22,14 @@ from ...program.form import StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Line, Statement
 from ...views import BoxQP
+from .class_labels import as_classes
 from .hinge_factor import HingeFactor, KernelRows, PointsFactor
 from .hinge_quadratic import HingeQuadratic
+from .pair_losses import DISSIMILARITY, HINGE, NONCONVEX, SIMILARITY, PairLoss
 
-__all__ = ["NonparallelSVM", "PairLoss", "as_classes", "nearest_hyperplane"]
+__all__ = ["NonparallelSVM", "nearest_hyperplane"]
 
 V = TypeVar("V")
-#: Table 1 by the methods' names: similarity loss and dissimilarity loss.
-PairLoss: TypeAlias = Literal["twsvm", "lstsvm", "npsvm", "pinball", "correntropy", "capped"]
-_SIMILARITY = {
-    "twsvm": ("a^2/2", r"\tfrac12 a^2"),
-    "lstsvm": ("a^2/2", r"\tfrac12 a^2"),
-    "npsvm": ("(|a| - epsilon)_+", r"[|a| - \epsilon]_+"),
-    "pinball": ("a^2/2", r"\tfrac12 a^2"),
-    "correntropy": ("1 - exp(-gamma |a|)", r"1 - e^{-\gamma |a|}"),
-    "capped": ("min(|a|, epsilon)", r"\min(|a|, \epsilon)"),
-}
-_DISSIMILARITY = {
-    "lstsvm": ("(s - a)^2/2", r"\tfrac12 (s - a)^2"),
-    "pinball": ("max(s - a, -tau (s - a))", r"\max(s - a, -\tau(s - a))"),
-}
-_HINGE = ("(s - a)_+", "[s - a]_+")
-_NONCONVEX = ("correntropy", "capped")
-
-
-def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
-    """Check n class labels of at least two classes with at least two points each.
-
-    Raises
-    ------
-    InputError
-        Wrong length; fewer than two classes; a class of one point.
-    """
-    given = np.asarray(labels)
-    if given.shape != (n,):
-        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {given.shape}")
-    if given.dtype.kind == "f" and not np.isfinite(given).all():
-        raise InputError(f"{name} must be finite")
-    classes, counts = np.unique(given, return_counts=True)
-    if classes.size < 2:
-        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
-    if counts.min() < 2:
-        raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
-    return given
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -141,8 +106,8 @@ class NonparallelSVM(Model):
         object.__setattr__(self, "X", X)
         labels = as_classes(self.labels, X.shape[0])
         object.__setattr__(self, "labels", labels)
-        if self.loss not in _SIMILARITY:
-            raise InputError(f"loss must be one of {', '.join(_SIMILARITY)}; it is {self.loss!r}")
+        if self.loss not in SIMILARITY:
+            raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}")
         if not (labels == self.target).any():
             raise InputError(
                 f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}"
@@ -190,7 +155,7 @@ class NonparallelSVM(Model):
     @property
     def convex(self) -> bool:
         """Whether both losses are convex."""
-        return self.loss not in _NONCONVEX
+        return self.loss not in NONCONVEX
 
     @property
     def inside(self) -> BoolArray:
@@ -364,8 +329,8 @@ class NonparallelSVM(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (2)."""
-        similar, similar_latex = _SIMILARITY[self.loss]
-        other, other_latex = _DISSIMILARITY.get(self.loss, _HINGE)
+        similar, similar_latex = SIMILARITY[self.loss]
+        other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
         inside = int(self.inside.sum())
         graph = "" if self.manifold == 0 else f" + {self.manifold:g}/2 f'Lf"
         graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
@@ -430,7 +395,7 @@ FORMULATIONS = (
         build=_build,
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
-            Parameter("loss", "pair of losses", str, "twsvm", tuple(_SIMILARITY)),
+            Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),
             Parameter("c", "weight of the other classes' losses", float, 1.0),
             Parameter("r", "weight of the norm", float, 1.0),
             Parameter("margin", "s, where the other classes are to be", float, 1.0),

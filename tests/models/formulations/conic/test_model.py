@@ -14,7 +14,7 @@ from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ConicProblem, ConicSVM, Linear, Precomputed, StandardForm, ZeroOneSVM
-from marginopt.models.formulations.conic.model import lifted_matrix
+from marginopt.models.formulations.conic.sdp import lifted_matrix
 from marginopt.models.program.svec import smat
 from marginopt.solvers.judging.result import Result
 from marginopt.solvers.records.options import Options

@@ -1,0 +1,31 @@
+"""Labels of several classes, checked."""
+
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ....errors import InputError
+
+__all__ = ["as_classes"]
+
+
+def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]:
+    """Check n class labels of at least two classes with at least two points each.
+
+    Raises
+    ------
+    InputError
+        Wrong length; fewer than two classes; a class of one point.
+    """
+    given = np.asarray(labels)
+    if given.shape != (n,):
+        raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {given.shape}")
+    if given.dtype.kind == "f" and not np.isfinite(given).all():
+        raise InputError(f"{name} must be finite")
+    classes, counts = np.unique(given, return_counts=True)
+    if classes.size < 2:
+        raise InputError(f"{name} must hold at least two classes; every label is {classes[0]!r}")
+    if counts.min() < 2:
+        raise InputError(f"every class needs at least two points; {classes[counts.argmin()]!r} has one: drop or merge it")
+    return given
