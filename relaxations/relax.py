@@ -75,13 +75,13 @@ class Relaxed:
     __repr__ = __str__
 
 
-def bound_words(bound: float | None, kind: str, caveat: str) -> str:
-    """A relaxation's bound and what it bounds: the 0-1 optimum, the relaxation's own alone, or nothing."""
+def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 optimum") -> str:
+    """A relaxation's bound and what it bounds: the optimum of a problem, the relaxation's own alone, or nothing."""
     if bound is None or not isfinite(bound):
         return "no bound"
     if not caveat:
-        return f"bound of the 0-1 optimum {bound:.9g} ({kind})"
-    return f"no bound of the 0-1 optimum: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
+        return f"bound of {of} {bound:.9g} ({kind})"
+    return f"no bound of {of}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
 
 
 def relax(model: ZeroOneSVM, reduction: Reduction[Any], solver: str = "auto", options: Options | None = None) -> Relaxed:

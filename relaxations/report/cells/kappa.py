@@ -146,4 +146,4 @@ class KappaTask(Task):
 
     def told(self, record: dict[str, Any]) -> str:
         """Status, bound, seconds."""
-        return f"{self.name}: {self.label}: {outcome(record['cell'])}"
+        return f"{self.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"

@@ -95,10 +95,10 @@ def as_count(figures: dict[str, float], name: str) -> int | None:
     return int(figures[name]) if name in figures else None
 
 
-def outcome(cell: dict[str, Any]) -> str:
+def outcome(cell: dict[str, Any], of: str = "the 0-1 optimum") -> str:
     """A cell's record in a few words."""
     if cell["reason"]:
         return f"not run: {cell['reason']}"
-    bound = bound_words(cell["bound"], cell["kind"], cell.get("caveat", ""))
+    bound = bound_words(cell["bound"], cell["kind"], cell.get("caveat", ""), of)
     point = f", incumbent {cell['incumbent']:.7g}" if cell.get("incumbent") is not None else ""
     return f"{cell['status']}, {bound}{point} ({cell['solve_seconds']:.2f} s)"
