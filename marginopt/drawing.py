@@ -81,10 +81,12 @@ def svg_of(figure: Any) -> str:
     import matplotlib as mpl
 
     buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none"}):
+    fonts = ["DejaVu Sans", "Verdana", "Arial"]
+    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "none", "font.sans-serif": fonts}):
         figure.savefig(buffer, format="svg", metadata={"Date": None})
     short = re.sub(r"<metadata>.*?</metadata>|<!--.*?-->", "", buffer.getvalue(), flags=re.DOTALL)
-    return re.sub(r"<[^>]*>", _short_tag, re.sub(r">\s+<", "><", short))
+    short = re.sub(r'<g id="[^"]*">', "<g>", re.sub(r">\s+<", "><", short))
+    return re.sub(r"<[^>]*>", _short_tag, short)
 
 
 def _short_tag(tag: re.Match[str]) -> str:
