@@ -20,7 +20,7 @@ from ..traits import SWEPT, trait, without
 __all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles"]
 
 #: Panels of one picture at most; its caption says how many instances there are.
-PANELS = 6
+PANELS = 4
 
 
 def against(report: ReportData, parameter: str) -> str | None:

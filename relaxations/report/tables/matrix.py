@@ -40,7 +40,7 @@ class Cell:
     @property
     def sort(self) -> str:
         """The key as JavaScript reads it."""
-        return "Infinity" if self.key == float("inf") else repr(self.key)
+        return "Infinity" if self.key == float("inf") else f"{self.key:.6g}"
 
 
 @dataclass(frozen=True)

@@ -45,8 +45,8 @@
     if (at) at.scrollIntoView();
   };
   addEventListener("hashchange", open); if (location.hash) open();
-  addEventListener("beforeprint", () => document.querySelectorAll("details").forEach(d => { d.dataset.was = d.open; d.open = true; }));
-  addEventListener("afterprint", () => document.querySelectorAll("details").forEach(d => { d.open = d.dataset.was === "true"; }));
+  addEventListener("beforeprint", () => document.querySelectorAll("#details details").forEach(d => { d.dataset.was = d.open; d.open = true; }));
+  addEventListener("afterprint", () => document.querySelectorAll("#details details").forEach(d => { d.open = d.dataset.was === "true"; }));
   document.querySelectorAll("button.download").forEach(button => {
     button.hidden = false;
     button.addEventListener("click", () => {
