@@ -75,18 +75,19 @@ class Page(HTMLParser):
             self.tables.append([])
         elif tag == "tr":
             self.tables[-1].append([])
+            self._cell = False  # cells need no end tag
         elif tag in ("td", "th"):
             self.tables[-1][-1].append("")
             self._cell = True
 
     def handle_endtag(self, tag: str) -> None:
-        if tag in ("td", "th"):
+        if tag in ("td", "th", "table"):
             self._cell = False
 
     def handle_data(self, data: str) -> None:
         self.text.append(data)
         if self._cell:
-            self.tables[-1][-1][-1] += data
+            self.tables[-1][-1][-1] += data.strip("\n")
 
     def values(self, *names: str) -> list[str]:
         """Values of attributes, in order."""
