@@ -1,0 +1,192 @@
+"""Optima derived independently, for the formulations that ``instances/tiny/optima.csv`` has none of.
+
+Nothing of this package is used but the records' example arrays: the problems are written down again from the papers and solved by
+enumeration, by grids, or by SciPy. `test_none_is_missing` knows every formulation.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import numpy as np
+import pytest
+from scipy.optimize import brentq, minimize
+from scipy.spatial.distance import cdist
+
+import marginopt as mo
+from marginopt.conformance import cases
+from marginopt.models.formulations import all_formulations, get_formulation
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+Arrays = Mapping[str, Any]
+
+
+def smooth(value: Callable[[Any], float], gradient: Any, start: Any, **problem: Any) -> float:
+    """The least value of a smooth convex problem, by SLSQP."""
+    found = minimize(value, start, jac=gradient, method="SLSQP", options={"ftol": 1e-15, "maxiter": 2000}, **problem)
+    return float(found.fun)
+
+
+def hinge(A: Any, costs: Any, penalised: Any) -> float:
+    """min Σ d_j w_j² + Σ c_i (1 - a_i'w)_+, its slacks as variables."""
+    n, p = A.shape
+    rows = np.hstack([A, np.eye(n)])
+    return smooth(
+        lambda v: float(penalised @ v[:p] ** 2 + costs @ v[p:]),
+        lambda v: np.concatenate([2.0 * penalised * v[:p], costs]),
+        np.concatenate([np.zeros(p), np.ones(n)]),
+        bounds=[(None, None)] * p + [(0.0, None)] * n,
+        constraints=[{"type": "ineq", "fun": lambda v: rows @ v - 1.0, "jac": lambda v: rows}],
+    )
+
+
+def box(a: Arrays) -> float:
+    """Every choice of variables at their bounds; the least value over those whose free part stays inside."""
+    Q, q, lower, upper = a["Z"] @ a["Z"].T + np.diag(a["ridge"]), a["q"], a["lower"], a["upper"]
+    best = np.inf
+    for state in itertools.product((0, 1, 2), repeat=len(q)):
+        where = np.array(state)
+        x = np.where(where == 0, lower, upper)
+        free = where == 2
+        if free.any():
+            x[free] = np.linalg.solve(Q[np.ix_(free, free)], -(q[free] + Q[np.ix_(free, ~free)] @ x[~free]))
+        if (x >= lower).all() and (x <= upper).all():
+            best = min(best, 0.5 * x @ Q @ x + q @ x)
+    return float(best)
+
+
+def hinge_quadratic(a: Arrays) -> float:
+    """The losses as slacks above both of their lines."""
+    H, G, b, h, tau = a["H"], a["G"], a["b"], a["h"], a["tau"]
+    m, p = G.shape
+    rows = np.vstack([np.hstack([G, np.eye(m)]), np.hstack([-tau[:, None] * G, np.eye(m)])])
+    least = np.concatenate([h, -tau * h])
+    return smooth(
+        lambda v: float(0.5 * v[:p] @ H @ v[:p] + b @ v[:p] + a["weights"] @ v[p:]),
+        lambda v: np.concatenate([H @ v[:p] + b, a["weights"]]),
+        np.concatenate([np.zeros(p), h + 1.0]),
+        constraints=[{"type": "ineq", "fun": lambda v: rows @ v - least, "jac": lambda v: rows}],
+    )
+
+
+def pareto(a: Arrays) -> float:
+    """The squared length of the shortest vector of a polytope: over every set of its corners, the affine minimum that lies inside."""
+    g = a["gradients"].reshape(len(a["gradients"]), -1)
+    best = np.inf
+    for size in range(1, len(g) + 1):
+        for chosen in map(list, itertools.combinations(range(len(g)), size)):
+            Q = g[chosen] @ g[chosen].T
+            system = np.block([[Q, np.ones((size, 1))], [np.ones((1, size)), np.zeros((1, 1))]])
+            tau = np.linalg.lstsq(system, np.append(np.zeros(size), 1.0), rcond=None)[0][:size]
+            if (tau >= -1e-12).all():
+                best = min(best, 0.5 * tau @ Q @ tau)
+    return float(best)
+
+
+def ramp(a: Arrays) -> float:
+    """Every set of points to give up at a cost of 2; the hinge problem of the others, the first weight free."""
+    A = a["y"][:, None] * a["X"]
+    n, p = A.shape
+    penalised = np.array([0.0] + [1.0] * (p - 1))
+    best = np.inf
+    for given_up in itertools.product((False, True), repeat=n):
+        kept = ~np.array(given_up)
+        cost = 2.0 * (n - kept.sum())
+        if cost < best:
+            best = min(best, cost + (hinge(A[kept], np.ones(kept.sum()), penalised) if kept.any() else 0.0))
+    return float(best)
+
+
+def margin(a: Arrays) -> float:
+    """Its default parts are the hinge loss and ||w||²."""
+    return hinge(a["y"][:, None] * a["X"], np.ones(len(a["y"])), np.ones(a["X"].shape[1]))
+
+
+def stiefel_column(a: Arrays) -> float:
+    """One column: max x'Hx + 2e'x on the sphere, the trust-region problem: ||(μI - H)^{-1} e|| = 1 at the μ above H's spectrum."""
+    values, vectors = np.linalg.eigh(a["H"])
+    e = vectors.T @ a["E"][:, 0]
+    mu = brentq(lambda m: np.linalg.norm(e / (m - values)) - 1.0, values[-1] + 1e-9, values[-1] + 1e3, xtol=1e-14)
+    x = e / (mu - values)
+    return -float(x @ (values * x) + 2.0 * e @ x)
+
+
+def max_min(a: Arrays) -> float:
+    """The two-hulls dual on a fine grid of γ, by SLSQP; the largest value."""
+    X, y = a["X"], a["y"]
+    squares = cdist(X, X, "sqeuclidean")
+    classes = np.array([y > 0, y < 0], dtype=float)
+
+    def inner(gamma: float) -> float:
+        Q = np.outer(y, y) * np.exp(-gamma * squares) + np.eye(len(y))
+        return smooth(
+            lambda v: float(0.5 * v @ Q @ v),
+            lambda v: Q @ v,
+            classes.T @ (1.0 / classes.sum(axis=1)),
+            bounds=[(0.0, None)] * len(y),
+            constraints=[{"type": "eq", "fun": lambda v: classes @ v - 1.0, "jac": lambda v: classes}],
+        )
+
+    return max(inner(gamma) for gamma in np.geomspace(2.0**-6, 8.0, 60))
+
+
+def few(arrays: Arrays) -> Arrays:
+    """Four points of each class, where all sets of points are looked at."""
+    chosen = np.concatenate([np.flatnonzero(arrays["y"] == label)[:4] for label in (-1.0, 1.0)])
+    return {name: value[chosen] for name, value in arrays.items()}
+
+
+def one_column(arrays: Arrays) -> Arrays:
+    """The Stiefel problem on the sphere."""
+    return {"H": arrays["H"], "E": arrays["E"][:, :1]}
+
+
+def whole(arrays: Arrays) -> Arrays:
+    """The example as it is."""
+    return arrays
+
+
+#: Formulation → the derivation, and the part of its example that it is for.
+DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]] = {
+    "box": (box, whole),
+    "hinge-quadratic": (hinge_quadratic, whole),
+    "pareto": (pareto, whole),
+    "ramp": (ramp, few),
+    "margin": (margin, whole),
+    "stiefel": (stiefel_column, one_column),
+}
+#: Formulations whose optimum cannot be derived in a few lines, and where they are tested against something independent.
+ELSEWHERE = {
+    "chebyshev": "not convex in P; for fixed P against SciPy in tests/models/formulations/nonparallel/test_chebyshev.py",
+    "max-min": "not concave in γ: a local answer; below, that none exceeds the largest value on a grid",
+}
+
+
+@pytest.mark.parametrize("name", DERIVED)
+def test_auto_reaches_the_derived_optimum(name: str) -> None:
+    derive, part = DERIVED[name]
+    info = get_formulation(name)
+    arrays = part(info.example_arrays(np.random.default_rng(0)))
+    result = mo.solve(info.state(arrays), tol=1e-8)
+    assert result.solved
+    assert result.objective == pytest.approx(derive(arrays), rel=1e-6, abs=1e-9)
+
+
+def test_no_kernel_parameter_beats_the_grid() -> None:
+    info = get_formulation("max-min")
+    arrays = info.example_arrays(np.random.default_rng(0))
+    result = mo.solve(info.state(arrays), tol=1e-6)
+    largest = max_min(arrays)
+    assert result.objective <= largest * (1 + 1e-3)  # between two points of the grid
+    assert result.objective == pytest.approx(largest, rel=1e-3)  # and here the local one is global
+
+
+def test_none_is_missing() -> None:
+    """Every formulation of ours has an optimum found independently, or the reason why not."""
+    recorded = {name for name, info in all_formulations().items() if any(c.optimum is not None for c in cases(info))}
+    ours = {name for name, info in all_formulations().items() if info.model.__module__.startswith("marginopt.")}
+    assert ours <= recorded | set(DERIVED) | set(ELSEWHERE)
+    assert not recorded & (set(DERIVED) | set(ELSEWHERE)), "derived twice"
