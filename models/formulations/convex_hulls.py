@@ -188,6 +188,13 @@ def _build(arrays: Arrays, chosen: Chosen) -> ConvexHullsDual:
     return ConvexHullsDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
 
 
+def _objective(model: ConvexHullsDual, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    v = values["a"] * model.y
+    ridge = np.ones(v.size) if model.sample_weight is None else 1.0 / model.sample_weight
+    return 0.5 * float(v @ model.kernel.matrix(model.X, model.X) @ v + (v * ridge) @ v / model.C)
+
+
 FORMULATIONS = (
     FormulationInfo(
         ConvexHullsDual,
@@ -196,6 +203,7 @@ FORMULATIONS = (
         reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),
     ),
 )

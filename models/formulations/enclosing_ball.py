@@ -171,6 +171,14 @@ def _build(arrays: Arrays, chosen: Chosen) -> MEBDual:
     return MEBDual(arrays["X"], kernel=named_kernel(chosen))
 
 
+def _objective(model: MEBDual, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    a, K = values["a"], model.kernel.matrix(model.X, model.X)
+    if model.y is not None and model.C is not None:  # of the points (y_i φ_i, y_i, e_i/√C)
+        K = np.outer(model.y, model.y) * (K + 1.0) + np.eye(a.size) / model.C
+    return float(a @ np.diag(K) - a @ K @ a)
+
+
 FORMULATIONS = (
     FormulationInfo(
         MEBDual,
@@ -179,6 +187,7 @@ FORMULATIONS = (
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
         data=Data.POINTS,
         build=_build,
+        objective=_objective,
         parameters=kernel_parameters(),
     ),
 )

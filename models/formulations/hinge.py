@@ -173,6 +173,13 @@ def _build(arrays: Arrays, chosen: Chosen) -> HingeSVM:
     return HingeSVM(arrays["X"], arrays["y"], lam=chosen["lam"])
 
 
+def _objective(model: HingeSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    w = values["w"]
+    short = np.maximum(1.0 - model.y * np.asarray(model.X @ w), 0.0)
+    return float(w @ w + model.weights @ short)
+
+
 FORMULATIONS = (
     FormulationInfo(
         HingeSVM,
@@ -181,6 +188,7 @@ FORMULATIONS = (
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("lam", "λ, cost of slack", float, 1.0),),
         intercept=always,
     ),

@@ -202,6 +202,12 @@ def _build(arrays: Arrays, chosen: Chosen) -> L1SVMDual:
     return L1SVMDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
 
 
+def _objective(model: L1SVMDual, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    v = values["a"] * model.y
+    return 0.5 * float(v @ model.kernel.matrix(model.X, model.X) @ v) - float(values["a"].sum())
+
+
 FORMULATIONS = (
     FormulationInfo(
         L1SVMDual,
@@ -210,6 +216,7 @@ FORMULATIONS = (
         reference="Chang, Lin: LIBSVM, a library for support vector machines (2011), (2)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("C", "cost of slack", float, 1.0), *kernel_parameters()),
     ),
 )

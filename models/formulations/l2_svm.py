@@ -165,6 +165,13 @@ def _build(arrays: Arrays, chosen: Chosen) -> L2SVMDual:
     return L2SVMDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
 
 
+def _objective(model: L2SVMDual, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    v = values["a"] * model.y
+    ridge = np.ones(v.size) if model.sample_weight is None else 1.0 / model.sample_weight
+    return 0.5 * float(v @ (model.kernel.matrix(model.X, model.X) + 1.0) @ v + (v * ridge) @ v / model.C)
+
+
 FORMULATIONS = (
     FormulationInfo(
         L2SVMDual,
@@ -173,6 +180,7 @@ FORMULATIONS = (
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),
     ),
 )

@@ -174,6 +174,13 @@ def _small(rng: np.random.Generator) -> Arrays:
     return {"gradients": rng.normal(size=(4, 5, 2)), "objectives": rng.random(4)}
 
 
+def _objective(model: ParetoQP, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    tau = values["a"]
+    mixed = np.tensordot(tau, model.gradients, axes=1)
+    return 0.5 * float(np.sum(mixed * mixed)) - model.gamma * float(tau @ model.objectives)
+
+
 FORMULATIONS = (
     FormulationInfo(
         ParetoQP,
@@ -182,6 +189,7 @@ FORMULATIONS = (
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
         data=Data.ARRAYS,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("gamma", "γ, weight of the objectives' values", float, 0.0),),
         arrays=("gradients", "objectives"),
         small=_small,

@@ -247,6 +247,11 @@ def _build(arrays: Arrays, chosen: Chosen) -> RampSVM:
     )
 
 
+def _objective(model: RampSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    return model.objective(values["w"])
+
+
 FORMULATIONS = (
     FormulationInfo(
         RampSVM,
@@ -255,6 +260,7 @@ FORMULATIONS = (
         reference="Brooks: Support vector machines with the ramp loss and the hard margin loss (2011)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(
             Parameter("lam", "λ, cost of slack", float, 1.0),
             Parameter("M", "big-M; a valid one from the data where it is not given"),

@@ -169,6 +169,11 @@ def _small(rng: np.random.Generator) -> Arrays:
     return {"H": H + H.T, "E": rng.normal(size=(6, 2))}
 
 
+def _objective(model: StiefelQP, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    return -model.problem.objective(values["P"])
+
+
 FORMULATIONS = (
     FormulationInfo(
         StiefelQP,
@@ -177,6 +182,7 @@ FORMULATIONS = (
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
         data=Data.ARRAYS,
         build=_build,
+        objective=_objective,
         arrays=("H", "E"),
         small=_small,
         also=("polar",),

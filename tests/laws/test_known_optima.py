@@ -73,7 +73,7 @@ def hinge_quadratic(a: Arrays) -> float:
 
 
 def pareto(a: Arrays) -> float:
-    """The squared length of the shortest vector of a polytope: over every set of its corners, the affine minimum that lies inside."""
+    """Half the squared length of a polytope's shortest vector: for each set of corners the affine minimum, if it lies inside."""
     g = a["gradients"].reshape(len(a["gradients"]), -1)
     best = np.inf
     for size in range(1, len(g) + 1):
@@ -106,7 +106,7 @@ def margin(a: Arrays) -> float:
 
 
 def stiefel_column(a: Arrays) -> float:
-    """One column: max x'Hx + 2e'x on the sphere, the trust-region problem: ||(μI - H)^{-1} e|| = 1 at the μ above H's spectrum."""
+    """One column: max x'Hx + 2e'x on the sphere, a trust-region problem: ||(μI - H)^{-1} e|| = 1 at the μ above H's spectrum."""
     values, vectors = np.linalg.eigh(a["H"])
     e = vectors.T @ a["E"][:, 0]
     mu = brentq(lambda m: np.linalg.norm(e / (m - values)) - 1.0, values[-1] + 1e-9, values[-1] + 1e3, xtol=1e-14)
@@ -158,9 +158,9 @@ DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]]
     "margin": (margin, whole),
     "stiefel": (stiefel_column, one_column),
 }
-#: Formulations whose optimum cannot be derived in a few lines, and where they are tested against something independent.
+#: Formulations whose optimum cannot be derived in a few lines, and what is.
 ELSEWHERE = {
-    "chebyshev": "not convex in P; for fixed P against SciPy in tests/models/formulations/nonparallel/test_chebyshev.py",
+    "chebyshev": "not convex in P: a stationary answer; below, the optimum at one P",
     "max-min": "not concave in γ: a local answer; below, that none exceeds the largest value on a grid",
 }
 
@@ -182,6 +182,24 @@ def test_no_kernel_parameter_beats_the_grid() -> None:
     largest = max_min(arrays)
     assert result.objective <= largest * (1 + 1e-3)  # between two points of the grid
     assert result.objective == pytest.approx(largest, rel=1e-3)  # and here the local one is global
+
+
+def test_the_chebyshev_problem_at_one_projection() -> None:
+    """For fixed P it separates: the largest of the classes' optima, v = r1/(r1 + r2) P'u put in (r1 = r2 = c = 1)."""
+    info = get_formulation("chebyshev")
+    arrays = info.example_arrays(np.random.default_rng(0))
+    X, y = arrays["X"], arrays["y"]
+    p = X.shape[1]
+    P = np.linalg.qr(np.random.default_rng(1).normal(size=(p, 2)))[0]
+    values = []
+    for label in np.unique(y):
+        A, B = X[y == label], X[y != label]
+        H = A.T @ A + np.eye(p) - 0.5 * P @ P.T
+        values.append(hinge_quadratic({
+            "H": H, "G": B, "b": np.zeros(p), "h": np.ones(len(B)), "weights": np.ones(len(B)), "tau": np.zeros(len(B))
+        }))  # fmt: skip
+    model = mo.ChebyshevNPSVC(X, y, d=2).at(P)
+    assert mo.solve(model, "clarabel", tol=1e-8).objective == pytest.approx(max(values), rel=1e-6)
 
 
 def test_none_is_missing() -> None:

@@ -267,6 +267,15 @@ def _linear(chosen: Chosen) -> bool:
     return chosen["kernel"] is None
 
 
+def _objective(model: ConicSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    problem = model.view(ConicProblem)
+    assert problem is not None
+    W, metric = values["W"], problem.metric
+    trace = float(np.trace(W)) if metric is None else float(np.sum(W * metric))  # ||w||² in the metric K of the kernel form
+    return trace if model.lam is None else trace + model.lam * float(values["z"].sum())
+
+
 FORMULATIONS = (
     FormulationInfo(
         ConicSVM,
@@ -275,6 +284,7 @@ FORMULATIONS = (
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (21)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(
             Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
             Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),

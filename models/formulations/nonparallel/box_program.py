@@ -136,6 +136,13 @@ def _small(rng: np.random.Generator) -> Arrays:
     return {"Z": rng.normal(size=(8, 3)), "q": q, "lower": np.full(8, -0.5), "upper": np.ones(8), "ridge": np.full(8, 0.1)}
 
 
+def _objective(model: BoxProgram, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    a = values["a"]
+    half = model.Z.T @ a
+    return 0.5 * float(half @ half + model.ridge @ (a * a)) + float(model.q @ a)
+
+
 FORMULATIONS = (
     FormulationInfo(
         BoxProgram,
@@ -144,6 +151,7 @@ FORMULATIONS = (
         reference="the duals of the class problems, NPSVC++ (16)",
         data=Data.ARRAYS,
         build=_build,
+        objective=_objective,
         arrays=("Z", "q", "lower", "upper", "ridge"),
         small=_small,
     ),

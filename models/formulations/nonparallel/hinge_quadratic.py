@@ -249,6 +249,11 @@ def _small(rng: np.random.Generator) -> Arrays:
     }  # fmt: skip
 
 
+def _objective(model: HingeQuadratic, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    return model.value(values["u"])
+
+
 FORMULATIONS = (
     FormulationInfo(
         HingeQuadratic,
@@ -257,6 +262,7 @@ FORMULATIONS = (
         reference="the class problems of NPSVC++ (2) and its u-step (15)-(16)",
         data=Data.ARRAYS,
         build=_build,
+        objective=_objective,
         parameters=(Parameter("constant", "added to the objective", float, 0.0),),
         arrays=("H", "G", "b", "h", "weights", "tau"),
         small=_small,

@@ -385,6 +385,11 @@ def _linear(chosen: Chosen) -> bool:
     return bool(chosen["kernel"] == "linear")
 
 
+def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    return model.objective(values["u"])
+
+
 FORMULATIONS = (
     FormulationInfo(
         NonparallelSVM,
@@ -393,6 +398,7 @@ FORMULATIONS = (
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
         data=Data.CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(
             Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
             Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),

@@ -349,6 +349,12 @@ def _build(arrays: Arrays, chosen: Chosen) -> ZeroOneSVM:
     )
 
 
+def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data."""
+    w = values["w"][model.penalised]
+    return float(w @ w) if model.kappa is not None else float(w @ w + model.weights @ values["z"])
+
+
 FORMULATIONS = (
     FormulationInfo(
         ZeroOneSVM,
@@ -357,6 +363,7 @@ FORMULATIONS = (
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
         data=Data.TWO_CLASSES,
         build=_build,
+        objective=_objective,
         parameters=(
             Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
             Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
