@@ -10,69 +10,31 @@ recomputed outside the solver::
     result = mo.solve(model, "scip", time_limit=60)
 
 Everything public is here; the subpackages ``models``, ``solvers``, ``relaxations`` and ``instances`` hold the rest.
-``marginopt.solvers()`` is the table of solvers. The scikit-learn estimators (``marginopt.L2SVC`` and the others of
-``marginopt.estimators``) are imported when they are first asked for, since scikit-learn is slow to import.
+``marginopt.solvers()`` is the table of solvers. Every name is imported when it is first asked for, with the packages that it
+needs, so that ``import marginopt`` itself costs next to nothing.
 """
 
 from __future__ import annotations
 
-from importlib import import_module, metadata
+from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
-
-from . import errors, instances, models, relaxations, selection, solvers
-from .errors import (
-    DataError,
-    InputError,
-    LicenceError,
-    MarginoptError,
-    MarginoptWarning,
-    MissingPackageError,
-    TooLargeError,
-    UnsupportedModelError,
-)
-from .extensions import register
-from .instances import Instance, catalogue, load
-from .models import (
-    RBF,
-    Laplacian,
-    Linear,
-    Mixture,
-    Model,
-    Polynomial,
-    Precomputed,
-    RationalQuadratic,
-    StandardForm,
-    from_cvxpy,
-    from_gurobi,
-    from_highs,
-    from_pyomo,
-    from_scipy,
-)
-from .models.formulations import find_formulation, public_formulations
-from .performance import performance_profile
-from .reading import read
-from .relaxations import GapReport, gap_report
-from .selection import Selection, select
-from .solvers import (
-    Certificate,
-    Comparison,
-    Options,
-    Result,
-    Status,
-    certify,
-    compare,
-    conflict,
-    load_result,
-    path,
-    read_solution,
-    solve,
-)
 
 if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
 
-    from . import deep as deep, estimators, margin
+    from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
     from .deep import DeepNPSVC as DeepNPSVC
+    from .errors import (
+        DataError,
+        InputError,
+        LicenceError,
+        MarginoptError,
+        MarginoptWarning,
+        MissingPackageError,
+        TooLargeError,
+        UnsupportedModelError,
+    )
     from .estimators import (
         L2SVC as L2SVC,
         NCHSVC as NCHSVC,
@@ -87,8 +49,12 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         ZeroOneSVC as ZeroOneSVC,
     )
     from .estimators.record import EstimatorInfo
+    from .extensions import register
+    from .instances import Instance, load
+    from .instances.catalogue import catalogue
     from .margin import at_most, error_budget, fixed, keep, parity
     from .models import (
+        RBF,
         BoxProgram as BoxProgram,
         ChebyshevNPSVC as ChebyshevNPSVC,
         ConicSVM as ConicSVM,
@@ -97,17 +63,61 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         HingeSVM as HingeSVM,
         L1SVMDual as L1SVMDual,
         L2SVMDual as L2SVMDual,
+        Laplacian,
+        Linear,
         Margin as Margin,
         MaxMinSVM as MaxMinSVM,
         MEBDual as MEBDual,
+        Mixture,
+        Model,
         NonparallelSVM as NonparallelSVM,
         ParetoQP as ParetoQP,
+        Polynomial,
+        Precomputed,
         RampSVM as RampSVM,
+        RationalQuadratic,
+        StandardForm,
         StiefelQP as StiefelQP,
         ZeroOneSVM as ZeroOneSVM,
+        from_cvxpy,
+        from_gurobi,
+        from_highs,
+        from_pyomo,
+        from_scipy,
     )
+    from .performance import performance_profile
+    from .reading import read
+    from .relaxations import GapReport, gap_report
+    from .selection import Selection, select
+    from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
+    from .solvers.api import compare, solve
+    from .solvers.path import path
+    from .solvers.read_solution import read_solution
 
-__version__ = metadata.version("marginopt")
+#: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
+_HOMES = {
+    ".errors": (
+        "DataError", "InputError", "LicenceError", "MarginoptError", "MarginoptWarning", "MissingPackageError", "TooLargeError",
+        "UnsupportedModelError",
+    ),
+    ".extensions": ("register",),
+    ".instances": ("Instance", "catalogue", "load"),
+    ".margin": ("at_most", "error_budget", "fixed", "keep", "parity"),
+    ".models": (
+        "RBF", "Laplacian", "Linear", "Mixture", "Model", "Polynomial", "Precomputed", "RationalQuadratic", "StandardForm",
+        "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_scipy",
+    ),
+    ".performance": ("performance_profile",),
+    ".reading": ("read",),
+    ".relaxations": ("GapReport", "gap_report"),
+    ".selection": ("Selection", "select"),
+    ".solvers": (
+        "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
+        "read_solution", "solve",
+    ),
+    ".deep": ("DeepNPSVC",),
+}  # fmt: skip
+_HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "RBF",
@@ -173,29 +183,31 @@ __all__ = [
 #: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.
 _OWN = tuple(__all__)
 del __all__
-#: Short words for restrictions of `Margin`.
-_WORDS = frozenset({"at_most", "error_budget", "fixed", "keep", "parity"})
 
 
 def __getattr__(name: str) -> Any:
-    """Formulations and estimators by their records, imported on first use; what ``deep`` holds needs PyTorch."""
-    if name in ("deep", "DeepNPSVC"):
-        package = import_module(".deep", __name__)
-        return package if name == "deep" else package.DeepNPSVC
-    if name == "estimators":
-        return import_module(".estimators", __name__)
-    if name == "margin" or name in _WORDS:
-        package = import_module(".margin", __name__)
-        return package if name == "margin" else getattr(package, name)
+    """Names by their homes, subpackages, and formulations and estimators by their records; all imported on first use."""
+    if name in _HOME:
+        globals()[name] = found = getattr(import_module(_HOME[name], __name__), name)
+        return found
+    if name == "__version__":
+        return import_module("importlib.metadata").version("marginopt")
+    if not name.startswith("_") and find_spec(f"{__name__}.{name}") is not None:
+        return import_module(f".{name}", __name__)
     if name == "__all__":
-        return sorted([*_OWN, *(info.key for info in public_formulations()), *_estimators()])
+        return sorted([*_OWN, *(info.key for info in _formulations().public_formulations()), *_estimators()])
     if not name.startswith("_"):
-        found = find_formulation(name)
-        if found is not None:
-            return found.model
+        stated = _formulations().find_formulation(name)
+        if stated is not None:
+            return stated.model
         if name in _estimators():
             return _estimators()[name].estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
+def _formulations() -> Any:
+    """Where their records are."""
+    return import_module(".models.formulations", __name__)
 
 
 def _estimators() -> Mapping[str, EstimatorInfo]:

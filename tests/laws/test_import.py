@@ -31,6 +31,17 @@ def test_nothing_heavy_is_imported(module: str) -> None:
     assert [name for name in HEAVY if name in loaded] == []
 
 
+def test_the_package_alone_costs_next_to_nothing() -> None:
+    """Processor time under half a second is asked for; without NumPy and SciPy it is a twentieth."""
+    loaded = json.loads(run("import marginopt, sys, json; print(json.dumps(sorted(sys.modules)))"))
+    assert [name for name in ("numpy", "scipy", "marginopt.models", "marginopt.solvers") if name in loaded] == []
+
+
+def test_every_public_name_is_there_when_it_is_asked_for() -> None:
+    code = "import marginopt as mo; missing = [n for n in mo.__all__ if getattr(mo, n, None) is None]; print(missing, mo.solvers)"
+    assert run(code).startswith("[] <module 'marginopt.solvers'")
+
+
 def test_the_static_registry_imports_no_solver() -> None:
     code = (
         "import sys, json; from marginopt.solvers.registry import all_solvers; names = sorted(all_solvers(discover=False)); "
