@@ -10,10 +10,16 @@ __all__ = ["Appraisal", "Bound"]
 
 @dataclass(frozen=True)
 class Bound:
-    """A proved lower bound of the form's optimum, and the argument for it in one sentence."""
+    """A proved lower bound of the form's optimum, and the argument for it in one sentence.
+
+    ``value`` is rounded outward; ``error`` is what was subtracted for that. ``condition`` says what the proof rests on beside the
+    argument (that P is positive semidefinite, where that is not known); empty as a rule.
+    """
 
     value: float
     argument: str
+    error: float = 0.0
+    condition: str = ""
 
 
 @dataclass(frozen=True)
@@ -30,3 +36,6 @@ class Appraisal:
     stationarity: float | None = None
     bound: float = float("-inf")
     argument: str = "no bound"
+    error: float = 0.0
+    bound_error: float = 0.0
+    condition: str = ""

@@ -151,7 +151,7 @@ def entries(X: Points) -> int:
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)
 
 
-def to_dense(X: Points) -> FloatArray:
+def to_dense(X: Points | sp.csc_array) -> FloatArray:
     """X as a dense array; the same one where it is dense already."""
     return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
 

@@ -18,7 +18,7 @@ from .looks.explained import Explained
 from .looks.explanation import Explanation, Solution, explain
 from .memory import check_bytes
 from .program.form import StandardForm
-from .program.lagrangian import lagrangian_bound
+from .program.lagrangian import lagrangian
 from .statement import Statement
 
 __all__ = ["Appraisal", "Bound", "Model"]
@@ -101,13 +101,23 @@ class Model(ABC):
         The multipliers are repaired to be exactly feasible; -inf where no bound follows. The general argument is the
         Lagrangian's (`models.program.lagrangian`); formulations with a closed-form dual replace it.
         """
+        convexity = self.form.convexity
+        if convexity.refuted:
+            return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         if multipliers is None:
             return Bound(-np.inf, "no multipliers")
-        value = lagrangian_bound(self.form, x, multipliers)
-        return Bound(value, "Lagrangian at multipliers projected on their dual cones, minimised over the bounds")
+        found = lagrangian(self.form, x, multipliers)
+        return Bound(found.value, found.argument, found.error, found.condition)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
+        return dict(values)
+
+    def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """A point beside this one, within rounding, that costs what it says when it is recounted in exact arithmetic.
+
+        For models whose objective jumps (a margin of 1 - 1e-16 is violated); others return the point.
+        """
         return dict(values)
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:

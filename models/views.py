@@ -32,12 +32,15 @@ class SimplexQP:
         Number of the simplex that each variable belongs to, 0, 1, ...; all zero for one simplex.
     label : str
         Label of the variable's block in the model's form.
+    c_error : ndarray (n,) or float
+        Bound of the rounding errors that c comes with.
     """
 
     gram: GramOperator
     c: FloatArray
     groups: IntArray
     label: str = "a"
+    c_error: FloatArray | float = 0.0
 
     @property
     def n(self) -> int:

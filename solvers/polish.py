@@ -45,9 +45,9 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | 
 def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> Polished:
     """A point at least as good with the same integers: interior point, then the active set's equations.
 
-    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. The point is the
-    rounded input where the re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and
-    residuals only.
+    Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
+    counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
+    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only.
     """
     x = form.join(values)
     rounded = x.copy()
@@ -62,6 +62,8 @@ def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model 
             whole = offset.copy()
             whole[keep] = piece
             candidates.append((whole, how))
+    if model is not None:
+        candidates = [(form.join(model.recounted(form.split(point))), how) for point, how in candidates]
     judged = [certify(form, form.split(point)) for point, _ in candidates]
     tight = [(c.objective, k) for k, c in enumerate(judged) if c.feasible(1e-9)]
     best = min(tight)[1] if tight else int(np.argmin([c.primal_residual for c in judged]))

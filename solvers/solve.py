@@ -24,6 +24,7 @@ from .judging.certificate import Certificate, certify
 from .judging.rays import evidence, farkas_residual, ray_residual
 from .judging.result import Result
 from .judging.separability import separability
+from .judging.verdict import verdict
 from .judging.well_formed import well_formed
 from .polish import polished
 from .records.answer import Answer
@@ -130,13 +131,18 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     settled = model if raw.model is None else raw.model
     form = _form_if_it_fits(settled)
     given, raw = raw, well_formed(raw, form)
+    if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
+        raw = replace(raw, proved=False)
     judged = _judged(form, settled, raw)
     values, certificate = judged.values, judged.certificate
-    status = _status(raw, certificate, options.tolerance(solver.info.tolerance))
+    if certificate is not None and raw.model is not None:
+        certificate = replace(certificate, inner=True)
+    found = verdict(raw, certificate, options.tolerance(solver.info.tolerance))
+    status, remarks = found.status, found.remarks
     residual = None if form is None else _ray_residual(form, raw, given)
-    words = ""
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
         words, contradicted = evidence(status, residual)
+        remarks = (*remarks, words)
         status = Status.INACCURATE if contradicted else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
@@ -147,7 +153,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence=words,
+        evidence="; ".join(remarks),
         ray_residual=residual,
         picked=picked,
         options=options.record(),
@@ -192,34 +198,6 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer) -> _Judged:
         found = polished(form, values, model)
         values, note = found.values, found.note or note
     return _Judged(values, certify(form, values, raw.multipliers, raw.reduced, model), note)
-
-
-def _status(raw: Answer, certificate: Certificate | None, tol: float) -> Status:
-    """The claim, lowered to INACCURATE where the certificate does not support an optimum.
-
-    The best evidence there is decides: a proved bound, else the optimality conditions at the multipliers, else (mixed-integer
-    problems, solvers without multipliers) the bound that the solver claims. A bound *above* the objective speaks against the
-    point, or against the bound, as much as one below it.
-    """
-    if raw.status is not Status.OPTIMAL:
-        return raw.status
-    if certificate is None:
-        return Status.FAILED
-    if not certificate.feasible(max(tol, 1e-9)) or not np.isfinite(certificate.objective):
-        return Status.INACCURATE
-    objective = certificate.objective
-    if np.isfinite(certificate.bound):
-        difference = abs(objective - certificate.bound)
-        supported = abs(certificate.gap) <= tol or difference <= tol * _ABSOLUTE
-    elif certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
-        supported = certificate.dual_residual <= tol and certificate.complementarity <= tol
-    else:
-        supported = raw.bound is not None and abs(objective - raw.bound) <= 2 * tol * max(1.0, abs(objective))
-    return Status.OPTIMAL if supported else Status.INACCURATE
-
-
-#: An optimum of zero has no relative gap: an absolute gap of tol × this is as good.
-_ABSOLUTE = 1e-3
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:

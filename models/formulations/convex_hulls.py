@@ -10,6 +10,7 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_weights
+from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
@@ -83,9 +84,14 @@ class ConvexHullsDual(SimplexModel):
         return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     @cached_property
+    def place(self) -> Place:
+        """The points, near the origin where digits would be lost: both hulls move with them."""
+        return placed(self.kernel, self.X)
+
+    @cached_property
     def simplex(self) -> SimplexQP:
         """Q = G + I/C, c = 0; group 0 is the positive class, group 1 the negative one."""
-        gram = KernelGram(self.X, self.kernel, signs=self.y, ridge=self.ridge)
+        gram = KernelGram(self.place.points, self.kernel, signs=self.y, ridge=self.ridge)
         return SimplexQP(gram, np.zeros(self.X.shape[0]), (self.y < 0).astype(np.int64))
 
     @property
@@ -117,8 +123,8 @@ class ConvexHullsDual(SimplexModel):
         """Σ y_i a_i k(x_i, x) - (p* + q*)/2 for new rows, MaxMin (4)."""
         a = values["a"]
         p, q = self.edges(a)
-        rows = as_points(X, columns=self.X.shape[1])
-        return expansion(self.kernel, rows, self.X, a * self.y) - 0.5 * (p + q)
+        rows = self.place.of(as_points(X, columns=self.X.shape[1]))
+        return expansion(self.kernel, rows, self.place.points, a * self.y) - 0.5 * (p + q)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""

@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
+from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..kernels.named import kernel_parameters, named_kernel
@@ -76,10 +77,15 @@ class MEBDual(SimplexModel):
         return cls(X, kernel, y, C)  # type: ignore[arg-type]
 
     @cached_property
+    def place(self) -> Place:
+        """The points, near the origin where the ball does not see that and digits would be lost."""
+        return placed(self.kernel, self.X) if self.y is None else Place(self.X)
+
+    @cached_property
     def gram(self) -> KernelGram:
-        """K, or K̃ when labelled."""
-        if self.y is None:
-            return KernelGram(self.X, self.kernel)
+        """K of the points in their `place`, or K̃ when labelled."""
+        if self.y is None:  # a ball moves with its points
+            return KernelGram(self.place.points, self.kernel)
         assert self.C is not None
         return KernelGram(self.X, self.kernel, signs=self.y, offset=1.0, ridge=1.0 / self.C)
 
@@ -88,7 +94,7 @@ class MEBDual(SimplexModel):
         """Q = 2K, c = -diag K."""
         K = self.gram
         double = KernelGram(K.X, K.kernel, K.signs, K.offset, K.ridge, scale=2.0)
-        return SimplexQP(double, -K.diagonal, np.zeros(K.n, dtype=np.int64))
+        return SimplexQP(double, -K.diagonal, np.zeros(K.n, dtype=np.int64), c_error=K.diagonal_error)
 
     @property
     def maximised(self) -> bool:
@@ -122,7 +128,8 @@ class MEBDual(SimplexModel):
 
             def surface(grid: FloatArray) -> FloatArray:
                 """||φ(x) - c||² - r²."""
-                return self.kernel.diagonal(grid) - 2.0 * self.kernel.matrix(grid, self.X) @ a + centre - square
+                rows = self.place.of(grid)
+                return self.kernel.diagonal(rows) - 2.0 * self.kernel.matrix(rows, self.place.points) @ a + centre - square
 
         return Explained(tuple(rows), "weights are a", score="distance^2", margin="r^2 - d^2", X=self.X, surface=surface, pad=0.5)
 

@@ -11,6 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
+from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
 from ..kernels.named import kernel_parameters, named_kernel
@@ -18,6 +19,7 @@ from ..looks.explained import Explained, two_classes, weighed
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.rounding import UNIT, Rounded, dot, gamma
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
@@ -78,11 +80,16 @@ class L1SVMDual(Model):
         object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
 
     @cached_property
+    def place(self) -> Place:
+        """The points, near the origin where digits would be lost: with y'a = 0 only their differences count."""
+        return placed(self.kernel, self.X)
+
+    @cached_property
     def box(self) -> BoxEqualityQP:
         """Q, c = -1, u = C (C s_i where points have weights), s = y."""
         n = self.X.shape[0]
         upper = np.full(n, self.C) if self.sample_weight is None else self.C * self.sample_weight
-        return BoxEqualityQP(KernelGram(self.X, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
+        return BoxEqualityQP(KernelGram(self.place.points, self.kernel, signs=self.y), -np.ones(n), upper, self.y)
 
     @property
     def form_bytes(self) -> int:
@@ -122,10 +129,37 @@ class L1SVMDual(Model):
         """-½a'Qa + min ∇'x' over the feasible x', at the point itself (feasible or not); needs no multipliers."""
         if x is None:
             return Bound(-np.inf, "no point")
+        convexity = self.form.convexity
+        if convexity.refuted:
+            return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         view = self.box
-        product = view.gram.product(x)
-        value = -0.5 * float(x @ product) + view.level(product + view.c)[0]
-        return Bound(value, "linearisation at the point, minimised over the box and the equality")
+        product, error = view.gram.product(x), view.gram.product_error(x)
+        # any point gives a bound: at (1 + ε)a the margins are met beyond rounding, which costs 2ε in place of C for each error
+        found = [self._tangent(x, product, error, stretch) for stretch in (0.0, 4.0 * float(error.max()))]
+        value = max(found, key=lambda bound: bound.lower)
+        reach = np.maximum(np.abs(x), np.abs(view.upper - x)) * 1.001
+        off = abs(float(view.signs @ x)) + gamma(x.size) * float(np.abs(x).sum())
+        lost = 0.5 * convexity.penalty * (1.001 * off) ** 2
+        if convexity.deficit is not None:
+            lost += 0.5 * float(convexity.deficit @ reach**2)
+        plain = view.level(product + view.c)[0] - 0.5 * float(x @ product)
+        return Bound(
+            value.lower - lost * (1.0 + 1e-9),
+            "linearisation at the point, minimised over the box and the equality; " + convexity.argument,
+            max(plain - value.lower, 0.0) + lost,
+            convexity.condition,
+        )
+
+    def _tangent(self, x: FloatArray, product: FloatArray, error: FloatArray, stretch: float) -> Rounded:
+        """-½a'Qa + min ∇'x' over the feasible x', the tangent taken at a = (1 + ε)x, errors included."""
+        view, scale = self.box, 1.0 + min(stretch, 1e-3)
+        product, error, a = scale * product, (scale * error + 2.0 * UNIT * np.abs(product)) * (1.0 + 1e-12), scale * x
+        slope = product + view.c
+        nu = view.level(slope)[1]
+        reduced = slope - nu * view.signs
+        uncertain = (error + 2.0 * UNIT * (np.abs(slope) + np.abs(reduced))) * (1.0 + 1e-12)
+        least = dot(view.upper, np.minimum(0.0, reduced - uncertain))
+        return least - dot(a, product, error + 2.0 * UNIT * np.abs(product)).times(0.5)
 
     def intercept(self, values: Mapping[str, FloatArray]) -> float:
         """The b that minimises the primal at w = Σ a_i y_i φ_i."""
@@ -133,8 +167,8 @@ class L1SVMDual(Model):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
-        rows = as_points(X, columns=self.X.shape[1])
-        return expansion(self.kernel, rows, self.X, values["a"] * self.y) + self.intercept(values)
+        rows = self.place.of(as_points(X, columns=self.X.shape[1]))
+        return expansion(self.kernel, rows, self.place.points, values["a"] * self.y) + self.intercept(values)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""

@@ -88,7 +88,8 @@ class ParetoQP(SimplexModel):
         """Q and c."""
         rows = self.gradients.reshape(self.gradients.shape[0], -1)
         Q = rows @ rows.T
-        return SimplexQP(MatrixGram(0.5 * (Q + Q.T)), -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
+        gram = MatrixGram(0.5 * (Q + Q.T), "the Gram matrix of the gradients")
+        return SimplexQP(gram, -self.gamma * self.objectives, np.zeros(rows.shape[0], dtype=np.int64))
 
     @property
     def maximised(self) -> bool:

@@ -14,6 +14,7 @@ from ..arrays import FloatArray
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.rounding import UNIT, dot, total
 from ..views import SimplexQP
 
 __all__ = ["SimplexModel"]
@@ -62,7 +63,10 @@ class SimplexModel(Model):
         )
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """f(a) - [a'∇ - Σ_g min_{i in g} ∇_i] at the point moved exactly into the simplices; needs no multipliers."""
+        """-½a'Qa + Σ_g min_{i in g} (Qa + c)_i at the point moved into the simplices; needs no multipliers.
+
+        The tangent at a lies below a convex quadratic, and its least value on a simplex is at a vertex: the Frank-Wolfe gap.
+        """
         if x is None:
             return Bound(-np.inf, "no point")
         view = self.simplex
@@ -72,6 +76,24 @@ class SimplexModel(Model):
             return Bound(-np.inf, "the point has no positive weight in some simplex")
         if np.abs(mass - 1.0).max() > a.size * np.finfo(float).eps:  # less is the rounding of the sum itself
             a = a / mass[view.groups]
+        convexity = self.form.convexity
+        if convexity.refuted:
+            return Bound(-np.inf, convexity.argument, condition=convexity.condition)
         product = view.gram.product(a)
-        value = 0.5 * float(a @ product) + float(view.c @ a)
-        return Bound(value - view.gap(a, product), "linearisation at the point (Frank-Wolfe gap), minimised over the simplex")
+        error = view.gram.product_error(a)
+        slope = product + view.c
+        smallest = np.full(view.simplices, np.inf)
+        np.minimum.at(smallest, view.groups, slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
+        plain = np.full(view.simplices, np.inf)
+        np.minimum.at(plain, view.groups, slope)
+        least = total(smallest)
+        value = least - dot(a, product, error).times(0.5)
+        # no two points of a simplex are further apart than √2; the sums of a are 1 to n roundings
+        lost = view.simplices * (convexity.largest_deficit + convexity.penalty * (a.size * 4.0 * UNIT) ** 2)
+        spread = float(np.maximum(plain - smallest, 0.0).sum())
+        return Bound(
+            value.lower - lost,
+            "linearisation at the point (Frank-Wolfe gap), minimised over the simplex; " + convexity.argument,
+            value.error + spread + lost,
+            convexity.condition,
+        )

@@ -15,6 +15,9 @@ __all__ = ["GAMMA_RULES", "GammaRule", "cross_products", "gamma_by_rule", "mean_
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
 GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
 
+#: Ratio of squared norms below which points may be far from the origin, in units of their distances.
+_ONE_NORM = 1.2
+
 
 def cross_products(X: Points, Z: Points) -> FloatArray:
     """X Z' as a dense array, for dense and CSR data in any mixture."""
@@ -24,12 +27,24 @@ def cross_products(X: Points, Z: Points) -> FloatArray:
 
 
 def squared_distances(X: Points, Z: Points) -> FloatArray:
-    """||x_i - z_j||², never negative."""
+    """||x_i - z_j||², never negative. Dense points far from the origin are moved there first."""
+    rows, columns = row_norms_squared(X), row_norms_squared(Z)
+    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and _far(rows, columns):
+        centre = Z[0]
+        X, Z = X - centre, Z - centre
+        rows, columns = row_norms_squared(X), row_norms_squared(Z)
     distances = cross_products(X, Z)
     distances *= -2.0
-    distances += row_norms_squared(X)[:, None]
-    distances += row_norms_squared(Z)[None, :]
+    distances += rows[:, None]
+    distances += columns[None, :]
     return np.maximum(distances, 0.0, out=distances)
+
+
+def _far(rows: FloatArray, columns: FloatArray) -> bool:
+    """Whether all the points have nearly one norm, as they have where their distances are small beside it."""
+    if not (rows.size and columns.size):
+        return False
+    return float(max(rows.max(), columns.max())) < _ONE_NORM * float(min(rows.min(), columns.min()))
 
 
 def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float:

@@ -9,14 +9,15 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, to_dense
+from ..program.rounding import gamma as gamma_n
 from .distances import squared_distances
-from .kernels import Kernel, NormalisedKernel, ParameterRange
+from .kernels import DistanceKernel, Kernel, ParameterRange
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 
 
 @dataclass(frozen=True)
-class Laplacian(NormalisedKernel):
+class Laplacian(DistanceKernel):
     """k(x, z) = exp(-γ||x - z||₁); CSR rows are made dense.
 
     Parameters
@@ -31,6 +32,14 @@ class Laplacian(NormalisedKernel):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "gamma", as_positive(self.gamma, "gamma"))
+
+    def steepness(self) -> float:
+        """γ; of ||x - z||₁, whose error is smaller."""
+        return self.gamma
+
+    def rounding(self, X: Points) -> FloatArray:
+        """The relative error γ_p of ||x - z||₁ times d·exp(-d) < 1, and that of the function."""
+        return np.full(X.shape[0], np.sqrt(gamma_n(X.shape[1] + 40)))
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -57,7 +66,7 @@ class Laplacian(NormalisedKernel):
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(NormalisedKernel):
+class RationalQuadratic(DistanceKernel):
     """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
 
     Parameters
@@ -76,6 +85,10 @@ class RationalQuadratic(NormalisedKernel):
     def __post_init__(self) -> None:
         for name in ("gamma", "alpha"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name))
+
+    def steepness(self) -> float:
+        """γ."""
+        return self.gamma
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -180,6 +193,22 @@ class Mixture(Kernel):
     def constant_diagonal(self) -> bool:
         """Where both parts have one."""
         return self.first.constant_diagonal and self.second.constant_diagonal
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Where both parts are."""
+        return self.first.positive_semidefinite and self.second.positive_semidefinite
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Where both parts are."""
+        return self.first.translation_invariant and self.second.translation_invariant
+
+    def rounding(self, X: Points) -> FloatArray:
+        """Of both parts, and of their sum."""
+        first, second = self.first.rounding(X), self.second.rounding(X)
+        parts = (1.0 - self.weight) * first**2 + self.weight * second**2 + gamma_n(4) * np.abs(self.diagonal(X))
+        return np.sqrt(parts * (1.0 + 1e-12))
 
     @property
     def latex(self) -> str:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from dataclasses import dataclass
 from functools import cached_property
@@ -10,6 +11,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, to_dense
+from ..program.rounding import gamma
+from .centring import Place, placed
 from .float32 import SingleArray, SingleData, single_values
 from .float32_tiles import BlockPanel, Panel
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
@@ -20,8 +23,27 @@ __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
 
 #: Rows of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 _BLOCK = 64
+#: Order up to which a kernel without a theorem is computed whole, to find out whether it is positive semidefinite.
+_LOOKED_AT = 3000
 #: Kernel values from which a product is worth loading compiled code.
 _COMPILED_FROM = 2_000_000
+
+
+def pieces(n: int) -> tuple[int, int]:
+    """Length and number of the pieces that `in_pieces` sums n terms in."""
+    length = max(_BLOCK, math.isqrt(n))
+    return length, -(-n // length)
+
+
+def in_pieces(A: Points, x: FloatArray) -> FloatArray:
+    """A x; dense, piece by piece of x, so that a term goes through √n roundings in place of n."""
+    length, count = pieces(x.size)
+    if count == 1 or sp.issparse(A):
+        return np.asarray(A @ x)
+    result = A[:, :length] @ x[:length]
+    for k in range(1, count):
+        result += A[:, k * length : (k + 1) * length] @ x[k * length : (k + 1) * length]
+    return np.asarray(result)
 
 
 class GramOperator(ABC):
@@ -40,6 +62,21 @@ class GramOperator(ABC):
     @property
     def loading(self) -> FloatArray:
         """A known part of the diagonal without which Q is still positive semidefinite: a ridge; zero where none is known."""
+        return np.zeros(self.n)
+
+    @property
+    def semidefinite(self) -> str:
+        """Why Q is positive semidefinite, by construction; empty where that is not known."""
+        return ""
+
+    def product_error(self, a: FloatArray) -> FloatArray:
+        """Bound of |computed - exact| for every entry of Q a, the errors of Q's own entries included, in O(n) operations."""
+        size = np.sqrt(np.abs(self.diagonal))
+        return np.asarray(gamma(self.n + 8) * size * float(size @ np.abs(a)))
+
+    @property
+    def diagonal_error(self) -> FloatArray:
+        """Bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
 
     @abstractmethod
@@ -90,10 +127,24 @@ class GramOperator(ABC):
 
 
 class MatrixGram(GramOperator):
-    """A matrix that is there already."""
+    """A matrix that is there already; ``semidefinite`` says why it is that, where it is known."""
 
-    def __init__(self, matrix: FloatArray) -> None:
+    def __init__(self, matrix: FloatArray, semidefinite: str = "") -> None:
         self.matrix = matrix
+        self._why = semidefinite
+
+    @property
+    def semidefinite(self) -> str:
+        """As given."""
+        return self._why
+
+    @cached_property
+    def _largest(self) -> float:
+        return float(np.abs(self.matrix).max(initial=0.0))
+
+    def product_error(self, a: FloatArray) -> FloatArray:
+        """γ_n max|Q_ij| Σ|a_j|."""
+        return np.full(self.n, gamma(self.n) * self._largest * float(np.abs(a).sum()))
 
     @property
     def n(self) -> int:
@@ -153,6 +204,52 @@ class KernelGram(GramOperator):
         """scale·ridge."""
         return np.asarray(np.broadcast_to(self.scale * np.asarray(self.ridge), (self.n,)))
 
+    @property
+    def semidefinite(self) -> str:
+        """Of a kernel that is so by theorem: signs, an offset ≥ 0 and a ridge ≥ 0 keep it."""
+        known = self.kernel.positive_semidefinite and self.offset >= 0.0 and bool(np.all(np.asarray(self.ridge) >= 0.0))
+        return f"the {self.kernel.name} kernel is positive semidefinite by theorem" if known else ""
+
+    @cached_property
+    def place(self) -> Place:
+        """The points, moved to the origin where the kernel does not see that and digits would be lost."""
+        return placed(self.kernel, self.X) if self.kernel.translation_invariant else Place(self.X)
+
+    @cached_property
+    def _rounding(self) -> tuple[FloatArray, FloatArray]:
+        """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
+        entry = self.kernel.rounding(self.place.points)
+        if isinstance(self.kernel, Precomputed):
+            return entry, np.full(self.n, np.sqrt(abs(self.X).max()))
+        if not self.kernel.positive_semidefinite:  # no diagonal bounds such a kernel: where one looks at all of it, it is there
+            seen = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
+            largest = float(np.abs(seen).max())
+            return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
+        return entry, np.sqrt(np.abs(self.kernel.diagonal(self.X)))
+
+    def product_error(self, a: FloatArray) -> FloatArray:
+        """Errors of the entries, of summing n terms, of the offset and of the ridge."""
+        entry, size = self._rounding
+        absolute, depth = np.abs(a), self._depth(int(np.count_nonzero(a)))
+        error = entry * float(entry @ absolute) + gamma(depth) * size * float(size @ absolute)
+        error += gamma(depth) * abs(self.offset) * float(absolute.sum()) + gamma(8) * np.abs(self.ridge * a)
+        return np.asarray(abs(self.scale) * (1.0 + 1e-12) * error)
+
+    def _depth(self, support: int) -> int:
+        """Roundings that a term of a sum in `product` goes through at most."""
+        if isinstance(self.kernel, (Linear, Precomputed)):
+            own = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
+            return own + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
+        if (self._exponents is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
+            return support + 16
+        return _BLOCK + support // _BLOCK + 16
+
+    @property
+    def diagonal_error(self) -> FloatArray:
+        """e_i², and the roundings of the sum."""
+        entry = self._rounding[0]
+        return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
+
     def _ridge_at(self, indices: IntArray) -> FloatArray:
         """ridge_i of the given points."""
         return np.broadcast_to(self.ridge, (self.n,))[indices]
@@ -162,7 +259,8 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Precomputed):
             block = np.array(to_dense(self.X[:, indices]))
         else:
-            block = np.array(self.kernel.matrix(self.X, self.X[indices]))
+            points = self.place.points
+            block = np.array(self.kernel.matrix(points, points[indices]))
         block += self.offset
         if self.signs is not None:
             block *= self.signs[:, None]
@@ -176,7 +274,8 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, Precomputed):
             block = np.array(to_dense(self.X[rows][:, columns]))
         else:
-            block = np.array(self.kernel.matrix(self.X[rows], self.X[columns]))
+            points = self.place.points
+            block = np.array(self.kernel.matrix(points[rows], points[columns]))
         block += self.offset
         if self.signs is not None:
             block *= self.signs[rows][:, None]
@@ -187,11 +286,11 @@ class KernelGram(GramOperator):
 
     @cached_property
     def _single(self) -> SingleData:
-        return SingleData.of(self.X)
+        return SingleData.of(self.place.points)
 
     @cached_property
     def _exponents(self) -> RBFExponents | None:
-        return RBFExponents.of(self.kernel, self.X) if isinstance(self.kernel, RBF) else None
+        return RBFExponents.of(self.kernel, self.place.points) if isinstance(self.kernel, RBF) else None
 
     @cached_property
     def _single_signs(self) -> SingleArray:
@@ -254,12 +353,12 @@ class KernelGram(GramOperator):
             return last["product"].copy()
         signed = a if self.signs is None else self.signs * a
         if isinstance(self.kernel, Linear):
-            value = np.asarray(self.X @ (self.X.T @ signed))
+            value = np.asarray(self.X @ in_pieces(self.X.T, signed))
         elif isinstance(self.kernel, Precomputed):
-            value = np.asarray(self.X @ signed)
+            value = in_pieces(self.X, signed)
         else:
             value = self._kernel_product(signed)
-        value = value + self.offset * signed.sum()
+        value = value + self.offset * float(signed.sum())
         if self.signs is not None:
             value = self.signs * value
         value = self.scale * (value + self.ridge * a)
@@ -272,11 +371,11 @@ class KernelGram(GramOperator):
         if self._exponents is not None and support.size * self.n > _COMPILED_FROM:
             return self._exponents.product(weights)
         features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
-        result = np.zeros(self.n)
+        result, points = np.zeros(self.n), self.place.points
         for start in range(0, support.size, _BLOCK):
             chosen = support[start : start + _BLOCK]
             if features is not None and isinstance(self.kernel, Polynomial):
                 result += weights[chosen] @ self.kernel.of_products(features.rows(chosen))
             else:
-                result += self.kernel.matrix(self.X, self.X[chosen]) @ weights[chosen]
+                result += self.kernel.matrix(points, points[chosen]) @ weights[chosen]
         return result

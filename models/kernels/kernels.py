@@ -15,11 +15,13 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
+from ..program.rounding import gamma as gamma_n
 from .distances import GAMMA_RULES, GammaRule, cross_products, gamma_by_rule, squared_distances
 
 __all__ = [
     "RBF",
     "CallableKernel",
+    "DistanceKernel",
     "Kernel",
     "Linear",
     "NormalisedKernel",
@@ -30,6 +32,8 @@ __all__ = [
     "expansion",
 ]
 
+#: Operations of a kernel function that is not known: what its values are taken to be rounded by.
+_UNKNOWN = 64
 #: Entries of a kernel matrix that a decision function computes at once: 64 MB.
 _BLOCK_ENTRIES = 8_000_000
 
@@ -107,6 +111,20 @@ class Kernel(ABC):
         """Whether k(x, x) is the same for every x, whatever the data."""
         return False
 
+    @property
+    def positive_semidefinite(self) -> bool:
+        """Whether every matrix of this kernel is positive semidefinite, by a theorem; False where that is not known."""
+        return False
+
+    @property
+    def translation_invariant(self) -> bool:
+        """Whether k(x + c, z + c) = k(x, z)."""
+        return False
+
+    def rounding(self, X: Points) -> FloatArray:
+        """e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
+        return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
+
 
 @dataclass(frozen=True)
 class Linear(Kernel):
@@ -121,6 +139,15 @@ class Linear(Kernel):
     def diagonal(self, X: Points) -> FloatArray:
         """||x_i||²."""
         return row_norms_squared(X)
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        """True: K = XX'."""
+        return True
+
+    def rounding(self, X: Points) -> FloatArray:
+        """γ_p ||x_i|| ||x_j||; points that were centred come with two roundings more."""
+        return np.sqrt(gamma_n(X.shape[1] + 8) * row_norms_squared(X))
 
     @property
     def latex(self) -> str:
@@ -144,8 +171,32 @@ class NormalisedKernel(Kernel):
         return True
 
 
+class DistanceKernel(NormalisedKernel):
+    """A positive semidefinite function of x - z with k(x, x) = 1."""
+
+    @property
+    def positive_semidefinite(self) -> bool:
+        """True: a mixture of Gaussian kernels (Schoenberg), or of products of exp(-γ|x - z|)."""
+        return True
+
+    @property
+    def translation_invariant(self) -> bool:
+        """True: a function of x - z."""
+        return True
+
+    @abstractmethod
+    def steepness(self) -> float:
+        """L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
+
+    def rounding(self, X: Points) -> FloatArray:
+        """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
+        largest = float(row_norms_squared(X).max(initial=0.0))
+        error = self.steepness() * 4.0 * gamma_n(X.shape[1] + 8) * largest + gamma_n(32)
+        return np.full(X.shape[0], np.sqrt(error))
+
+
 @dataclass(frozen=True)
-class RBF(NormalisedKernel):
+class RBF(DistanceKernel):
     """k(x, z) = exp(-γ||x - z||²).
 
     Parameters
@@ -170,6 +221,10 @@ class RBF(NormalisedKernel):
         values = squared_distances(X, Z)
         values *= -_number(self.gamma)
         return np.exp(values, out=values)
+
+    def steepness(self) -> float:
+        """γ."""
+        return _number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -250,6 +305,15 @@ class Polynomial(Kernel):
         return np.asarray((_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     @property
+    def positive_semidefinite(self) -> bool:
+        """True: sums and products of positive semidefinite kernels, c0 ≥ 0 and degree a whole number."""
+        return True
+
+    def rounding(self, X: Points) -> FloatArray:
+        """The relative error of γ||x_i|| ||x_j|| + c0 ≤ √(k_ii k_jj)^(1/degree), degree times, and that of the products."""
+        return np.sqrt(gamma_n(self.degree * (X.shape[1] + 8)) * self.diagonal(X))
+
+    @property
     def latex(self) -> str:
         """The formula, as LaTeX."""
         return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
@@ -280,6 +344,10 @@ class Precomputed(Kernel):
     def diagonal(self, X: Points) -> FloatArray:
         """The diagonal of the matrix."""
         return np.asarray(X.diagonal(), dtype=np.float64)
+
+    def rounding(self, X: Points) -> FloatArray:
+        """Zero: the matrix is what is given."""
+        return np.zeros(X.shape[0])
 
     @property
     def latex(self) -> str:

@@ -17,6 +17,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray
+from .rounding import gamma
 from .svec import smat, svec, svec_size
 
 __all__ = ["PSD", "Cone", "Feature", "Indicator", "Nonnegative", "RotatedSecondOrder", "SecondOrder", "Zero"]
@@ -72,6 +73,10 @@ class Cone(ABC):
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest point of the dual cone {z : <z, v> ≥ 0 for all v in the cone}."""
         return np.asarray(v + self.project(-v))
+
+    def inside_dual(self, v: FloatArray) -> FloatArray:
+        """A point near `project_dual` that is in the dual cone in exact arithmetic, whatever rounding did to the projection."""
+        return self.project_dual(v)
 
     @property
     def interior(self) -> FloatArray:
@@ -160,6 +165,12 @@ class SecondOrder(Cone):
         projected[polar] = 0.0
         return projected.ravel()
 
+    def inside_dual(self, v: FloatArray) -> FloatArray:
+        """The projection with t no less than a bound of ||c|| from above."""
+        rows = self.stacked(self.project_dual(v)).copy()
+        rows[:, 0] = np.maximum(rows[:, 0], np.linalg.norm(rows[:, 1:], axis=1) * (1.0 + gamma(self.dim + 4)))
+        return rows.ravel()
+
 
 @dataclass(frozen=True)
 class RotatedSecondOrder(Cone):
@@ -193,6 +204,21 @@ class RotatedSecondOrder(Cone):
         projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v)))).copy()
         projected[feasible] = inside[feasible]  # points of the cone are not moved by rounding
         return projected.ravel()
+
+    def inside_dual(self, v: FloatArray) -> FloatArray:
+        """The projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
+        rows = self.stacked(self.project_dual(v)).copy()
+        a, b = np.maximum(rows[:, 0], 0.0), np.maximum(rows[:, 1], 0.0)
+        squares = np.einsum("ij,ij->i", rows[:, 2:], rows[:, 2:]) * (1.0 + gamma(self.dim + 8))
+        short = 2.0 * a * b < squares
+        larger = np.maximum(a, b)
+        level = np.sqrt(0.5 * squares) * (1.0 + gamma(8))
+        # divide by the larger of the two; where both are far too small, both become ||c||/√2
+        ratio = np.divide(squares, 2.0 * larger, out=np.zeros_like(larger), where=larger > 0.0) * (1.0 + gamma(8))
+        tiny = short & (larger < 1e-3 * level)
+        rows[:, 0] = np.where(tiny, level, np.where(short & (a < b), np.maximum(a, ratio), a))
+        rows[:, 1] = np.where(tiny, level, np.where(short & (a >= b), np.maximum(b, ratio), b))
+        return rows.ravel()
 
 
 @dataclass(frozen=True)
@@ -229,6 +255,13 @@ class PSD(Cone):
         projected[values[:, 0] >= 0] = self.stacked(v)[values[:, 0] >= 0]
         return projected.ravel()
 
+    def inside_dual(self, v: FloatArray) -> FloatArray:
+        """The projection plus a multiple of I that covers the rounding of its eigenvalues."""
+        matrices = smat(self.stacked(self.project_dual(v))).copy()
+        sizes = np.abs(matrices).sum(axis=2).max(axis=1)
+        matrices[:, np.arange(self.order), np.arange(self.order)] += (gamma(8 * self.order + 16) * sizes)[:, None]
+        return svec(matrices).ravel()
+
     def __str__(self) -> str:
         return f"PSD(order {self.order})" if self.count == 1 else f"PSD(order {self.order})^{self.count}"
 
@@ -257,6 +290,10 @@ class Indicator(Cone):
         a, row = rows[:, 0], rows[:, 1]
         on = a * a + np.minimum(row, 0.0) ** 2 <= (a - 1.0) ** 2
         return np.column_stack([np.where(on, 0.0, 1.0), np.where(on, np.maximum(row, 0.0), row)]).ravel()
+
+    def inside_dual(self, v: FloatArray) -> FloatArray:
+        """The nearest multipliers: signs do not round."""
+        return self.project_dual(v)
 
     def project_dual(self, v: FloatArray) -> FloatArray:
         """Nearest multipliers that are ≥ 0 on the set: (z_a)₊ and 0."""

@@ -10,9 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, frozen
-from .cones import Feature
+from ..arrays import BoolArray, FloatArray, frozen, to_dense
+from .cones import Feature, Zero
+from .convexity import VERIFY_UP_TO, Convexity, Evidence, on_equalities
 from .parts import Block, Constraint, Quadratic
+from .rounding import Rounded, dot
 
 __all__ = ["FormData"]
 
@@ -137,6 +139,24 @@ class FormData:
         if self.quadratic is not None:
             value += 0.5 * float(x @ self.quadratic.product(x))
         return value
+
+    def evaluate(self, x: FloatArray) -> Rounded:
+        """The objective with a bound of its rounding error."""
+        value = dot(self.q, x) + Rounded(self.r)
+        if self.quadratic is None:
+            return value
+        return value + self.quadratic.evaluate(x).times(0.5)
+
+    @cached_property
+    def convexity(self) -> Convexity:
+        """Evidence that the objective is convex where the equalities hold."""
+        if self.quadratic is None:
+            return Convexity(Evidence.CONSTRUCTION, "the objective is linear")
+        own = self.quadratic.convexity
+        rows = [c.F for c in self.constraints if isinstance(c.cone, Zero) and c.rows]
+        if own.known or not rows or self.n > VERIFY_UP_TO:
+            return own
+        return on_equalities(to_dense(self.quadratic.materialised), sp.vstack(rows).toarray()) or own
 
     def gradient(self, x: FloatArray) -> FloatArray:
         """P x + q."""

@@ -1,28 +1,57 @@
-"""A lower bound of a convex form's optimum from any multipliers: the Lagrangian, minimised exactly over the bounds.
+"""A lower bound of a convex form's optimum from any multipliers: the Lagrangian, minimised over the bounds, rounding included.
 
-For z_k in the dual cones and d = q - Σ F_k'z_k,
+For z_k in the dual cones, d = q - Σ F_k'z_k and *every* x̂, with slopes s = P x̂ + d and y = x - x̂,
 
-    inf over l ≤ x ≤ u of  ½x'Px + d'x   ≥   -½ x̂'P x̂ + Σ_j min over [l_j, u_j] of (P x̂ + d)_j x_j
+    f(x) ≥ L(x) = r - Σ<z_k, g_k> - ½x̂'P x̂ + Σ_j s_j x_j + ½y'Py   for feasible x,
 
-for *every* x̂ (P ⪰ 0: the quadratic lies above its tangents). The multipliers are first moved into their dual cones and
-x̂ is chosen so that (P x̂ + d)_j = 0 on the unbounded variables, so what is returned is a bound that holds, up to
-rounding of its own evaluation, whatever quality the multipliers had; where no finite bound follows it is -inf.
+and y'Py ≥ 0 (the quadratic lies above its tangents). Each variable contributes the least of s_j x_j between its bounds.
+Where a variable has none on the side to which s_j descends there are two ways:
+
+- *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
+  chosen so that these s_j are rounding errors, whose squares cost nothing;
+- *it has none*: the multipliers are moved so that s_j = 0, first in floating point and then in the mind: multipliers that meet
+  the equations exactly exist within a known distance (`models.program.multiplier_repair`).
+
+Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
 
 from ..arrays import BoolArray, FloatArray, to_dense
+from .convexity import Convexity, Evidence, definite_on
 from .form import StandardForm
+from .multiplier_repair import Moved, Multipliers, exact_beside
+from .rounding import Rounded, dot, gamma, total
 
-__all__ = ["lagrangian_bound"]
+__all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
+
+#: Rounds of moving the multipliers, each of which may bring further variables to zero slope.
+_ROUNDS = 6
+
+
+@dataclass(frozen=True)
+class LagrangianBound:
+    """The bound (-inf: none follows), why it holds, what rounding took of it, and what it rests on where P may be indefinite."""
+
+    value: float
+    argument: str
+    error: float = 0.0
+    condition: str = ""
 
 
 def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> float:
+    """The value of `lagrangian`; -inf where convexity is not known."""
+    found = lagrangian(form, x, multipliers)
+    return -np.inf if found.condition else found.value
+
+
+def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[str, FloatArray]) -> LagrangianBound:
     """Lower bound of the continuous form's optimum (see the module's text).
 
     Parameters
@@ -32,55 +61,148 @@ def lagrangian_bound(form: StandardForm, x: FloatArray | None, multipliers: Mapp
     x : ndarray (n,), optional
         Point at which the quadratic is linearised on the bounded variables; zero where it is not given.
     multipliers : mapping of label to array
-        z_k; a constraint without an entry counts with z_k = 0.
+        z_k; a constraint without an entry counts with z_k = 0. Any finite numbers of the right number.
     """
-    d = form.q.copy()
-    value = form.r
-    for c in form.constraints:
-        if c.label in multipliers:
-            z = c.cone.project_dual(np.asarray(multipliers[c.label], dtype=np.float64))
-            d -= c.F.T @ z
-            value -= float(z @ c.g)
-    free = ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
-    hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
-    slope = d
-    if form.quadratic is not None:
-        if free.any() and not _stationary_on(form, free, hat, d):
-            return -np.inf
-        product = form.quadratic.product(hat)
-        value -= 0.5 * float(hat @ product)
-        slope = product + d
-        slope[free] = 0.0  # solved for above; what is left is rounding
-    elif np.any(d[free] != 0.0):
-        return -np.inf
-    bounded = ~free
-    s, low, high = slope[bounded], form.lower[bounded], form.upper[bounded]
-    # x_j = l_j where the slope is positive, u_j where it is negative; 0 · ∞ does not occur: zero slopes are skipped
-    corner = np.where(s > 0, low, high)
-    used = s != 0
-    return value + float(np.sum(s[used] * corner[used]))
-
-
-def _stationary_on(form: StandardForm, free: BoolArray, hat: FloatArray, d: FloatArray) -> bool:
-    """Change ``hat`` on the free variables so that (P hat + d) vanishes there; False where P_FF is singular."""
-    assert form.quadratic is not None
-    indices = np.flatnonzero(free)
-    block = to_dense(form.quadratic.materialised[:, indices][indices, :])
-    hat[free] = 0.0
-    right = -(form.quadratic.product(hat) + d)[free]
-    diagonal = np.diagonal(block)
-    if not (diagonal > 0).all():
-        # a variable without curvature must have zero slope of itself
-        flat = diagonal <= 0
-        if np.any(right[flat] != 0.0) or np.any(block[flat] != 0.0):
-            return False
-        keep = np.flatnonzero(~flat)
-        block, targets = block[np.ix_(keep, keep)], np.flatnonzero(free)[keep]
-        right = right[keep]
+    convexity = form.convexity
+    if convexity.refuted:
+        return LagrangianBound(-np.inf, convexity.argument, condition=convexity.condition)
+    z = Multipliers.projected(form, multipliers)
+    if z is None:
+        return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
+    tangent = _Tangent.of(form, x)
+    moved = Moved.nothing(form.n)
+    settle = True
+    for _ in range(_ROUNDS):
+        slope, error = tangent.slopes(z, settle)
+        need = tangent.open_side(slope, error + moved.slopes) | moved.zeroed
+        if not need.any():
+            break
+        if (need == moved.zeroed).all():
+            return _value(form, tangent, z, slope, error, moved)
+        z, found = exact_beside(z, need, tangent.slopes)
+        if found is None:
+            names = np.asarray(form.names())[need]
+            return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
+        moved, settle = found, False  # what was proved holds at this x̂
     else:
-        targets = np.flatnonzero(free)
-    try:
-        hat[targets] = scipy.linalg.cho_solve(scipy.linalg.cho_factor(block, lower=True), right) if targets.size else right
-    except np.linalg.LinAlgError:
-        return False
-    return bool(np.isfinite(hat[targets]).all())
+        return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
+    return _value(form, tangent, z, slope, error, moved)
+
+
+@dataclass(frozen=True, eq=False)
+class _Tangent:
+    """The quadratic part: x̂ and what curvature is known where a bound is missing."""
+
+    form: StandardForm
+    hat: FloatArray
+    convexity: Convexity
+    curved: BoolArray  # unbounded on some side, with verified curvature
+    least: FloatArray  # μD_j there
+    factor: tuple[FloatArray, bool] | None  # of P on the free ones among them
+
+    @classmethod
+    def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
+        hat = np.zeros(form.n) if x is None else np.array(x, dtype=np.float64)
+        curved, least, convexity = _curvature(form)
+        solved = curved & ~np.isfinite(form.lower) & ~np.isfinite(form.upper)
+        factor = None
+        if solved.any() and form.quadratic is not None:
+            indices = np.flatnonzero(solved)
+            block = to_dense(form.quadratic.materialised[:, indices][indices, :])
+            try:
+                factor = scipy.linalg.cho_factor(block, lower=True)
+            except np.linalg.LinAlgError:
+                factor = None
+        hat[~np.isfinite(hat)] = 0.0
+        return cls(form, hat, convexity, curved, least, factor)
+
+    def slopes(self, z: Multipliers, settle: bool = True) -> tuple[FloatArray, FloatArray]:
+        """s = P x̂ + d and its error; with ``settle`` x̂ moves to s = 0 on the free variables with curvature."""
+        quadratic = self.form.quadratic
+        d, error = z.pulled
+        if quadratic is None:
+            return d, error
+        if self.factor is not None and settle:
+            free = self.curved & ~np.isfinite(self.form.lower) & ~np.isfinite(self.form.upper)
+            for _ in range(2):  # the second step takes away the rounding of the first
+                self.hat[free] -= scipy.linalg.cho_solve(self.factor, (quadratic.product(self.hat) + d)[free])
+        s = quadratic.product(self.hat) + d
+        return s, (error + quadratic.product_error(self.hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
+
+    def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
+        """Variables without curvature whose slope descends, or may within its error, where there is no bound."""
+        below, above = ~np.isfinite(self.form.lower), ~np.isfinite(self.form.upper)
+        falls, rises = slope - error < 0.0, slope + error > 0.0
+        return np.asarray(((above & falls) | (below & rises)) & ~self.curved)
+
+
+def _curvature(form: StandardForm) -> tuple[BoolArray, FloatArray, Convexity]:
+    """Unbounded variables on which P ⪰ μD is verified, μD, and the evidence to go with it for the others."""
+    none, zero = np.zeros(form.n, dtype=bool), np.zeros(form.n)
+    if form.quadratic is None:
+        return none, zero, form.convexity
+    unbounded = ~(np.isfinite(form.lower) & np.isfinite(form.upper))
+    if not unbounded.any() or form.quadratic.operator is not None:
+        return none, zero, form.convexity
+    key = "_definite_on_unbounded"
+    if key not in vars(form):  # factored once for each form
+        rounding = 0.0 if form.quadratic.factor is None else form.n * gamma(form.quadratic.factor.shape[0] + 2)
+        vars(form)[key] = definite_on(form.quadratic.materialised, unbounded, 4.0 * rounding)
+    found: tuple[FloatArray, FloatArray] | None = vars(form)[key]
+    if found is None:
+        return none, zero, form.convexity
+    least, deficit = found
+    return least > 0.0, least, Convexity(Evidence.VERIFIED, "P is positive definite on the unbounded variables", deficit)
+
+
+def _value(
+    form: StandardForm, tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray, moved: Moved
+) -> LagrangianBound:
+    """The sum of all contributions, rounded down."""
+    value = Rounded(form.r) - z.constant
+    hat, quadratic = tangent.hat, form.quadratic
+    if quadratic is not None:
+        value = value - dot(hat, quadratic.product(hat), quadratic.product_error(hat)).times(0.5)
+    lost, convexity = moved.constant, tangent.convexity
+    if convexity.deficit is not None or convexity.penalty > 0.0:
+        lost += _deficit(form, hat, convexity)
+    uncertain = error + moved.slopes
+    low, high = slope - uncertain, slope + uncertain
+    used = ~moved.zeroed & ((slope != 0.0) | (uncertain > 0.0))
+    open_side = ((~np.isfinite(form.upper) & (low < 0.0)) | (~np.isfinite(form.lower) & (high > 0.0))) & used
+    closed = used & ~open_side
+    corner = np.where(slope > 0.0, form.lower, form.upper)
+    corner = np.where(np.isfinite(corner), corner, np.where(np.isfinite(form.lower), form.lower, form.upper))[closed]
+    value = value + dot(slope[closed], corner)
+    reach = np.where(np.isfinite(form.lower), np.abs(form.lower), 0.0)
+    reach = np.maximum(reach, np.where(np.isfinite(form.upper), np.abs(form.upper), 0.0))
+    lost += float(uncertain[closed] @ reach[closed])
+    if open_side.any():
+        s, size = slope[open_side], np.abs(slope[open_side]) + uncertain[open_side]
+        value = value + dot(s, hat[open_side])
+        lost += float(uncertain[open_side] @ np.abs(hat[open_side]))
+        lost += float(total(size * size / (2.0 * tangent.least[open_side])).upper)
+    argument = "Lagrangian at multipliers moved into their dual cones, minimised over the bounds"
+    if moved.zeroed.any():
+        argument += f"; multipliers with slope exactly 0 of {int(moved.zeroed.sum())} unbounded variables exist beside them"
+    lost *= 1.0 + 1e-9
+    result = value.lower - lost
+    if not np.isfinite(result):
+        return LagrangianBound(-np.inf, "overflow")
+    return LagrangianBound(result, argument, value.error + lost, convexity.condition)
+
+
+def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float:
+    """What P's lack of semidefiniteness, of rounding size, can cost over the bounds: infinite where a variable has none."""
+    lost = 0.0
+    if convexity.deficit is not None:
+        far = np.maximum(np.abs(form.upper - hat), np.abs(hat - form.lower))
+        own = convexity.deficit > 0.0
+        lost += 0.5 * float(convexity.deficit[own] @ far[own] ** 2)
+    if convexity.penalty > 0.0:
+        rows = [c for c in form.constraints if c.cone.symbol == "Zero" and c.rows]
+        off = sum(
+            float(np.sum((np.abs(c.value(hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(hat) + np.abs(c.g))) ** 2)) for c in rows
+        )
+        lost += 0.5 * convexity.penalty * off
+    return lost

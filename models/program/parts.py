@@ -13,6 +13,8 @@ from ..arrays import FloatArray, frozen
 from ..kernels.gram import GramOperator
 from ..memory import check_bytes
 from .cones import Cone
+from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity
+from .rounding import Rounded, dot, gamma, transposed_product
 from .svec import smat, svec, svec_indices, svec_size
 
 __all__ = ["Block", "Constraint", "Quadratic"]
@@ -146,6 +148,53 @@ class Quadratic:
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix
+
+    @cached_property
+    def convexity(self) -> Convexity:
+        """Evidence that P ⪰ 0: its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
+        if self.factor is not None:
+            return Convexity(Evidence.CONSTRUCTION, "P = R'R")
+        if self.operator is not None:
+            if self.operator.semidefinite:
+                return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite)
+            if self.n > VERIFY_UP_TO:
+                return Convexity(Evidence.UNKNOWN, f"no theorem says so, and order {self.n} is too large to factor")
+            return matrix_convexity(self.operator.dense)
+        assert self.matrix is not None
+        return matrix_convexity(self.matrix)
+
+    @cached_property
+    def _row_norms(self) -> FloatArray:
+        data = self.matrix if self.matrix is not None else self.factor
+        assert data is not None
+        squares = data * data if isinstance(data, np.ndarray) else data.multiply(data)
+        return np.sqrt(np.asarray(squares.sum(axis=0), dtype=np.float64).ravel())  # P is symmetric: its rows are its columns
+
+    def evaluate(self, x: FloatArray) -> Rounded:
+        """x'Px with a bound of its rounding error; ||R x||² where P is factored."""
+        if not isinstance(self.factor, np.ndarray):
+            return dot(x, self.product(x), self.product_error(x))
+        y, off = transposed_product(self.factor.T, x)
+        square = dot(y, y)
+        return Rounded(square.value, (square.error + 2.0 * float(np.abs(y) @ off) + float(off @ off)) * (1.0 + 1e-9))
+
+    def product_error(self, x: FloatArray) -> FloatArray:
+        """Bound of |computed - exact| for every entry of `product`."""
+        if self.operator is not None:
+            return self.operator.product_error(x)
+        norm = float(np.linalg.norm(x))
+        if self.matrix is not None:
+            return np.asarray(gamma(self.n + 8) * self._row_norms * norm)
+        assert self.factor is not None
+        frobenius = float(np.linalg.norm(self._row_norms))
+        return np.asarray(2.0 * gamma(self.n + self.factor.shape[0] + 16) * self._row_norms * frobenius * norm)
+
+    @property
+    def diagonal(self) -> FloatArray:
+        """P_jj."""
+        if self.operator is not None:
+            return self.operator.diagonal
+        return np.asarray(self._row_norms**2 if self.matrix is None else self.matrix.diagonal(), dtype=np.float64)
 
     def product(self, x: FloatArray) -> FloatArray:
         """``P x`` without forming P where it is factored."""

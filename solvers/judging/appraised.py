@@ -35,4 +35,7 @@ def certify_appraised(
         dual_residual=own.stationarity,
         bound=own.bound,
         argument=own.argument,
+        error=own.error,
+        bound_error=own.bound_error,
+        condition=own.condition,
     )

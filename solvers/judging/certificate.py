@@ -1,7 +1,8 @@
-"""Certificates: everything a result claims, recomputed in float64 from the form and the point alone.
+"""Certificates: everything a result claims, recomputed from the form and the point alone, rounding included.
 
-Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported as
-proved only when the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`).
+Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported only where
+the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`), and is rounded outward.
+The objective carries a bound of its rounding error (`models.program.rounding`).
 """
 
 from __future__ import annotations
@@ -12,9 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...models.arrays import FloatArray
-from ...models.model import Model
+from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
-from ...models.program.lagrangian import lagrangian_bound
+from ...models.program.lagrangian import lagrangian
 from ..records.trace import relative_gap
 
 __all__ = ["Certificate", "certify"]
@@ -40,9 +41,19 @@ class Certificate:
     complementarity : float or None
         Σ|<z_k, F_k x + g_k>| + |ζ'(x - bound)| relative to 1 + |objective|.
     bound : float
-        Proved lower bound of the form's optimum; -inf where there is none.
+        Lower bound of the form's optimum, rounded outward; -inf where there is none.
     argument : str
         Why the bound holds.
+    error, bound_error : float
+        Bounds of the rounding errors of the objective, and of what was subtracted from the bound for its own.
+    condition : str
+        What the bound rests on where convexity is not known; empty where it is proved.
+    scale : float
+        Size of the objective's terms over one natural unit of each variable: what an optimum of zero is measured by.
+    inner : bool
+        Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
+    nonconvex : bool
+        A direction of negative curvature is known.
     """
 
     objective: float
@@ -53,11 +64,24 @@ class Certificate:
     complementarity: float | None = None
     bound: float = float("-inf")
     argument: str = "no multipliers"
+    error: float = 0.0
+    bound_error: float = 0.0
+    condition: str = ""
+    scale: float = 1.0
+    inner: bool = False
+    nonconvex: bool = False
 
     @property
     def gap(self) -> float:
         """(objective - bound)/max(|objective|, |bound|); infinite without a bound."""
         return relative_gap(self.objective, self.bound)
+
+    @property
+    def resolution(self) -> float:
+        """What rounding may hide of the gap: the errors of objective and bound, relative as the gap is."""
+        scale = max(abs(self.objective), abs(self.bound)) if np.isfinite(self.bound) else abs(self.objective)
+        errors = self.error + self.bound_error
+        return 0.0 if errors == 0.0 else errors / scale if scale > 0.0 else float("inf")
 
     def feasible(self, tol: float) -> bool:
         """Whether primal residual and integrality are within ``tol``."""
@@ -103,10 +127,54 @@ def certify(
         integers = x[form.integer]
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
     dual = complementarity = None
-    if multipliers is not None:
+    if multipliers is not None and _usable(form, multipliers, reduced):
         dual, complementarity = _dual(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
-    value, argument = _bound(form, x, multipliers, model)
-    return Certificate(form.objective(x), primal, violations, integrality, dual, complementarity, value, argument)
+    found = _bound(form, x, multipliers, model)
+    objective = form.evaluate(x)
+    return Certificate(
+        objective=objective.value,
+        primal_residual=primal,
+        violations=violations,
+        integrality=integrality,
+        dual_residual=dual,
+        complementarity=complementarity,
+        bound=found.value,
+        argument=found.argument,
+        error=objective.error,
+        bound_error=found.error,
+        condition=found.condition,
+        scale=objective_scale(form),
+        nonconvex=bool(found.condition) and found.value == -np.inf,
+    )
+
+
+def objective_scale(form: StandardForm) -> float:
+    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0.
+
+    A bound and an objective that enclose zero are compared with this: multiply the data, and it goes along.
+    """
+    squares, sides = np.zeros(form.n), np.zeros(form.n)
+    for c in form.constraints:
+        told = np.flatnonzero(c.g)
+        if told.size:
+            F = c.F[told]
+            squares += np.asarray(F.multiply(F).sum(axis=0)).ravel()
+            sides += np.asarray((abs(F) > 0.0).T @ (c.g[told] ** 2)).ravel()
+    unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
+    box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
+    unit = np.where(box > 0.0, box, unit)
+    scale = float((np.abs(form.q) * unit).max(initial=0.0))
+    if form.quadratic is not None:
+        scale = max(scale, 0.5 * float((np.abs(form.quadratic.diagonal) * unit**2).max(initial=0.0)))
+    return scale
+
+
+def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:
+    """Whether there is one finite number for each row, and for each variable."""
+    if reduced is not None and not (np.shape(reduced) == (form.n,) and np.isfinite(reduced).all()):
+        return False
+    given = ((c, multipliers[c.label]) for c in form.constraints if c.label in multipliers)
+    return all(np.size(z) == c.rows and np.isfinite(z).all() for c, z in given)
 
 
 def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]:
@@ -126,7 +194,12 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
     outside = np.maximum(np.maximum(below, above), 0.0)
     violations["bounds"] = float(outside.max(initial=0.0))
-    return violations, max(worst, float((outside / (1.0 + np.abs(x))).max(initial=0.0)))
+    # a narrow box is measured by itself: 1e-6 outside of one that is 1e-6 wide is not a rounding error
+    size = 1.0 + np.abs(x)
+    narrow = np.isfinite(form.lower) & np.isfinite(form.upper) & (form.lower < form.upper)
+    own = np.maximum(np.abs(form.lower), np.abs(form.upper))
+    size = np.where(narrow, np.minimum(size, np.abs(x) + np.where(narrow, own, 1.0)), size)
+    return violations, max(worst, float((outside / size).max(initial=0.0)))
 
 
 def _dual(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray) -> tuple[float, float]:
@@ -153,14 +226,16 @@ def _dual(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArra
     return max(stationarity, outside, unpriced), products / (1.0 + abs(form.objective(x)))
 
 
-def _bound(
-    form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None, model: Model | None
-) -> tuple[float, str]:
+def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None, model: Model | None) -> Bound:
     if form.integer.any():
-        return -np.inf, "mixed-integer: multipliers prove nothing"
+        return Bound(-np.inf, "mixed-integer: multipliers prove nothing")
+    if multipliers is not None and not _usable(form, multipliers, None):
+        return Bound(-np.inf, "the multipliers are not finite, or not one for each row")
     if model is not None:
-        bound = model.bound(x, multipliers)
-        return bound.value, bound.argument
+        return model.bound(x, multipliers)
+    if form.convexity.refuted:
+        return Bound(-np.inf, form.convexity.argument, condition=form.convexity.condition)
     if multipliers is None:
-        return -np.inf, "no multipliers"
-    return lagrangian_bound(form, x, multipliers), "Lagrangian at multipliers projected on their dual cones"
+        return Bound(-np.inf, "no multipliers")
+    found = lagrangian(form, x, multipliers)
+    return Bound(found.value, found.argument, found.error, found.condition)

@@ -16,6 +16,7 @@ from ..records.answer import Answer, Update
 from ..records.status import Status
 from ..records.trace import Trace, relative_gap
 from .certificate import Certificate
+from .kinds import Kind
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -27,6 +28,8 @@ __all__ = ["Claim", "Result"]
 
 #: Version of the stored layout (`solvers.judging.result_file`).
 RESULT_VERSION = 2
+#: Violation, relative, up to which a point's objective is compared with a bound.
+_COUNTS = 1e-4
 
 
 @dataclass(frozen=True)
@@ -220,14 +223,24 @@ class Result:
 
     @property
     def best_bound(self) -> tuple[float, str]:
-        """The bound in the form's sense and its kind: proved by the certificate or the solver, or claimed by it."""
+        """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
+
+        Nonconvex results have none, nor have those whose certificate is that of an inner problem.
+        """
+        nothing = (float("-inf"), Kind.NONE.value)
+        certificate, claim = self.certificate, self.claim
+        if self.status is Status.STATIONARY or (certificate is not None and certificate.inner):
+            return nothing
         candidates = []
-        if self.certificate is not None and np.isfinite(self.certificate.bound):
-            candidates.append((self.certificate.bound, "proved"))
-        if self.claim.bound is not None and np.isfinite(self.claim.bound):
-            candidates.append((self.claim.bound, "proved" if self.claim.proved else "claimed by solver"))
-        proved = [c for c in candidates if c[1] == "proved"]
-        return max(proved or candidates, default=(float("-inf"), "none"))
+        if certificate is not None and np.isfinite(certificate.bound):
+            candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
+        if claim.bound is not None and np.isfinite(claim.bound):
+            candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
+        for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
+            of_kind = [c for c in candidates if c[1] == kind.value]
+            if of_kind:
+                return max(of_kind)
+        return nothing
 
     @property
     def bound(self) -> float:
@@ -236,22 +249,25 @@ class Result:
 
     @property
     def bound_kind(self) -> str:
-        """How far to trust the bound: proved, claimed by solver, or none."""
-        return "as stored, not verified" if self.unverified and self.best_bound[1] != "none" else self.best_bound[1]
+        """How far to trust the bound: the words of `solvers.judging.kinds.Kind`."""
+        known = self.best_bound[1]
+        return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
 
     @property
     def gap(self) -> float:
-        """(primal - bound)/max(|primal|, |bound|); NaN for nonconvex results without a bound."""
-        if self.certificate is None or self.status is Status.STATIONARY or not np.isfinite(self.best_bound[0]):
+        """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
+        or where the point violates its constraints too much to have an objective that counts.
+        """
+        if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(_COUNTS):
             return float("nan")
-        return max(relative_gap(self.certificate.objective, self.best_bound[0]), 0.0)
+        return relative_gap(self.certificate.objective, self.best_bound[0])
 
     @property
     def absolute_gap(self) -> float:
         """primal - bound; NaN without a point or a bound."""
         if self.certificate is None or not np.isfinite(self.best_bound[0]):
             return float("nan")
-        return max(self.certificate.objective - self.best_bound[0], 0.0)
+        return self.certificate.objective - self.best_bound[0]
 
     @property
     def solved(self) -> bool:

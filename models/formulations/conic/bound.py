@@ -25,12 +25,12 @@ from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.svec import svec, svec_size
 from ...views import ConicProblem
+from .dual_value import proved_value
 from .piecewise_newton import newton_piecewise
 from .point import Coordinates, coordinates
 
 __all__ = ["ConicBound", "certified_bound", "conic_multipliers", "conic_reduced", "dual_value", "repair_gamma"]
 
-_EPS = float(np.finfo(np.float64).eps)
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
 #: bound where γ is accurate and loses less where γ and w do not quite fit together.
 MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
@@ -50,12 +50,15 @@ class ConicBound:
         γ in Γ (S positive definite, checked) and v.
     mu : float
         λ, or the budget's multiplier in κ form.
+    error : float
+        What was subtracted for rounding.
     """
 
     value: float
     gamma: FloatArray
     v: FloatArray
     mu: float
+    error: float = 0.0
 
 
 def repair_gamma(A: FloatArray, gamma: FloatArray, metric: FloatArray | None = None, margin: float = 1e-10) -> FloatArray:
@@ -89,7 +92,7 @@ def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: floa
     gamma, v = _checked(gamma, rows.shape[0]), _checked(v, rows.shape[0])
     if gamma.min(initial=0.0) < 0:
         return -np.inf
-    return _value(rows, _factor(rows, gamma), gamma, v, *_cost(problem, mu))
+    return proved_value(rows, _factor(rows, gamma), gamma, v, *_cost(problem, mu))[0]
 
 
 def certified_bound(
@@ -147,14 +150,15 @@ def certified_bound(
         if given is not None:
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
             candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
-            best = _better(best, _value(space.rows, factor, trial, candidate, cost, constant), trial, candidate, cost)
+            proved = proved_value(space.rows, factor, trial, candidate, cost, constant)
+            best = _better(best, proved, trial, candidate, cost)
         if best.value >= target:
             break
         if not improve:
             continue
         inner, attained = _inner(space.rows, factor, trial, cost, start)
-        value = _value(space.rows, factor, trial, inner, cost, constant)
-        best = _better(best, value, trial, inner, cost)
+        proved = proved_value(space.rows, factor, trial, inner, cost, constant)
+        best, value = _better(best, proved, trial, inner, cost), proved[0]
         if attained - constant - value <= _INNER_GAP * abs(value):
             break  # γ has given what it has: a larger margin only costs
     return best
@@ -208,8 +212,8 @@ def _cost(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
     return cost, cost * problem.kappa * problem.A.shape[0]
 
 
-def _better(best: ConicBound, value: float, gamma: FloatArray, v: FloatArray, cost: float) -> ConicBound:
-    return ConicBound(value, gamma, v, cost) if value > best.value else best
+def _better(best: ConicBound, proved: tuple[float, float], gamma: FloatArray, v: FloatArray, cost: float) -> ConicBound:
+    return ConicBound(proved[0], gamma, v, cost, proved[1]) if proved[0] > best.value else best
 
 
 def _repair(rows: FloatArray, gamma: FloatArray, margin: float) -> FloatArray:
@@ -239,7 +243,7 @@ def _conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
 
 
 def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, cost: float, constant: float) -> float:
-    """D(γ, v) less a bound of the rounding errors made in summing it."""
+    """D(γ, v) in floating point: to choose by. What is called a bound is `proved_value`."""
     if factor is None:
         return -np.inf
     penalty = float(_conjugate(gamma, v, cost).sum())
@@ -247,8 +251,7 @@ def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: Fl
         return -np.inf
     half = sl.solve_triangular(factor, rows.T @ (2.0 * gamma - v), lower=True, check_finite=False)
     quadratic = 0.25 * float(half @ half)
-    size = float(gamma.sum() + np.abs(v).sum()) + penalty + quadratic + constant
-    return float((v - gamma).sum()) - penalty - quadratic - constant - 4.0 * _EPS * size
+    return float((v - gamma).sum()) - penalty - quadratic - constant
 
 
 def _inner(

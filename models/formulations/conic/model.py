@@ -193,7 +193,7 @@ class ConicSVM(Model):
         mu = float(np.ravel(multipliers["budget"])[0]) if self.kappa is not None and "budget" in multipliers else None
         v = multipliers.get("split")
         found = certified_bound(problem, np.asarray(multipliers["hull"]), w=w, mu=mu, v=v, target=target)
-        return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)")
+        return Bound(found.value, "closed-form dual value at γ scaled into Γ (S ≻ 0 checked by Cholesky)", found.error)
 
     def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
         """The certificate of the SDP's form without its n × p(p + 1)/2 hull rows; None for the hard margin.

@@ -14,6 +14,7 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_vector
 from ...model import Bound, Model
 from ...program.form import Block, Quadratic, StandardForm
+from ...program.rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...record import Arrays, Chosen, Data, FormulationInfo
 from ...statement import Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -106,9 +107,23 @@ class BoxProgram(Model):
         if x is None:
             return Bound(-np.inf, "no point")
         a = np.clip(x, self.lower, self.upper)
-        gradient = self.box.gradient(a)
-        value = self.box.objective(a, gradient) - self.box.gap(a, gradient)
-        return Bound(value, "linearisation at the point, minimised over the box")
+        inner, off = transposed_product(self.Z, a)  # Z'a cancels at an optimum
+        gradient = self.Z @ inner + self.ridge * a + self.q
+        size = float(np.linalg.norm(off)) + gamma(self.Z.shape[1]) * float(np.linalg.norm(inner))
+        error = self._norms * size + 4.0 * UNIT * (np.abs(self.ridge * a) + np.abs(gradient) + np.abs(self.q))
+        error *= 1.0 + 1e-9
+        # -½a'(ZZ' + D)a + the least value of ∇'x in the box
+        square = dot(inner, inner) + dot(self.ridge * a, a, 2.0 * UNIT * np.abs(a))
+        square = Rounded(
+            square.value, square.error + 2.0 * float(np.abs(inner) @ off) + float(off @ off) + UNIT * float(self.ridge @ (a * a))
+        )
+        value = dot(gradient, np.where(gradient > 0.0, self.lower, self.upper)) - square.times(0.5)
+        lost = float(error @ np.maximum(np.abs(self.lower), np.abs(self.upper))) * (1.0 + 1e-9)
+        return Bound(value.lower - lost, "linearisation at the point, minimised over the box", value.error + lost)
+
+    @cached_property
+    def _norms(self) -> FloatArray:
+        return np.asarray(np.linalg.norm(self.Z, axis=1) * (1.0 + 1e-12))
 
     @property
     def statement(self) -> Statement:

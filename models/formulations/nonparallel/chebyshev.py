@@ -19,6 +19,7 @@ from ...looks.explained import Explained, PointRow
 from ...memory import materialise_limit
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
+from ...program.rounding import UNIT
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Statement
 from .chebyshev_form import chebyshev_form, chebyshev_multipliers, chebyshev_statement
@@ -316,7 +317,8 @@ class ChebyshevNPSVC(Model):
             if cone is None or margin is None or not cone[0] > 0:
                 continue
             lam = {"margin": np.asarray(margin) / float(cone[0])}
-            best = max(best, float(np.asarray(self.weights)[k]) * self.class_program(k).bound(None, lam).value)
+            value = float(np.asarray(self.weights)[k]) * self.class_program(k).bound(None, lam).value
+            best = max(best, value - 2.0 * UNIT * abs(value))
         return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:

@@ -15,6 +15,7 @@ from ...kernels.feature_map import FeatureMap
 from ...kernels.neighbour_graph import neighbour_laplacian
 from ..stiefel import StiefelQP
 from .chebyshev_problem import ChebyshevProblem
+from .evaluation import Ridge
 from .hinge_factor import HingeFactor, LoweredFactor
 from .hinge_quadratic import HingeQuadratic
 from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
@@ -69,7 +70,7 @@ class ChebyshevPieces:
             A = psi[near]
             H = A.T @ A
             H[np.diag_indices(H.shape[0])] += self._model.r1
-            self._factors[k] = HingeFactor(H, psi[~near])
+            self._factors[k] = HingeFactor(H, psi[~near], A, Ridge(self._model.r1))
         return self._factors[k]
 
     def program(self, k: int, P: FloatArray, v: FloatArray | None) -> HingeQuadratic:

@@ -17,7 +17,10 @@ import scipy.linalg
 
 from ....errors import InputError
 from ...arrays import FloatArray
+from ...program.convexity import definite_on
+from ...program.rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
+from .evaluation import Applied, Base, Ridge, applied
 from .points_factor import KernelRows, PointsFactor
 
 __all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor"]
@@ -30,6 +33,8 @@ _COARSE, _SPREAD = 64, 1e4
 class HingeFactor:
     """H = LL' and Z = G L^{-T}, computed once and shared by every problem with the same H and G.
 
+    ``root`` A and ``base`` R say that H was computed as R + A'A: bounds are then of that program, not of the rounded H.
+
     Raises
     ------
     InputError
@@ -38,6 +43,8 @@ class HingeFactor:
 
     H: FloatArray
     G: FloatArray
+    root: FloatArray | None = None
+    base: Ridge | Base | None = None
 
     def __post_init__(self) -> None:
         for name, matrix in (("H", self.H), ("G", self.G)):
@@ -106,6 +113,32 @@ class HingeFactor:
         """u'Hu."""
         return float(u @ self.H @ u)
 
+    @cached_property
+    def least(self) -> FloatArray | None:
+        """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        p = self.H.shape[0]
+        if isinstance(self.base, Ridge):
+            return np.full(p, self.base.r)
+        found = definite_on(self.H if self.base is None else self.base.matrix, np.ones(p, dtype=bool))
+        return None if found is None or not (found[0] > 0.0).all() else found[0]
+
+    @cached_property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return np.asarray(np.linalg.norm(self.G, axis=1) * (1.0 + 1e-12))
+
+    @cached_property
+    def _root_norms(self) -> FloatArray:
+        assert self.root is not None
+        return np.asarray(np.linalg.norm(self.root, axis=1) * (1.0 + 1e-12))
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Hu and u'Hu with the errors of their evaluation."""
+        if self.root is None or self.base is None:
+            return Base(self.H).applied(u)
+        f = self.root @ u
+        return applied(f, self._root_norms, self.root.T @ f, u, self.base)
+
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
         return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
@@ -170,6 +203,32 @@ class LoweredFactor:
         """u'Hu - κ||P'u||²."""
         learned = self.P.T @ u
         return self.base.quadratic(u) - self.kappa * float(learned @ learned)
+
+    @property
+    def least(self) -> FloatArray | None:
+        """ℓ of H less κ||P||²; None where that is not positive."""
+        own = self.base.least
+        if own is None:
+            return None
+        lowered = own * (1.0 - 1e-12) - self.kappa * float(np.linalg.norm(self.P, 2)) ** 2 * (1.0 + 1e-12)
+        return lowered if (lowered > 0.0).all() else None
+
+    @property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return self.base.row_norms
+
+    def applied(self, u: FloatArray) -> Applied:
+        """(H - κPP')u and u'(H - κPP')u with the errors of their evaluation."""
+        own, size = self.base.applied(u), float(np.linalg.norm(u))
+        learned = self.P.T @ u
+        off = gamma(u.size) * float(np.linalg.norm(self.P)) * size * (1.0 + 1e-9)
+        square = dot(learned, learned)
+        square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(learned)) * off + off * off).times(self.kappa)
+        product = own.product - self.kappa * (self.P @ learned)
+        change = self.kappa * float(np.linalg.norm(self.P)) * (off + gamma(learned.size + 2) * float(np.linalg.norm(learned)))
+        error = (own.error + change + UNIT * float(np.linalg.norm(product))) * (1.0 + 1e-9)
+        return Applied(product, error, own.quadratic - square)
 
     def solve(self, b: FloatArray) -> FloatArray:
         """(H - κPP')⁻¹ b."""

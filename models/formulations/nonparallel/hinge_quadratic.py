@@ -15,6 +15,7 @@ from ...arrays import FloatArray, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.rounding import UNIT, Rounded, dot, gamma
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -46,6 +47,8 @@ class HingeQuadratic(Model):
         Targets, weights ≥ 0, and τ ≥ 0.
     centre : ndarray (p,), optional
         H⁻¹b, where it is known.
+    b_error : float
+        Bound of the norm of the rounding error that b comes with.
 
     Notes
     -----
@@ -65,6 +68,7 @@ class HingeQuadratic(Model):
     tau: FloatArray
     constant: float = 0.0
     centre: FloatArray | None = None
+    b_error: float = 0.0
 
     name = "HingeQuadratic"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -152,13 +156,29 @@ class HingeQuadratic(Model):
         return np.clip(lam, -self.tau * self.weights, self.weights)
 
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Dual value at the multipliers moved into the box; with no losses, the minimum itself."""
+        """Dual value at the multipliers moved into the box; with no losses, the minimum itself.
+
+        At any u the inner minimum ½u'Hu - p'u, p = G'λ - b, is missed by at most ½ρ'H⁻¹ρ ≤ ½Σρ_j²/ℓ_j, ρ = Hu - p, H ⪰ diag(ℓ):
+        u is H⁻¹p as computed and refined once, so that ρ is a rounding error.
+        """
         if self.h.size and (multipliers is None or "margin" not in multipliers):
             return Bound(-np.inf, "no multipliers")
+        least = self.factor.least
+        if least is None:
+            return Bound(-np.inf, "that the quadratic is positive definite is lost in rounding: give a larger r or r1")
         lam = self.multiplier(multipliers) if self.h.size and multipliers is not None else np.zeros(0)
-        pulled = self.factor.pulled(lam) - self.b
-        value = float(self.h @ lam) - 0.5 * float(pulled @ self.factor.solve(pulled)) + self.constant
-        return Bound(value, "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box")
+        p = self.factor.pulled(lam) - self.b
+        u = self.factor.solve(p)
+        u = u + self.factor.solve(p - self.factor.applied(u).product)
+        at = self.factor.applied(u)
+        off = gamma(lam.size + 4) * (float(self.factor.row_norms @ np.abs(lam)) + float(np.linalg.norm(self.b))) + self.b_error
+        rho = float(np.linalg.norm((at.product - p) / np.sqrt(least)))
+        rho += (at.error + off + UNIT * float(np.linalg.norm(p))) / float(np.sqrt(least.min()))
+        value = dot(self.h, lam) + at.quadratic.times(0.5) - dot(p, u) + Rounded(self.constant)
+        lost = (off * float(np.linalg.norm(u)) + 0.5 * rho * rho) * (1.0 + 1e-9)
+        argument = "dual value h'λ - ½(G'λ - b)'H⁻¹(G'λ - b) with λ clipped to its box"
+        bound = value.lower - lost
+        return Bound(bound if np.isfinite(bound) else -np.inf, argument, value.error + lost)
 
     # -- the model ----------------------------------------------------------------------------------------------
 

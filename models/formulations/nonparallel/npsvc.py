@@ -19,10 +19,12 @@ from ...kernels.neighbour_graph import neighbour_laplacian
 from ...looks.explained import ON, ZERO, Explained, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
+from ...program.rounding import gamma
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...statement import Line, Statement
 from ...views import BoxQP
 from .class_labels import as_classes
+from .evaluation import Base, Ridge
 from .hinge_factor import HingeFactor, KernelRows, PointsFactor
 from .hinge_quadratic import HingeQuadratic
 from .pair_losses import DISSIMILARITY, HINGE, NONCONVEX, SIMILARITY, PairLoss
@@ -168,6 +170,10 @@ class NonparallelSVM(Model):
         H = self.r * np.eye(self.features.features)
         return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
 
+    @property
+    def _base(self) -> Ridge | Base:
+        return Ridge(self.r) if self.smoothness is None else Base(self._regulariser)
+
     @cached_property
     def program(self) -> HingeQuadratic:
         """The convex problem as a quadratic with piecewise-linear losses.
@@ -191,11 +197,12 @@ class NonparallelSVM(Model):
             return self._absolute(np.ones(A.shape[0]), self.epsilon, 0.0)
         if self.loss == "lstsvm":
             H = self._regulariser + A.T @ A + self.c * (B.T @ B)
-            return HingeQuadratic(
-                HingeFactor(H, np.zeros((0, p))), -self.c * self.margin * B.sum(axis=0), np.zeros(0), np.zeros(0), np.zeros(0),
-                0.5 * self.c * m * self.margin**2,
-            )  # fmt: skip
-        return self._hinged(HingeFactor(self._regulariser + A.T @ A, B))
+            none, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(self.c) * B]), self._base)
+            pull = self.c * self.margin
+            lost = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
+            constant = 0.5 * self.c * m * self.margin**2
+            return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
+        return self._hinged(HingeFactor(self._regulariser + A.T @ A, B, A, self._base))
 
     def _hinged(self, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
         m, p = factor.shape
@@ -217,7 +224,8 @@ class NonparallelSVM(Model):
         """rI + μΨ'LΨ with the rows of both signs of the target class: the same for every majorant."""
         psi = self.features.rows
         A, B = psi[self.inside], psi[~self.inside]
-        return HingeFactor(self._regulariser, np.vstack([B, -A, A]))
+        rows = np.vstack([B, -A, A])
+        return HingeFactor(self._regulariser, rows, np.zeros((0, rows.shape[1])), self._base)
 
     def _absolute(self, weights: FloatArray, epsilon: float, constant: float) -> HingeQuadratic:
         """Similarity loss Σ ω_i (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""

@@ -12,6 +12,7 @@ import scipy.linalg
 
 from ....errors import InputError
 from ...arrays import BoolArray, FloatArray
+from .evaluation import Applied, Ridge, applied
 
 __all__ = ["KernelRows", "PointsFactor", "pulled_each", "solve_each"]
 
@@ -26,6 +27,11 @@ class KernelRows:
     psi: FloatArray
     gram: FloatArray
     r: float
+
+    @cached_property
+    def norms(self) -> FloatArray:
+        """Bounds of the norms of Ψ's rows."""
+        return np.linalg.norm(self.psi, axis=1) * (1.0 + 1e-12)
 
     @cached_property
     def inverse(self) -> FloatArray:
@@ -115,6 +121,22 @@ class PointsFactor:
         """||Ψ_A u||² + r||u||²."""
         f = (self.rows.psi @ u)[self.near]
         return float(f @ f) + self.rows.r * float(u @ u)
+
+    @property
+    def least(self) -> FloatArray:
+        """ℓ with H ⪰ diag(ℓ): r, whatever Ψ is."""
+        return np.full(self.near.size, self.rows.r)
+
+    @cached_property
+    def row_norms(self) -> FloatArray:
+        """Bounds of ||g_j||."""
+        return self.rows.norms[~self.near]
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Hu and u'Hu with the errors of their evaluation."""
+        f = self.rows.psi @ u
+        f[~self.near] = 0.0
+        return applied(f, self.rows.norms[self.near], self.rows.psi.T @ f, u, Ridge(self.rows.r))
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b, of a vector or of columns."""

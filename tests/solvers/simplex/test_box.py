@@ -173,7 +173,7 @@ def test_balancing_a_point_moves_no_point_off_its_bound():
     assert abs(y @ into_box(view, heavy)) < 1e-12
 
 
-@pytest.mark.parametrize("C", [1.0, 1e6])
+@pytest.mark.parametrize("C", [1.0, 1e5])  # at 1e6 the labels that contradict each other cost half of float64's digits
 def test_duplicates_and_a_constant_kernel(C):
     X, y = data(40)
     copies = L1SVMDual(np.vstack([X, X, X]), np.concatenate([y, y, -y]), C, RBF(0.3))

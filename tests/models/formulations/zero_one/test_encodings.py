@@ -127,7 +127,8 @@ def test_a_start_is_taken_in_every_encoding() -> None:
         assert model.start is not None
         for solver in ("scip", "gurobi"):
             result = solve(model, solver, start=model.start, node_limit=1, threads=1)
-            assert result.claim.objective == pytest.approx(model.objective(w), rel=1e-8)
+            # no worse than the start; what a solver's own tolerance lets it accept beyond that is not the start's
+            assert result.claim.objective <= model.objective(w) * (1 + 1e-8)
     assert ZeroOneSVM(X, y, 0.5).start is None
 
 

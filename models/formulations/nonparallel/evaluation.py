@@ -1,0 +1,61 @@
+"""Hu and u'Hu of the class problems with bounds of their rounding errors, from the pieces that H = R + A'A is made of.
+
+Where two columns of A are nearly equal, u is large along a direction that A hardly sees: u'Hu from H loses what ||Au||² keeps.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import FloatArray
+from ...program.rounding import UNIT, Rounded, dot, gamma
+
+__all__ = ["Applied", "Base", "Ridge", "applied"]
+
+
+@dataclass(frozen=True, eq=False)
+class Applied:
+    """Hu, a bound of the norm of its error, and u'Hu."""
+
+    product: FloatArray
+    error: float
+    quadratic: Rounded
+
+
+@dataclass(frozen=True, eq=False)
+class Ridge:
+    """R = rI."""
+
+    r: float
+
+    def applied(self, u: FloatArray) -> Applied:
+        """ru."""
+        return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
+
+
+@dataclass(frozen=True, eq=False)
+class Base:
+    """R as a matrix."""
+
+    matrix: FloatArray
+
+    def applied(self, u: FloatArray) -> Applied:
+        """Ru."""
+        product = self.matrix @ u
+        error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
+        return Applied(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
+
+
+def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:
+    """(R + A'A)u from f = Au, the rows' norms and A'f."""
+    own, size = rest.applied(u), float(np.linalg.norm(u)) * (1.0 + 1e-12)
+    frobenius = float(np.linalg.norm(norms))
+    off = gamma(u.size) * frobenius * size  # of f
+    error = frobenius * (off + gamma(f.size) * (float(np.linalg.norm(f)) + off)) + own.error
+    product = back + own.product
+    error += UNIT * float(np.linalg.norm(product))
+    square = dot(f, f)
+    square = Rounded(square.value, square.error + 2.0 * float(np.linalg.norm(f)) * off + off * off)
+    return Applied(product, error * (1.0 + 1e-9), square + own.quadratic)

@@ -1,0 +1,238 @@
+"""Evidence that ½x'Px is convex: by construction, verified in floating point with an error bound, or not known.
+
+A Cholesky factorisation that ends proves that the matrix is positive semidefinite up to a shift: with unit diagonal (up to a
+factor of two, by scaling with powers of two, which is exact) the computed factor belongs to a matrix within γ_{m+1}·trace of it
+(Demmel; Rump, *Verification of positive definiteness*, 2006). So H - tI that factors proves H ⪰ 0, and H + tI that factors proves
+H ⪰ -2tI: P + diag(δ) ⪰ 0 for a known δ of rounding size, which a bound over bounded variables can pay for. Small singular
+matrices are decided in rational arithmetic. A direction of negative curvature is kept as a witness. With equality rows A x = b
+only the directions with A d = 0 count: P + ρA'A ⪰ 0 for some ρ is enough.
+"""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ..arrays import BoolArray, FloatArray, IntArray, to_dense
+from .rounding import dot, gamma
+
+__all__ = ["VERIFY_UP_TO", "Convexity", "Evidence", "definite_on", "matrix_convexity", "on_equalities"]
+
+#: Order up to which a matrix is factored to find out: 3,000³/3 operations take about a second.
+VERIFY_UP_TO = 3000
+#: Shares of the scaled diagonal that are tried as a lower bound of the curvature.
+_SHARES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+#: Order up to which a matrix that float64 leaves open is decided in rational arithmetic.
+_RATIONAL = 14
+
+
+class Evidence(enum.Enum):
+    """How it is known that a quadratic is convex."""
+
+    CONSTRUCTION = "by construction"
+    VERIFIED = "verified"
+    UNKNOWN = "not known"
+    NEGATIVE = "negative curvature found"
+
+
+@dataclass(frozen=True, eq=False)
+class Convexity:
+    """What is known of d'Pd.
+
+    Parameters
+    ----------
+    evidence : Evidence
+    argument : str
+        In words.
+    deficit : ndarray (n,), optional
+        δ ≥ 0 with d'Pd ≥ -Σδ_j d_j² [- penalty·||A d||²]; zero where it is not given.
+    penalty : float
+        ρ, where only directions with A d = 0 count.
+    witness : ndarray (n,), optional
+        d with d'Pd < 0.
+    curvature : float, optional
+        d'Pd/d'd of the witness.
+    """
+
+    evidence: Evidence
+    argument: str
+    deficit: FloatArray | None = None
+    penalty: float = 0.0
+    witness: FloatArray | None = None
+    curvature: float | None = None
+
+    @property
+    def known(self) -> bool:
+        """Whether the quadratic is convex, up to the deficit."""
+        return self.evidence in (Evidence.CONSTRUCTION, Evidence.VERIFIED)
+
+    @property
+    def refuted(self) -> bool:
+        """Whether a direction of negative curvature is known."""
+        return self.evidence is Evidence.NEGATIVE
+
+    @property
+    def largest_deficit(self) -> float:
+        """max δ_j."""
+        return 0.0 if self.deficit is None else float(self.deficit.max(initial=0.0))
+
+    @property
+    def condition(self) -> str:
+        """What a bound rests on where convexity is not known; empty where it is."""
+        return "" if self.known else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
+
+
+def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
+    """Evidence for a symmetric matrix."""
+    n = int(P.shape[0])
+    diagonal = np.asarray(P.diagonal(), dtype=np.float64)
+    absolute = abs(P)
+    sums = np.asarray(absolute.sum(axis=1), dtype=np.float64).ravel() - np.abs(diagonal)
+    if (diagonal >= sums * (1.0 + gamma(n))).all():
+        return Convexity(Evidence.VERIFIED, "P is diagonally dominant")
+    found = _two_by_two(P, diagonal, sums)
+    if found is not None:
+        return found
+    kept = np.flatnonzero(sums + np.abs(diagonal))
+    if kept.size > VERIFY_UP_TO:
+        return Convexity(Evidence.UNKNOWN, f"P has order {kept.size}; up to {VERIFY_UP_TO} it is factored to find out")
+    block = P[kept][:, kept]
+    dense = to_dense(block).astype(np.float64)
+    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[kept])))
+    return _decide(dense * scale * scale[:, None], scale, kept, n)
+
+
+def on_equalities(P: FloatArray, A: FloatArray) -> Convexity | None:
+    """Evidence for P on the directions with A d = 0, from P + ρA'A; None where there is none."""
+    norms = np.linalg.norm(A, axis=1)
+    largest = float(np.abs(P).max(initial=0.0))
+    if not largest > 0.0 or not (norms > 0.0).all():
+        return None
+    for factor in (1.0, 64.0):
+        penalty = factor * largest / float((norms**2).min()) * max(1.0, float(A.shape[1]) / float((A != 0.0).sum(axis=1).min()))
+        raised = matrix_convexity(P + penalty * (A.T @ A))
+        if raised.known:
+            rounding = gamma(A.shape[0] + 4) * (np.abs(P).max() + penalty * float((np.abs(A).T @ np.abs(A)).max())) * A.shape[1]
+            deficit = (0.0 if raised.deficit is None else raised.deficit) + np.full(P.shape[0], rounding)
+            return Convexity(Evidence.VERIFIED, "P is positive semidefinite where the equalities hold", deficit, penalty)
+    return None
+
+
+def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float = 0.0) -> tuple[FloatArray, FloatArray] | None:
+    """ℓ ≥ 0 on the chosen variables, positive where P_jj is, and δ ≥ 0 on the others: d'Pd ≥ Σℓ_j d_j² - Σδ_j d_j²; None if not.
+
+    ``rounding`` bounds the error of P itself, relative to √(P_ii P_jj), summed over a row. Variables whose row of P is zero have
+    ℓ_j = δ_j = 0.
+    """
+    n = int(P.shape[0])
+    diagonal = np.asarray(P.diagonal(), dtype=np.float64)
+    sums = np.asarray(abs(P).sum(axis=1), dtype=np.float64).ravel() - np.abs(diagonal)
+    kept = np.flatnonzero(sums + np.abs(diagonal))
+    inside = chosen[kept]
+    if not inside.any() or (diagonal[kept] <= 0.0).any() or kept.size > VERIFY_UP_TO:
+        return None if kept.size == 0 or not (diagonal >= sums).all() else _dominant(diagonal, sums, chosen, rounding)
+    if not sums[kept].any():
+        return _dominant(diagonal, sums, chosen, rounding)
+    block = P[kept][:, kept]
+    dense = to_dense(block).astype(np.float64)
+    scale = np.exp2(-np.round(0.5 * np.log2(diagonal[kept])))
+    H = dense * scale * scale[:, None]
+    shift = 2.0 * gamma(kept.size + 2) * float(np.trace(H)) + 2.0 * rounding
+    for mu in _SHARES:
+        if mu <= 4.0 * shift:
+            break
+        moved = H.copy()
+        moved[np.diag_indices(kept.size)] += np.where(inside, -mu - shift, shift)
+        if _factors(moved, 0.0):
+            least, deficit = np.zeros(n), np.zeros(n)
+            least[kept] = np.where(inside, 0.999 * mu / scale**2, 0.0)
+            deficit[kept] = np.where(inside, 0.0, 3.0 * shift / scale**2)
+            return least, deficit
+    return None
+
+
+def _dominant(diagonal: FloatArray, sums: FloatArray, chosen: BoolArray, rounding: float) -> tuple[FloatArray, FloatArray] | None:
+    """Gershgorin's circles: ℓ_j = P_jj - Σ|P_jk|."""
+    least = (diagonal - sums * (1.0 + gamma(diagonal.size))) * (1.0 - 1e-12) - rounding * diagonal
+    if not (least[chosen & (diagonal > 0.0)] > 0.0).all() or (least < 0.0).any():
+        return None
+    return np.where(chosen, least, 0.0), np.zeros(diagonal.size)
+
+
+def _two_by_two(P: FloatArray | sp.csc_array, diagonal: FloatArray, sums: FloatArray) -> Convexity | None:
+    """A witness on one or two variables: a negative diagonal entry, or a zero one in a row that is not zero."""
+    n = diagonal.size
+    witness = np.zeros(n)
+    if (diagonal < 0.0).any():
+        j = int(np.argmin(diagonal))
+        witness[j] = 1.0
+        return _negative(witness, float(diagonal[j]))
+    flat = np.flatnonzero((diagonal == 0.0) & (sums > 0.0))
+    if not flat.size:
+        return None
+    j = int(flat[0])
+    row = P[[j]]
+    values = to_dense(row).ravel()
+    k = int(np.argmax(np.abs(values)))
+    slope, own = float(values[k]), float(diagonal[k])
+    step = -np.sign(slope) * max(1.0, own / abs(slope))
+    witness[j], witness[k] = step, 1.0
+    return _negative(witness, (2.0 * step * slope + own) / (1.0 + step * step))
+
+
+def _decide(H: FloatArray, scale: FloatArray, kept: IntArray, n: int) -> Convexity:
+    """Evidence for the scaled matrix H, diagonal in [½, 2]."""
+    m = H.shape[0]
+    shift = 2.0 * gamma(m + 2) * float(np.trace(H))
+    if _factors(H, -shift):
+        return Convexity(Evidence.VERIFIED, "P is positive definite: its Cholesky factor exists beyond rounding")
+    if m <= _RATIONAL and _rational(H):
+        return Convexity(Evidence.VERIFIED, "P is positive semidefinite: factored in rational arithmetic")
+    if m > _RATIONAL and _factors(H, shift):
+        deficit = np.zeros(n)
+        deficit[kept] = 3.0 * shift / scale**2
+        return Convexity(Evidence.VERIFIED, f"P is positive semidefinite up to {3.0 * shift:.1e} of its diagonal", deficit)
+    values, vectors = scipy.linalg.eigh(H, subset_by_index=(0, 0))
+    v = vectors[:, 0]
+    curvature = dot(v, H @ v, gamma(m) * (np.abs(H) @ np.abs(v)))
+    if curvature.upper < 0.0:
+        witness = np.zeros(n)
+        witness[kept] = scale * v
+        return _negative(witness, curvature.value / float(witness @ witness))
+    return Convexity(Evidence.UNKNOWN, f"its smallest eigenvalue, {float(values[0]):.1e} of its diagonal, is lost in rounding")
+
+
+def _negative(witness: FloatArray, curvature: float) -> Convexity:
+    return Convexity(
+        Evidence.NEGATIVE, f"P is not positive semidefinite: d'Pd/d'd = {curvature:.4g}", witness=witness, curvature=curvature
+    )
+
+
+def _factors(H: FloatArray, shift: float) -> bool:
+    moved = H.copy()
+    moved[np.diag_indices(H.shape[0])] += shift
+    try:
+        scipy.linalg.cholesky(moved, lower=True, overwrite_a=True, check_finite=False)
+    except np.linalg.LinAlgError:
+        return False
+    return True
+
+
+def _rational(H: FloatArray) -> bool:
+    """Whether H ⪰ 0, by LDL' in fractions."""
+    rows = [[Fraction(float(v)) for v in row] for row in H]
+    for k in range(len(rows)):
+        pivot = rows[k][k]
+        if pivot < 0 or (pivot == 0 and any(rows[i][k] for i in range(k + 1, len(rows)))):
+            return False
+        for i in range(k + 1, len(rows)):
+            if rows[i][k]:
+                factor = rows[i][k] / pivot
+                for j in range(k + 1, len(rows)):
+                    rows[i][j] -= factor * rows[k][j]
+    return True

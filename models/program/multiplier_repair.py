@@ -1,0 +1,165 @@
+"""Multipliers that meet stationarity exactly on chosen variables exist beside computed ones: how far, and what that costs.
+
+A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
+*exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
+inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray. With these moves as
+the columns of A = F_S'W, S the variables in question, the least-norm solution of A y = s_S has
+||y||² = s_S'(AA')⁻¹s_S ≤ Σ s_j²/(μ (AA')_jj) once AA' ⪰ μ diag(AA') is verified (by Cholesky, errors included). If that is at
+most 1 exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row.
+(Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+
+import numpy as np
+import scipy.linalg
+import scipy.sparse as sp
+
+from ..arrays import BoolArray, FloatArray
+from .cones import Nonnegative, Zero
+from .convexity import definite_on
+from .form import StandardForm
+from .rounding import Rounded, dot, gamma
+
+__all__ = ["Moved", "Multipliers", "exact_beside"]
+
+#: Variables that are brought to slope 0 at most: AA' is dense.
+_MOST = 2000
+#: Newton-like corrections of the multipliers in floating point.
+_STEPS = 4
+
+
+@dataclass(frozen=True, eq=False)
+class Multipliers:
+    """z of all rows, each in its dual cone, rounding included."""
+
+    form: StandardForm
+    F: sp.csr_array
+    g: FloatArray
+    z: FloatArray
+
+    @classmethod
+    def projected(cls, form: StandardForm, multipliers: Mapping[str, FloatArray]) -> Multipliers | None:
+        """The given multipliers moved into their dual cones; None where they are not finite or have the wrong number."""
+        pieces = []
+        for c in form.constraints:
+            given = np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64))
+            if given.shape != (c.rows,) or not np.isfinite(given).all():
+                return None
+            pieces.append(c.cone.inside_dual(given))
+        F, g = form.rows_matrix()
+        return cls(form, F, g, np.concatenate(pieces) if pieces else np.zeros(0))
+
+    @property
+    def constant(self) -> Rounded:
+        """Σ<z_k, g_k>."""
+        return dot(self.z, self.g)
+
+    @cached_property
+    def pulled(self) -> tuple[FloatArray, FloatArray]:
+        """d = q - F'z, and its error."""
+        q = self.form.q
+        d = q - self.F.T @ self.z
+        absolute = np.abs(q) + abs(self.F).T @ np.abs(self.z)
+        return d, gamma(self._longest + 4) * absolute
+
+    @cached_property
+    def _longest(self) -> int:
+        return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
+
+    @cached_property
+    def moves(self) -> tuple[sp.csr_array, BoolArray]:
+        """Columns W of the moves (rows × moves), and which of them are bounded by 1."""
+        columns, limited, start = [], [], 0
+        largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
+        for c in self.form.constraints:
+            z = self.z[start : start + c.rows]
+            if isinstance(c.cone, (Zero, Nonnegative)):
+                equal = isinstance(c.cone, Zero)
+                block = sp.diags_array(np.full(c.rows, largest) if equal else z, format="csc")
+                limited.append(np.full(c.rows, not equal))
+            else:  # one ray for each cone of the stack
+                owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
+                block = sp.csc_array((z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
+                limited.append(np.ones(c.cone.count, dtype=bool))
+            columns.append(block)
+            start += c.rows
+        if not columns:
+            return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
+        return sp.csr_array(sp.block_diag(columns, format="csr")), np.concatenate(limited)
+
+    def moved(self, change: FloatArray) -> Multipliers:
+        """z + change, in the dual cones again."""
+        pieces, start = [], 0
+        for c in self.form.constraints:
+            pieces.append(c.cone.inside_dual((self.z + change)[start : start + c.rows]))
+            start += c.rows
+        return replace(self, z=np.concatenate(pieces))
+
+
+@dataclass(frozen=True, eq=False)
+class Moved:
+    """What exact multipliers beside the computed ones change at most.
+
+    Parameters
+    ----------
+    zeroed : ndarray of bool (n,)
+        Variables whose slope is exactly 0 there.
+    slopes : ndarray (n,)
+        How far the other slopes may move.
+    constant : float
+        How far Σ<z_k, g_k> may move.
+    """
+
+    zeroed: BoolArray
+    slopes: FloatArray
+    constant: float
+
+    @classmethod
+    def nothing(cls, n: int) -> Moved:
+        """The multipliers as they are."""
+        return cls(np.zeros(n, dtype=bool), np.zeros(n), 0.0)
+
+
+def exact_beside(
+    z: Multipliers, chosen: BoolArray, slopes: Callable[[Multipliers], tuple[FloatArray, FloatArray]]
+) -> tuple[Multipliers, Moved | None]:
+    """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven."""
+    indices = np.flatnonzero(chosen)
+    if indices.size > _MOST or not z.F.shape[0]:
+        return z, None
+    for step in range(_STEPS + 1):
+        slope, error = slopes(z)
+        W, limited = z.moves
+        A = sp.csr_array(z.F[:, indices].T @ W)
+        M = np.asarray((A @ A.T).toarray())
+        own = np.diagonal(M).copy()
+        if not (own > 0.0).all():
+            return z, None
+        small = float(np.abs(slope[indices]).max()) <= 4.0 * float(error[indices].max())
+        if step == _STEPS or small:
+            break
+        z = z.moved(np.asarray(W @ (A.T @ _solve(M, own, slope[indices]))))
+    rounding = gamma(A.shape[1] + z.F.shape[0] + 8)  # relative to the diagonal, of the products in M
+    verified = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding)
+    if verified is None:
+        return z, None
+    residual = np.abs(slope[indices]) + error[indices]
+    distance = float(np.sqrt(np.sum(residual**2 / verified[0]))) * (1.0 + 1e-9)
+    if not np.isfinite(distance) or (distance > 1.0 and bool(limited.any())):
+        return z, None
+    rows = sp.csr_array(z.F.T @ W)
+    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) * (1.0 + 1e-9)
+    constant = float(np.linalg.norm(W.T @ z.g)) * (1.0 + 1e-9) * distance
+    return z, Moved(chosen.copy(), np.where(chosen, 0.0, distance * norms), constant)
+
+
+def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray:
+    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated."""
+    root = np.sqrt(own)
+    scaled = M / root / root[:, None] + 1e-14 * np.eye(own.size)
+    return np.asarray(scipy.linalg.lstsq(scaled, right / root, check_finite=False)[0] / root)

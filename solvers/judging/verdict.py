@@ -1,0 +1,109 @@
+"""What a solver's claim comes to beside the certificate: the status, and the remarks that go with it.
+
+The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
+point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
+bound within the tolerance *with the rounding errors of both counted*, else the optimality conditions at the multipliers, else
+(mixed-integer problems, solvers without multipliers) the bound that the solver claims. A gap is relative; only where objective
+and bound enclose zero is it measured by the scale of the objective's terms. An objective that is not convex has no optimum that
+multipliers could prove: what satisfies the first-order conditions is stationary.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ..records.answer import Answer
+from ..records.status import Status
+from .certificate import Certificate
+
+__all__ = ["Verdict", "verdict"]
+
+#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good.
+_ABSOLUTE = 1e-3
+#: A point that violates its rows by no more than this speaks against a bound above it.
+_FEASIBLE = 1e-9
+
+
+@dataclass(frozen=True)
+class Verdict:
+    """The status, and what there is to say about it in words."""
+
+    status: Status
+    remarks: tuple[str, ...] = ()
+
+
+def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verdict:
+    """The claim as far as the certificate supports it to the relative gap ``tol``."""
+    if certificate is None:
+        return Verdict(Status.FAILED if answer.status is Status.OPTIMAL else answer.status)
+    against = contradiction(answer, certificate, tol)
+    if against:
+        return Verdict(Status.INACCURATE, (against,))
+    if answer.status is Status.STATIONARY:
+        return _stationary(answer, certificate, tol)
+    if answer.status is not Status.OPTIMAL:
+        return Verdict(answer.status)
+    if not certificate.feasible(max(tol, _FEASIBLE)) or not np.isfinite(certificate.objective):
+        return Verdict(Status.INACCURATE, (f"the point violates its constraints: residual {certificate.primal_residual:.1e}",))
+    if certificate.inner:
+        return Verdict(answer.status)
+    if certificate.nonconvex:
+        kind = Status.STATIONARY if _conditions(certificate, tol) else Status.INACCURATE
+        return Verdict(kind, (f"{certificate.argument}: the problem is not convex, so no multipliers prove an optimum",))
+    if np.isfinite(certificate.bound):
+        return _by_bound(certificate, tol)
+    if certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
+        return Verdict(Status.OPTIMAL if _conditions(certificate, tol) else Status.INACCURATE)
+    claimed = answer.bound
+    supported = claimed is not None and abs(certificate.objective - claimed) <= 2 * tol * max(1.0, abs(certificate.objective))
+    return Verdict(Status.OPTIMAL if supported else Status.INACCURATE)
+
+
+def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
+    """Two statements that cannot both be true, with both numbers; empty where there is none."""
+    objective = certificate.objective
+    feasible = certificate.feasible(_FEASIBLE)
+    if answer.status is Status.INFEASIBLE and feasible:
+        return f"the solver says infeasible beside a point that violates no constraint by more than {_FEASIBLE:g}"
+    if not feasible or certificate.inner or not np.isfinite(objective):
+        return ""
+    slack = max(tol, 1e-6) * max(abs(objective), tol * certificate.scale) + certificate.error
+    if certificate.bound > objective + slack:
+        return f"contradiction: the bound {certificate.bound:.10g} lies above the objective {objective:.10g} of a feasible point"
+    claimed = answer.bound
+    if claimed is not None and np.isfinite(claimed) and certificate.integrality is not None and claimed > objective + slack:
+        return f"contradiction: the solver's bound {claimed:.10g} lies above the objective {objective:.10g} of a feasible point"
+    return ""
+
+
+def _by_bound(certificate: Certificate, tol: float) -> Verdict:
+    objective, bound = certificate.objective, certificate.bound
+    size = max(abs(objective), abs(bound))
+    allowed = tol * size
+    if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
+        allowed = max(allowed, tol * _ABSOLUTE * certificate.scale)
+    difference = objective + certificate.error - bound
+    if -allowed <= objective - bound and difference <= allowed:
+        return Verdict(Status.OPTIMAL)
+    hidden = certificate.error + certificate.bound_error
+    if abs(objective - bound) - hidden <= allowed:
+        return Verdict(
+            Status.INACCURATE,
+            (f"rounding may hide {hidden:.1e} of the gap: centre or scale the data, or ask for less than tol = {tol:g}",),
+        )
+    return Verdict(Status.INACCURATE)
+
+
+def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
+    """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
+    own, stated = certificate.dual_residual, answer.stationarity
+    if certificate.inner or own is None or own <= 10.0 * max(tol, 0.0 if stated is None else stated, 1e-9):
+        return Verdict(Status.STATIONARY)
+    return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {own:.1e}",))
+
+
+def _conditions(certificate: Certificate, tol: float) -> bool:
+    dual, products = certificate.dual_residual, certificate.complementarity
+    return dual is not None and products is not None and dual <= tol and products <= tol
