@@ -173,7 +173,15 @@ def test_balancing_a_point_moves_no_point_off_its_bound():
     assert abs(y @ into_box(view, heavy)) < 1e-12
 
 
-@pytest.mark.parametrize("C", [1.0, 1e5])  # at 1e6 the labels that contradict each other cost half of float64's digits
+def test_contradicting_copies_at_a_large_c_cost_digits_and_the_answer_says_so():
+    X, y = data(40)
+    copies = L1SVMDual(np.vstack([X, X, X]), np.concatenate([y, y, -y]), 1e6, RBF(0.3))
+    result = solve_problem(copies, BoxSMO(), Options(tol=1e-6))
+    assert result.claim.status is Status.OPTIMAL and result.status is Status.INACCURATE
+    assert "rounding may hide" in result.evidence and result.certificate.resolution > 1e-6
+
+
+@pytest.mark.parametrize("C", [1.0, 1e4])
 def test_duplicates_and_a_constant_kernel(C):
     X, y = data(40)
     copies = L1SVMDual(np.vstack([X, X, X]), np.concatenate([y, y, -y]), C, RBF(0.3))
