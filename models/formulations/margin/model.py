@@ -240,7 +240,7 @@ class Margin(Model):
             constraints=tuple(line for part in self.parts for line in part.lines()),
             sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
             notes=(f"the intercept is {self.intercept}{free}",),
-            source="stated from parts",
+            source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )
 
 
@@ -261,7 +261,7 @@ FORMULATIONS = (
         Margin,
         name="margin",
         summary="a loss and a regulariser by name; in Python any parts",
-        reference="stated from parts",
+        reference="Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         data=Data.TWO_CLASSES,
         build=_build,
         parameters=(

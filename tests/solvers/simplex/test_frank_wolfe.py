@@ -252,7 +252,7 @@ def test_several_simplices_are_refused_with_a_reason():
         def simplex(self):
             return view
 
-    assert "smo" in FrankWolfe().obstacle(type("P", (), {"model": Two(np.eye(4)), "name": "two"})())
+    assert "smo" in FrankWolfe().obstacle(Two(np.eye(4)))
 
 
 @pytest.mark.parametrize(
