@@ -6,19 +6,31 @@ import argparse
 import json
 import math
 from collections.abc import Mapping
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ..errors import InputError, TooLargeError, UnsupportedModelError
+from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError, WriteError
+from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
 from ..models.formulations import all_formulations
-from ..solvers import Result, compare as run_compare, solve as run_solve, solvers as solver_table
+from ..reading import read
+from ..solvers import (
+    Result,
+    compare as run_compare,
+    conflict,
+    load_result,
+    read_solution,
+    solve as run_solve,
+    solvers as solver_table,
+)
+from ..solvers.checks.verify import certified_anew
 from .stating import named_instance, stated
 
-__all__ = ["check_proof", "compare", "data", "formulations", "inspect", "json_text", "solve", "solvers"]
+__all__ = ["certify", "check_proof", "compare", "data", "formulations", "inspect", "json_text", "solve", "solvers"]
 
 SOLVED, NOT_SOLVED = 0, 1
 
@@ -51,7 +63,11 @@ def data(a: argparse.Namespace) -> int:
 
 def inspect(a: argparse.Namespace) -> int:
     """The mathematics of a formulation on data, and its standard form (or why it has none)."""
+    if a.data is None:
+        return _inspect_file(a)
     model = stated(a)
+    if a.why:
+        return _why(_form(model), a)
     if a.latex and not a.json:
         print(model.latex())
         return SOLVED
@@ -71,6 +87,17 @@ def inspect(a: argparse.Namespace) -> int:
     return SOLVED
 
 
+def _inspect_file(a: argparse.Namespace) -> int:
+    """A program's file in place of a formulation and data."""
+    program = read(a.model)
+    if not isinstance(program, StandardForm):
+        raise InputError(f"{a.model} holds data; name the formulation before it: marginopt inspect FORMULATION {a.model}")
+    if a.why:
+        return _why(program, a)
+    print(json_text({"model": program.name, "variables": program.n, "rows": program.rows}) if a.json else program)
+    return SOLVED
+
+
 def _form(model: Model) -> StandardForm | str:
     try:
         return model.form
@@ -81,6 +108,9 @@ def _form(model: Model) -> StandardForm | str:
 def solve(a: argparse.Namespace) -> int:
     """Solve one formulation by one solver."""
     native = {} if a.proof is None else {"proof": a.proof}
+    for path, what in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
+        if path is not None:
+            check_target(path, what)
     result = run_solve(
         stated(a),
         a.solver,
@@ -93,14 +123,44 @@ def solve(a: argparse.Namespace) -> int:
     )
     print(json_text(_result(result)) if a.json else result)
     if a.save:
-        result.save(a.save)
+        try:
+            result.save(a.save)
+        except WriteError as error:
+            raise WriteError(f"{error}; the result stands above", result) from error
     return SOLVED if result.solved else NOT_SOLVED
+
+
+def certify(a: argparse.Namespace) -> int:
+    """Certify a stored result, or a solver's solution file, anew from a program's file."""
+    program = read(a.file)
+    if not isinstance(program, StandardForm):
+        raise InputError(f"{a.file} holds data; certify needs the file of a program, as model.write makes it")
+    if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
+        result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
+    else:
+        result = read_solution(program, a.solution)
+    verification = result.verify(program, exact=a.exact)
+    print(json_text(_result(result)) if a.json else f"{result}\n\n{verification}")
+    return SOLVED if result.solved and verification.stands else NOT_SOLVED
+
+
+def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
+    """Why a form has no point: its conflict; or the point that it has."""
+    if isinstance(form, str):
+        raise InputError(f"--why needs a standard form: {form}")
+    try:
+        found = conflict(form)
+    except DataError:
+        raise
+    except InputError as error:
+        print(json_text({"conflict": None, "message": str(error)}) if a.json else str(error))
+        return SOLVED
+    print(json_text(asdict(found)) if a.json else found)
+    return SOLVED
 
 
 def check_proof(a: argparse.Namespace) -> int:
     """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
-    from dataclasses import asdict
-
     from ..solvers.zero_one.check.checker import check_proof as verify
 
     if not Path(a.file).is_file():
@@ -132,8 +192,6 @@ def _sizes(instance: Instance) -> dict[str, Any]:
 
 
 def _entry(entry: Any) -> dict[str, Any]:
-    from dataclasses import asdict
-
     return asdict(entry)
 
 

@@ -57,7 +57,8 @@ def parser() -> argparse.ArgumentParser:
     stating.add_data_options(data)
     data.set_defaults(run=commands.data)
     inspect = sub.add_parser("inspect", help="a formulation on data: the mathematics, the standard form")
-    stating.add_model_options(inspect)
+    stating.add_model_options(inspect, or_file=True)
+    inspect.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
     inspect.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
     inspect.set_defaults(run=commands.inspect)
     solve = sub.add_parser("solve", help="solve a formulation and print the certificate")
@@ -76,11 +77,16 @@ def parser() -> argparse.ArgumentParser:
     stating.add_data_options(report)
     report_command.add_options(report)
     report.set_defaults(run=report_command.report)
+    certify = sub.add_parser("certify", help="certify a solution file or a stored result anew, from the program's file")
+    certify.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
+    certify.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
+    certify.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
+    certify.set_defaults(run=commands.certify)
     proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
     proof.add_argument("file", help="proof log written by solve --proof")
     stating.add_proof_options(proof)
     proof.set_defaults(run=commands.check_proof)
-    for command in (formulations, solvers, data, inspect, solve, compare, report, proof):
+    for command in (formulations, solvers, data, inspect, solve, compare, report, certify, proof):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     return top
 

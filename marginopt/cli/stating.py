@@ -31,13 +31,14 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 
 
-def add_model_options(command: argparse.ArgumentParser) -> None:
-    """The formulation, what it is stated on, and the parameters of all formulations."""
+def add_model_options(command: argparse.ArgumentParser, *, or_file: bool = False) -> None:
+    """The formulation, what it is stated on, and the parameters of all formulations; ``or_file``: or a program's file alone."""
     table = all_formulations()
     command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations)")
     command.add_argument(
         "data",
         metavar="DATA",
+        nargs="?" if or_file else None,
         help="catalogue name (marginopt data) or a LIBSVM, CSV, ARFF, Parquet or npz file; "
         "for a formulation that is stated on arrays, an npz file with these names",
     )

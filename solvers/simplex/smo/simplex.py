@@ -122,7 +122,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         now, end = state.work.now, time.perf_counter() + seconds
         first = int(now.iteration)
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
+        idle = 0
         while True:
+            before = int(now.iteration)
             if state.steps is not None:
                 outcome = self._newton_steps(state, end)
                 if outcome is not Outcome.RUNNING or state.steps is not None:
@@ -130,6 +132,10 @@ class SMO(Algorithm[SimplexQP, SmoState]):
             outcome = self._pairs(state, stop, end)
             if outcome is not Outcome.RUNNING:
                 return outcome
+            # every column may be asked for once without a step; beyond that the numbers have overflowed and none will come
+            idle = idle + 1 if now.iteration == before else 0
+            if idle > 4 * state.view.n + 64:
+                return Outcome.STALLED
             if now.iteration >= state.limit:
                 refresh(state)
                 return Outcome.CONVERGED if state.gap <= state.tol else Outcome.ITERATION_LIMIT

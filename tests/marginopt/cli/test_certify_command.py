@@ -1,0 +1,70 @@
+"""``certify``, ``inspect FILE --why``, and targets that are checked before the work."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+
+
+@pytest.fixture
+def model() -> mo.HingeSVM:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(10), rng.normal(size=(10, 2))])
+    return mo.HingeSVM(X, np.where(rng.random(10) < 0.5, -1.0, 1.0))
+
+
+def run(capsys: Any, *words: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".mof.json", ".npz"])
+def test_certify_recomputes_a_stored_result_from_the_programs_file(
+    capsys: Any, model: mo.HingeSVM, tmp_path: Path, suffix: str
+) -> None:
+    file = model.write(tmp_path / f"model{suffix}")
+    stored = mo.solve(model, "clarabel").save(tmp_path / "result.npz")
+    code, out, _ = run(capsys, "certify", file, stored, "--exact")
+    assert code == 0, out
+    assert "every claim stands" in out
+    assert "exactly: bound" in out
+    other = mo.solve(mo.HingeSVM(model.X, model.y, lam=9.0), "clarabel").save(tmp_path / "other.npz")
+    code, out, _ = run(capsys, "certify", file, other)
+    assert code == 1
+    assert "optimal" not in out.splitlines()[0]
+
+
+def test_why_names_what_excludes_what(capsys: Any, tmp_path: Path) -> None:
+    form = StandardForm(
+        "three", (Block("x", (2,)),), np.zeros(2), (Constraint("row", np.array([[1.0, 1.0]]), np.array([-3.0]), Nonnegative(1)),),
+        np.full(2, -np.inf), np.ones(2), np.zeros(2, dtype=bool),
+    )  # fmt: skip
+    from marginopt.models.export.files.formats import write_form
+
+    code, out, _ = run(capsys, "inspect", write_form(form, tmp_path / "three.npz"), "--why")
+    assert code == 0
+    assert "exclude each other (proved in rational arithmetic" in out
+    feasible = write_form(form.with_bounds(form.lower, np.full(2, 2.0)), tmp_path / "two.npz")
+    code, out, _ = run(capsys, "inspect", feasible, "--why")
+    assert code == 0
+    assert "has a point" in out
+    code, out, _ = run(capsys, "inspect", feasible)
+    assert "2 variables" in out
+
+
+def test_targets_are_refused_before_anything_is_solved(capsys: Any, tmp_path: Path) -> None:
+    data = tmp_path / "points.csv"
+    data.write_text("a,b,label\n1,2,-1\n2,1,1\n0,1,-1\n1,0,1\n")
+    for option in ("--save", "--proof"):
+        code, out, err = run(capsys, "solve", "zero-one", data, option, "/nonexistent/x", "--quiet")
+        assert code == 2
+        assert "there is no folder /nonexistent" in err
+        assert out == ""
