@@ -24,6 +24,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from collections.abc import Mapping
 
     from . import deep as deep, errors, estimators, instances, margin, models, relaxations, selection, solvers
+    from .auditing import Audit, audit
     from .deep import DeepNPSVC as DeepNPSVC
     from .errors import (
         DataError,
@@ -96,6 +97,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
+    ".auditing": ("Audit", "audit"),
     ".errors": (
         "DataError", "InputError", "LicenceError", "MarginoptError", "MarginoptWarning", "MissingPackageError", "TooLargeError",
         "UnsupportedModelError",
@@ -121,6 +123,7 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names}
 
 __all__ = [
     "RBF",
+    "Audit",
     "Certificate",
     "Comparison",
     "DataError",
@@ -147,6 +150,7 @@ __all__ = [
     "UnsupportedModelError",
     "__version__",
     "at_most",
+    "audit",
     "catalogue",
     "certify",
     "compare",

@@ -1,0 +1,274 @@
+r"""``audit``: how far a fitted scikit-learn machine is from the optimum of the problem that it says it solves.
+
+Which problem that is, exactly (c_i is C times the class's weight times the sample's):
+
+``SVC``
+    min ½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), f = w'φ(x) + b; the intercept b is free.
+``NuSVC``
+    min ½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)); what is stored is divided by ρ. Without weights.
+``OneClassSVM``
+    min ½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i)); ``offset_`` is ρ. Without weights.
+``LinearSVC``
+    min ½(||w||² + (b/s)²) + Σ c_i max(0, 1 - y_i f(x_i))^k with s = ``intercept_scaling`` and k = 1 (``hinge``) or 2
+    (``squared_hinge``, the default): the intercept is *penalised*, and without ``fit_intercept`` there is none. ``penalty="l2"``.
+
+The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
+to their box and shrunk until the equation holds; for ``LinearSVC``, which stores none, of a_i = c_i (hinge: 1 where the margin is
+short) made best along its ray and then improved by coordinate ascent. It is a bound only where the kernel matrix is positive
+semidefinite, which is known of linear and RBF kernels; of others it is said that it rests on it.
+"""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .errors import InputError
+
+__all__ = ["Audit", "audit"]
+
+FloatArray = npt.NDArray[np.float64]
+#: Kernels whose matrices are positive semidefinite by theorem; polynomial ones are with coef0 ≥ 0 and gamma ≥ 0.
+_SEMIDEFINITE = ("linear", "rbf")
+#: Rows up to which a kernel matrix is formed.
+_MOST_ROWS = 20_000
+
+
+@dataclass(frozen=True)
+class Audit:
+    """The value of a fitted machine beside a bound of the optimum of its problem.
+
+    Parameters
+    ----------
+    machine, problem : str
+    value, bound : float
+        Primal value of what is stored, and the dual value.
+    condition : str
+        What the bound rests on where it is not proved; empty where it is.
+    violation : float
+        By how much the stored multipliers left their box or their equation before they were mended, relative to the box.
+    """
+
+    machine: str
+    problem: str
+    value: float
+    bound: float
+    condition: str = ""
+    violation: float = 0.0
+
+    @property
+    def gap(self) -> float:
+        """(value - bound)/max(|value|, |bound|); 0 where both are 0."""
+        size = max(abs(self.value), abs(self.bound))
+        return (self.value - self.bound) / size if size else 0.0
+
+    def __str__(self) -> str:
+        kind = "a dual value" if not self.condition else f"a bound if {self.condition}"
+        return (
+            f"{self.machine}: {self.problem}\n"
+            f"  value {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
+            f"  multipliers as stored violate their constraints by {self.violation:.1e}"
+        )
+
+
+def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit:
+    """The true gap of a fitted SVC, LinearSVC, NuSVC or OneClassSVM of scikit-learn, on the data that it was fitted on.
+
+    Parameters
+    ----------
+    estimator : object
+        Fitted, of two classes (or one, for ``OneClassSVM``).
+    X : array (n, p)
+        The kernel matrix where the kernel is precomputed.
+    y : array (n,), optional
+        Labels; not for ``OneClassSVM``.
+    sample_weight : array (n,), optional
+        As in ``fit``; for SVC and LinearSVC.
+
+    Raises
+    ------
+    InputError
+        Not one of these machines, not fitted, more than two classes, other data, or weights where they are not supported.
+    """
+    from sklearn.exceptions import NotFittedError
+    from sklearn.svm import SVC, LinearSVC, NuSVC, OneClassSVM
+    from sklearn.utils.validation import check_is_fitted
+
+    kinds = {SVC: _svc, NuSVC: _nu_svc, OneClassSVM: _one_class, LinearSVC: _linear}
+    if type(estimator) not in kinds:
+        given = type(estimator).__name__
+        raise InputError(f"audit knows SVC, NuSVC, OneClassSVM and LinearSVC of scikit-learn; it was given {given}")
+    try:
+        check_is_fitted(estimator)
+    except NotFittedError as error:
+        raise InputError(f"audit needs a fitted machine: {error}") from error
+    data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
+    if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
+        raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}")
+    if data.shape[1] != estimator.n_features_in_:
+        raise InputError(f"the machine was fitted on {estimator.n_features_in_} columns; X has {data.shape[1]}")
+    signs = np.ones(data.shape[0]) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, data.shape[0])
+    weights = np.ones(data.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
+    if weights.shape != signs.shape or not np.isfinite(weights).all() or (weights < 0).any():
+        raise InputError(f"sample_weight must hold {signs.size} numbers ≥ 0")
+    return kinds[type(estimator)](estimator, data, signs, weights)
+
+
+def _signs(estimator: Any, y: Any, n: int) -> FloatArray:
+    labels = np.asarray(y)
+    if len(estimator.classes_) != 2:
+        raise InputError(f"audit needs two classes; the machine has {len(estimator.classes_)}: fit one for each pair")
+    if labels.shape != (n,) or not np.isin(labels, estimator.classes_).all():
+        raise InputError(f"y must hold one of {estimator.classes_.tolist()} for each of the {n} rows of X")
+    return np.where(labels == estimator.classes_[1], 1.0, -1.0)
+
+
+def _class_weights(estimator: Any, signs: FloatArray, weights: FloatArray | None = None) -> FloatArray:
+    """The weight of each point's class, as ``fit`` computed it.
+
+    ``balanced`` of ``LinearSVC`` counts the samples by their weights, from the version of scikit-learn on whose function takes
+    them; LIBSVM's machines count samples.
+    """
+    from sklearn.utils.class_weight import compute_class_weight
+
+    labels = estimator.classes_[(signs > 0).astype(int)]
+    counted = weights is not None and "sample_weight" in inspect.signature(compute_class_weight).parameters
+    more = {"sample_weight": weights} if counted else {}
+    by_class = compute_class_weight(estimator.class_weight, classes=estimator.classes_, y=labels, **more)
+    return np.asarray(by_class, dtype=np.float64)[(signs > 0).astype(int)]
+
+
+def _kernel(estimator: Any, X: FloatArray) -> tuple[FloatArray, str]:
+    """The kernel matrix of the training data, and what its semidefiniteness rests on."""
+    from sklearn.metrics.pairwise import pairwise_kernels
+
+    name = estimator.kernel
+    if callable(name):
+        return np.asarray(name(X, X), dtype=np.float64), "the kernel matrix is positive semidefinite"
+    if name == "precomputed":
+        return X, "the kernel matrix is positive semidefinite"
+    arguments = {
+        "linear": {},
+        "rbf": {"gamma": estimator._gamma},
+        "poly": {"gamma": estimator._gamma, "degree": estimator.degree, "coef0": estimator.coef0},
+        "sigmoid": {"gamma": estimator._gamma, "coef0": estimator.coef0},
+    }[name]
+    known = name in _SEMIDEFINITE or (name == "poly" and estimator.coef0 >= 0 and estimator._gamma >= 0)
+    return pairwise_kernels(X, metric=name, **arguments), "" if known else "the kernel matrix is positive semidefinite"
+
+
+def _multipliers(estimator: Any, n: int) -> FloatArray:
+    """y_i a_i of every training point, as stored."""
+    if estimator.support_.max(initial=-1) >= n:
+        raise InputError(f"the machine was fitted on more than the {n} rows of X")
+    found = np.zeros(n)
+    found[estimator.support_] = np.ravel(estimator.dual_coef_)
+    return found
+
+
+def _mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
+    """Multipliers in 0 ≤ a ≤ top with signs'a = 0 (and sum ``total``), near those given, and how far these were from it."""
+    clipped = np.clip(a, 0.0, top)
+    scale = float(top.max(initial=0.0)) or 1.0
+    outside = float(np.abs(a - clipped).max(initial=0.0))
+    sides = [signs > 0, signs < 0] if (signs < 0).any() else [signs > 0]
+    sums = [float(clipped[side].sum()) for side in sides]
+    wanted = min(sums) if total is None else total / len(sides)
+    if total is None:
+        outside = max(outside, abs(sums[0] - sums[-1]))
+    else:
+        outside = max(outside, *(abs(value - wanted) for value in sums))
+    for side, value in zip(sides, sums, strict=True):
+        if value > wanted:
+            clipped[side] *= wanted / value
+        elif value < wanted:
+            room = top[side] - clipped[side]
+            clipped[side] += room * min((wanted - value) / max(float(room.sum()), 1e-300), 1.0)
+    return clipped, outside / scale
+
+
+def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    K, condition = _kernel(estimator, X)
+    top = estimator.C * _class_weights(estimator, signs) * weights
+    stored = _multipliers(estimator, X.shape[0])
+    scores = K @ stored + float(estimator.intercept_[0])
+    value = 0.5 * float(stored @ K @ stored) + float(top @ np.maximum(1.0 - signs * scores, 0.0))
+    a, outside = _mended(signs * stored, signs, top, None)
+    bound = float(a.sum()) - 0.5 * float((signs * a) @ K @ (signs * a))
+    return Audit("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
+
+
+def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    if estimator.class_weight is not None or (weights != 1.0).any():
+        raise InputError("audit of NuSVC knows no weights: LIBSVM solves another problem with them than the one it states")
+    n = X.shape[0]
+    K, condition = _kernel(estimator, X)
+    stored = _multipliers(estimator, n)
+    total = estimator.nu * n
+    rho = total / float(np.abs(stored).sum())  # what is stored is a/ρ, and Σa = νn
+    coefficients, b = rho * stored, rho * float(estimator.intercept_[0])
+    short = np.maximum(rho - signs * (K @ coefficients + b), 0.0)
+    value = 0.5 * float(coefficients @ K @ coefficients) - total * rho + float(short.sum())
+    a, outside = _mended(signs * coefficients, signs, np.ones(n), total)
+    bound = -0.5 * float((signs * a) @ K @ (signs * a))
+    return Audit("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
+
+
+def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    if (weights != 1.0).any():
+        raise InputError("audit of OneClassSVM knows no weights: LIBSVM solves another problem with them than the one it states")
+    n = X.shape[0]
+    K, condition = _kernel(estimator, X)
+    stored = _multipliers(estimator, n)
+    total, rho = estimator.nu * n, float(np.ravel(estimator.offset_)[0])
+    value = 0.5 * float(stored @ K @ stored) - total * rho + float(np.maximum(rho - K @ stored, 0.0).sum())
+    a, outside = _mended(stored, signs, np.ones(n), total)
+    return Audit("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, -0.5 * float(a @ K @ a), condition, outside)
+
+
+def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
+    if estimator.penalty != "l2":
+        raise InputError("audit of LinearSVC knows penalty='l2'")
+    squared, s = estimator.loss == "squared_hinge", float(estimator.intercept_scaling)
+    c = estimator.C * _class_weights(estimator, signs, weights) * weights
+    w = np.ravel(estimator.coef_)
+    if estimator.fit_intercept:
+        X = np.column_stack([X, np.full(X.shape[0], s)])
+        w = np.append(w, float(np.ravel(estimator.intercept_)[0]) / s)
+    A = signs[:, None] * X
+    short = np.maximum(1.0 - A @ w, 0.0)
+    value = 0.5 * float(w @ w) + float(c @ (short**2 if squared else short))
+    start = 2.0 * c * short if squared else np.where(short > 0, c, 0.0)
+    a = _ascent(A, c, start, squared)
+    bound = float(a.sum()) - 0.5 * float(np.sum((A.T @ a) ** 2))
+    bound -= float(np.sum(np.divide(a * a, 4.0 * c, out=np.zeros_like(a), where=c > 0))) if squared else 0.0
+    power = "²" if squared else ""
+    intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
+    return Audit("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
+
+
+def _ascent(A: FloatArray, c: FloatArray, a: FloatArray, squared: bool) -> FloatArray:
+    """Dual coordinate ascent of the linear machine (Hsieh et al. 2008): every feasible point is a bound."""
+    top = np.full(c.size, np.inf) if squared else c
+    diagonal = np.divide(0.5, c, out=np.full(c.size, np.inf), where=c > 0) if squared else np.zeros(c.size)
+    a = np.where(c > 0, np.clip(a, 0.0, top), 0.0)
+    curvature = np.einsum("ij,ij->i", A, A) + diagonal
+    w = A.T @ a
+    for _ in range(200 + 400_000 // c.size):
+        largest = 0.0
+        for i in np.flatnonzero((c > 0) & (curvature > 0)):
+            slope = 1.0 - float(A[i] @ w) - (diagonal[i] * a[i] if squared else 0.0)
+            new = min(max(a[i] + slope / curvature[i], 0.0), top[i])
+            step = new - a[i]
+            if step:
+                w += step * A[i]
+                a[i] = new
+                largest = max(largest, abs(step) * curvature[i])
+        if largest <= 1e-12:
+            break
+    return a

@@ -1,0 +1,98 @@
+"""The true gap of scikit-learn's machines, against the same problems stated in CVXPY."""
+
+from __future__ import annotations
+
+from inspect import signature
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.svm import SVC, SVR, LinearSVC, NuSVC, OneClassSVM
+from sklearn.utils.class_weight import compute_class_weight
+
+import marginopt as mo
+from marginopt.errors import InputError
+
+RNG = np.random.default_rng(0)
+X = RNG.normal(size=(40, 3)) * [1.0, 2.0, 0.5] + 0.3
+Y = np.where(X[:, 0] + 0.8 * RNG.normal(size=40) > 0.2, "up", "down")
+SIGNS = np.where(Y == "up", 1.0, -1.0)
+WEIGHTS = RNG.random(40) + 0.5
+#: Whether this scikit-learn balances LinearSVC by weights of samples.
+WEIGHED = "sample_weight" in signature(compute_class_weight).parameters
+
+
+def optimum(machine: Any, weights: np.ndarray) -> float:
+    """The machine's problem for a linear kernel, in the words of its documentation."""
+    w, b, rho = cp.Variable(3), cp.Variable(), cp.Variable()
+    n = len(SIGNS)
+    if isinstance(machine, OneClassSVM):
+        objective = 0.5 * cp.sum_squares(w) - machine.nu * n * rho + cp.sum(cp.pos(rho - X @ w))
+        return float(cp.Problem(cp.Minimize(objective)).solve(solver="CLARABEL"))
+    margins = cp.multiply(SIGNS, X @ w + b)
+    if isinstance(machine, NuSVC):
+        objective = 0.5 * cp.sum_squares(w) - machine.nu * n * rho + cp.sum(cp.pos(rho - margins))
+        return float(cp.Problem(cp.Minimize(objective), [rho >= 0]).solve(solver="CLARABEL"))
+    c = machine.C * weights
+    if machine.class_weight == "balanced":
+        counted = weights if isinstance(machine, LinearSVC) and WEIGHED else np.ones(n)
+        total = counted.sum()
+        c = c * np.where(SIGNS > 0, total / (2 * counted[SIGNS > 0].sum()), total / (2 * counted[SIGNS < 0].sum()))
+    short = cp.pos(1 - margins)
+    if isinstance(machine, SVC):
+        return float(cp.Problem(cp.Minimize(0.5 * cp.sum_squares(w) + c @ short)).solve(solver="CLARABEL"))
+    loss = c @ (cp.square(short) if machine.loss == "squared_hinge" else short)
+    penalty = 0.5 * cp.sum_squares(w) + (0.5 * cp.square(b / machine.intercept_scaling) if machine.fit_intercept else 0)
+    return float(cp.Problem(cp.Minimize(penalty + loss), [] if machine.fit_intercept else [b == 0]).solve(solver="CLARABEL"))
+
+
+MACHINES = [
+    SVC(kernel="linear", C=0.7, tol=1e-9),
+    SVC(kernel="linear", C=3.0, class_weight="balanced", tol=1e-9),
+    NuSVC(kernel="linear", nu=0.5, tol=1e-9),
+    OneClassSVM(kernel="linear", nu=0.3, tol=1e-9),
+    LinearSVC(C=0.4, tol=1e-10, max_iter=500_000),
+    LinearSVC(C=0.4, loss="hinge", tol=1e-10, max_iter=500_000, intercept_scaling=5.0),
+    LinearSVC(C=0.4, class_weight="balanced", fit_intercept=False, tol=1e-10, max_iter=500_000),
+]
+
+
+@pytest.mark.parametrize("machine", MACHINES, ids=str)
+@pytest.mark.parametrize("weighted", [False, True])
+def test_value_and_bound_enclose_the_optimum(machine: Any, weighted: bool) -> None:
+    weights = WEIGHTS if weighted and not isinstance(machine, NuSVC | OneClassSVM) else np.ones(40)
+    machine.fit(X, Y, sample_weight=weights)
+    found = mo.audit(machine, X, Y, weights)
+    size = max(1.0, abs(found.value))
+    assert -1e-9 * size <= found.value - found.bound <= 1e-6 * size, found
+    best = optimum(machine, weights)
+    assert found.bound <= best + 1e-6 * size
+    assert found.value >= best - 1e-6 * size
+
+
+@pytest.mark.parametrize("machine", [SVC(C=2.0), NuSVC(), OneClassSVM(gamma=0.5), SVC(kernel="poly", coef0=1.0)], ids=str)
+def test_a_loose_tolerance_shows(machine: Any) -> None:
+    tight = mo.audit(machine.set_params(tol=1e-9).fit(X, Y), X, Y)
+    loose = mo.audit(machine.set_params(tol=0.5).fit(X, Y), X, Y)
+    assert tight.condition == ""
+    assert abs(tight.gap) < 1e-7
+    assert loose.gap > 10 * abs(tight.gap)
+    assert "relative gap" in str(loose)
+
+
+def test_a_kernel_that_is_not_known_to_be_semidefinite_is_said() -> None:
+    found = mo.audit(SVC(kernel="sigmoid").fit(X, Y), X, Y)
+    assert "positive semidefinite" in str(found)
+    assert mo.audit(SVC(kernel="precomputed").fit(X @ X.T, Y), X @ X.T, Y).condition
+
+
+def test_what_cannot_be_audited_is_refused() -> None:
+    fitted = SVC(kernel="linear").fit(X, Y)
+    for bad, arguments in (
+        (SVR(), (X, Y)), (SVC(), (X, Y)), (fitted, (X[:, :2], Y)), (fitted, (X, Y[:3])), (fitted, (X[:5], Y[:5])),
+        (fitted, (np.full_like(X, np.nan), Y)), (SVC().fit(X, np.arange(40) % 3), (X, np.arange(40) % 3)),
+        (LinearSVC(penalty="l1", dual=False).fit(X, Y), (X, Y)), (fitted, (X, Y, -np.ones(40))),
+    ):  # fmt: skip
+        with pytest.raises(InputError):
+            mo.audit(bad, *arguments)
