@@ -25,6 +25,8 @@ _BLOCK = 512
 _FAR = 1e300
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
+#: As NumPy's integers: literals would have each helper compiled for them too.
+_FIRST, _NOWHERE = np.int64(0), np.int64(-1)
 
 
 @inner
@@ -40,7 +42,7 @@ def _mark(w: Any, k: int) -> None:
 @inner
 def _place(w: Any, block: int, n: int) -> int:
     """argmin d over the points of a block that can rise; -1 where none can."""
-    best, at = 0.5 * _FAR, -1
+    best, at = 0.5 * _FAR, _NOWHERE
     for k in range(block, min(n, block + _BLOCK)):
         value = w.d[k] + w.rise[k]
         if value < best:
@@ -54,7 +56,7 @@ def _lowest(w: Any) -> int:
     n = w.now.active
     store = np.empty(_BLOCK)
     bits = store.view(np.int64)
-    best, at = _MOST, 0
+    best, at = _MOST, _FIRST
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
         d, rise = w.d[b:e], w.rise[b:e]
@@ -76,7 +78,7 @@ def _partner(w: Any, i: int, column: Any) -> int:
     two, none = np.float32(2.0), np.int32(0)
     slope, gain = np.empty(_BLOCK, dtype=np.float32), np.empty(_BLOCK, dtype=np.float32)
     slopes, gains = slope.view(np.int32), gain.view(np.int32)
-    best, at, violation = none, -1, none
+    best, at, violation = none, _NOWHERE, none
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
         d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
@@ -147,7 +149,7 @@ def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     n = w.now.active
     store = np.empty(_BLOCK)
     bits = store.view(np.int64)
-    best, at = _MOST, 0
+    best, at = _MOST, _FIRST
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
         d, rise, p, q = w.d[b:e], w.rise[b:e], qi[b:e], qj[b:e]

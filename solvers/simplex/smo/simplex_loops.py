@@ -20,6 +20,8 @@ BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
 _BLOCK = 512
 _RESUM = 2000
+#: As NumPy's integer: a literal would have each helper compiled for it too.
+_NOWHERE = np.int64(-1)
 # Floors of a curvature: two variables whose columns are zero have none, and 0/0 is undefined with ``nnan``.
 _TINY, _TINY_SINGLE = 1e-300, 1e-30
 
@@ -96,7 +98,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
     if w.vertex.size == 1 and 6 * size > w.g.size:
         return int(_partner_dense(w.g, w.diagonal, column, w.live, i))
     gi, di = w.g[i], w.diagonal[i]
-    j, best = -1, 0.0
+    j, best = _NOWHERE, 0.0
     floor = 1e-12 * abs(di) + _TINY
     for t in range(first, first + size):
         k = w.support[t]
@@ -116,7 +118,7 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int
     n = g.size
     gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]) + _TINY_SINGLE)
     zero, two = np.float32(0.0), np.float32(2.0)
-    best, at = zero, -1
+    best, at = zero, _NOWHERE
     gain = np.empty(_BLOCK, dtype=np.float32)
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
