@@ -26,7 +26,8 @@ _FAR = 1e300
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
 #: As NumPy's integers: literals would have each helper compiled for them too.
-_FIRST, _NOWHERE = np.int64(0), np.int64(-1)
+_FIRST: Any = np.int64(0)
+_NOWHERE: Any = np.int64(-1)
 
 
 @inner

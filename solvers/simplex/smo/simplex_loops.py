@@ -21,7 +21,7 @@ BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 _BLOCK = 512
 _RESUM = 2000
 #: As NumPy's integer: a literal would have each helper compiled for it too.
-_NOWHERE = np.int64(-1)
+_NOWHERE: Any = np.int64(-1)
 # Floors of a curvature: two variables whose columns are zero have none, and 0/0 is undefined with ``nnan``.
 _TINY, _TINY_SINGLE = 1e-300, 1e-30
 
