@@ -10,8 +10,8 @@ recomputed outside the solver::
     result = mo.solve(model, "scip", time_limit=60)
 
 Everything public is here; the subpackages ``models``, ``solvers``, ``relaxations`` and ``instances`` hold the rest.
-``marginopt.solvers()`` is the table of solvers. Every name is imported when it is first asked for, with the packages that it
-needs, so that ``import marginopt`` itself costs next to nothing.
+``marginopt.formulations()`` and ``marginopt.solvers()`` are the tables of formulations and solvers. Every name is
+imported when it is first asked for, with the packages that it needs, so that ``import marginopt`` itself costs next to nothing.
 """
 
 from __future__ import annotations
@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         StandardForm,
         StiefelQP as StiefelQP,
         ZeroOneSVM as ZeroOneSVM,
+        formulations,
         from_cvxpy,
         from_gurobi,
         from_highs,
@@ -107,7 +108,7 @@ _HOMES = {
     ".margin": ("at_most", "error_budget", "fixed", "keep", "parity"),
     ".models": (
         "RBF", "Laplacian", "Linear", "Mixture", "Model", "Polynomial", "Precomputed", "RationalQuadratic", "StandardForm",
-        "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_scipy",
+        "formulations", "from_cvxpy", "from_gurobi", "from_highs", "from_pyomo", "from_scipy",
     ),
     ".performance": ("performance_profile",),
     ".reading": ("read",),
@@ -159,6 +160,7 @@ __all__ = [
     "errors",
     "estimators",
     "fixed",
+    "formulations",
     "from_cvxpy",
     "from_gurobi",
     "from_highs",

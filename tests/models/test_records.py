@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,20 @@ def test_a_formulation_is_public_without_a_line_elsewhere() -> None:
         assert {"UnheardOf"} < set(mo.__all__)
     finally:
         formulations.EXTENSIONS.remove("unheard")
+
+
+def _first_column(page: str, heading: str) -> set[str]:
+    """Names in code in the first column of the table with this heading."""
+    text = (ROOT.parents[1] / page).read_text(encoding="utf-8")
+    rows = text[text.index(f"| {heading} |") :].partition("\n\n")[0].splitlines()[2:]
+    return {name for row in rows for name in re.findall(r"`(\w+)`", row.split("|")[1])}
+
+
+def test_tables_of_the_docs_name_what_there_is() -> None:
+    """A new formulation is in the printed table at once; the pages may follow later, and name nothing that is gone."""
+    stated = _first_column("README.md", "formulation")
+    assert len(stated) >= 15
+    assert stated <= {info.key for info in RECORDS}
+    fitted = _first_column("docs/estimators.md", "class")
+    assert len(fitted) >= 10
+    assert fitted <= set(mo.estimators.all_estimators())
