@@ -11,6 +11,7 @@ from ..models.arrays import FloatArray
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from ..solvers.asked import SolverLike
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
@@ -84,7 +85,9 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
     return f"no bound of {of}: {caveat} (its own optimum is at least {bound:.9g}, {kind})"
 
 
-def relax(model: ZeroOneSVM, reduction: Reduction[Any], solver: str = "auto", options: Options | None = None) -> Relaxed:
+def relax(
+    model: ZeroOneSVM, reduction: Reduction[Any], solver: SolverLike = "auto", options: Options | None = None
+) -> Relaxed:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
 
     Raises

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.pareto import ParetoQP
+from ..solvers.asked import SolverLike
 from ..solvers.records.options import Options
-from ..solvers.registry import get_solver, require
+from ..solvers.unjudged import unjudged
 
 __all__ = ["common_weights", "stationarity"]
 
 
-def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solver: str = "smo") -> FloatArray:
+def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solver: SolverLike = "smo") -> FloatArray:
     """τ of min ½τ'Qτ - γ Σ τ_l J_l over the unit simplex, NPSVC++ (25), as a `ParetoQP`.
 
     Parameters
@@ -40,20 +41,12 @@ def common_weights(gram: FloatArray, objectives: FloatArray, gamma: float, solve
     if not (np.isfinite(gram).all() and np.isfinite(objectives).all()):
         raise InputError("the τ-step needs finite gradients and objectives: lower learning_rate, or look at the encoder's output")
     pareto = ParetoQP(_rows(gram), objectives, gamma)
-    chosen = get_solver(solver)
-    require(chosen)
-    problem = pareto
-    obstacle = chosen.obstacle(problem)
-    if obstacle is not None:
-        raise InputError(f"{solver} cannot take the τ-step: {obstacle}")
-    raw = chosen.run(problem, Options(tol=1e-6))
-    if raw.values is None:
-        raise SolverError(f"{solver} ended the τ-step without a point: {raw.native_status}")
-    tau = np.maximum(raw.values["a"], 0.0)
+    answer = unjudged(solver, pareto, Options(tol=1e-6))
+    tau = np.maximum(dict(answer.values or {})["a"], 0.0)
     return np.asarray(tau / tau.sum())
 
 
-def stationarity(gram: FloatArray, solver: str = "smo") -> float:
+def stationarity(gram: FloatArray, solver: SolverLike = "smo") -> float:
     """min over τ of ||Σ τ_l grad_l||, relative to the largest ||grad_l||: 0 exactly at Pareto stationary representations."""
     largest = float(np.diagonal(gram).max())
     if largest <= 0.0:

@@ -8,14 +8,14 @@ from typing import ClassVar, Literal
 
 import numpy as np
 
-from ...errors import InputError, SolverError
+from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ...models.formulations.nonparallel.hinge_quadratic import HingeQuadratic
 from ...models.formulations.pareto import GradientKind, ParetoQP, manifold_gradient
 from ...models.formulations.stiefel import polar
-from ...models.model import Model
 from ...models.views import StiefelProblem
+from ..asked import SolverLike
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
@@ -27,6 +27,7 @@ from ..records.trace import relative_gap
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
 from ..stiefel.ascent import orthonormal_start
+from ..unjudged import unjudged
 
 __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
@@ -118,9 +119,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     eta: float = 0.1
     weight: float = 0.75
     classes: Literal["alternate", "joint"] = "alternate"
-    qp: str = "boxqp"
-    stiefel: str = "stiefel-bb"
-    simplex: str = "smo"
+    qp: SolverLike = "boxqp"
+    stiefel: SolverLike = "stiefel-bb"
+    simplex: SolverLike = "smo"
     gradient: GradientKind = "embedded"
     inner_tol: float = 1e-6
     sweeps: int = 25
@@ -249,7 +250,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if self.qp == "boxqp":
             lam, _ = box_minimum(program.box, start, self.inner_tol)
             return program.primal(lam), lam
-        values, multipliers = self._other(self.qp, program, Options(tol=self.inner_tol))
+        answer = unjudged(self.qp, program, Options(tol=self.inner_tol))
+        values, multipliers = dict(answer.values or {}), dict(answer.multipliers or {})
         return values["u"], program.multiplier(multipliers)
 
     def _projection(self, state: NPSVCState) -> FloatArray:
@@ -262,7 +264,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             P = polar(E)
         else:
             options = Options(start={"P": state.P}, tol=1e-6, iteration_limit=self.sweeps, seed=state.seed)
-            P = self._other(self.stiefel, problem, options)[0]["P"]
+            P = dict(unjudged(self.stiefel, problem, options).values or {})["P"]
         state.stiefel = problem.stationarity(P)
         return P
 
@@ -275,23 +277,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         if largest > 0.0:
             problem = ParetoQP(problem.gradients / largest, problem.objectives, problem.gamma / largest**2)
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
-        tau = np.maximum(self._other(self.simplex, problem, options)[0]["a"], 0.0)
+        tau = np.maximum(dict(unjudged(self.simplex, problem, options).values or {})["a"], 0.0)
         return np.asarray(tau / tau.sum())
-
-    @staticmethod
-    def _other(name: str, problem: Model, options: Options) -> tuple[dict[str, FloatArray], dict[str, FloatArray]]:
-        """A step by the solver of this name."""
-        from ..registry import get_solver, require
-
-        solver = get_solver(name)
-        require(solver)
-        obstacle = solver.obstacle(problem)
-        if obstacle is not None:
-            raise InputError(f"{name} cannot take the step {problem.name}: {obstacle}")
-        raw = solver.run(problem, options)
-        if raw.values is None:
-            raise SolverError(f"{name} ended the step {problem.name} without a point: {raw.native_status}")
-        return dict(raw.values), dict(raw.multipliers or {})
 
     def measure(self, state: NPSVCState) -> Measure:
         """max ϖ_l J_l; there is no bound while P moves."""
@@ -337,9 +324,9 @@ class Alternating(KernelNPSVCpp):
     problems to the accuracy of the certificate, whatever solved them before.
     """
 
-    qp: str = "clarabel"
-    stiefel: str = "pymanopt"
-    simplex: str = "clarabel"
+    qp: SolverLike = "clarabel"
+    stiefel: SolverLike = "pymanopt"
+    simplex: SolverLike = "clarabel"
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="alternating",

@@ -173,7 +173,7 @@ def test_a_frozen_encoder_keeps_its_statistics() -> None:
         (lambda: deep.ChebyshevLoss(deep.NearObjectives(2), 2, momentum=1.5), "momentum"),
         (lambda: deep.ChebyshevLoss(deep.NearObjectives(2), 2, combination="max"), "combination"),
         (lambda: deep.common_weights(np.full((2, 2), np.nan), np.zeros(2), 0.0), "finite"),
-        (lambda: deep.common_weights(np.eye(2), np.zeros(2), 0.0, "boxqp"), "τ-step"),
+        (lambda: deep.common_weights(np.eye(2), np.zeros(2), 0.0, "boxqp"), "cannot take the step ParetoQP"),
         (lambda: deep.ConvEncoder((3,)), "image_shape"),
     ],
 )
