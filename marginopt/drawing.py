@@ -9,7 +9,10 @@ import base64
 import io
 import re
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
+
+from .files import write_text
 
 __all__ = ["COLOURS", "GREY", "MARKERS", "Picture", "colour_of", "figure_of", "marker_of", "new_axes", "plain", "svg_of"]
 
@@ -22,20 +25,20 @@ MARKERS = "osD^vP*X"
 
 @dataclass(frozen=True)
 class Picture:
-    """A finished picture.
+    """A picture as SVG text: shown in notebooks, saved by `save`; needs no network.
 
     Parameters
     ----------
+    svg : str
     name : str
         Of its file, and of its anchor in a page.
     title, caption : str
-    svg : str
     """
 
-    name: str
-    title: str
-    caption: str
     svg: str
+    name: str = ""
+    title: str = ""
+    caption: str = ""
 
     @property
     def uri(self) -> str:
@@ -44,6 +47,13 @@ class Picture:
 
     def _repr_svg_(self) -> str:
         return self.svg
+
+    def save(self, path: str | Path) -> Path:
+        """Write the SVG; returns the path."""
+        return write_text(path, self.svg)
+
+    def __repr__(self) -> str:
+        return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"
 
 
 def colour_of(k: int) -> str:

@@ -12,12 +12,12 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from ...drawing import Picture
 from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ..appraisal import Appraisal
 from ..arrays import FloatArray
 from ..program.form import Constraint, StandardForm
 from .explained import ZERO as _ZERO, Explained, PointRow
-from .spy import Picture
 
 __all__ = ["Activity", "Explainable", "Explanation", "PointRow", "Solution", "explain"]
 

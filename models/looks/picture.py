@@ -6,16 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ...errors import InputError
 from ..arrays import FloatArray, to_dense
 from .explained import Explained
-from .spy import Picture, figure_svg
 
 __all__ = ["picture"]
 
-#: Colour-blind safe (Okabe and Ito); of two classes the negative one comes first.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#E69F00", "#F0E442", "#000000")
-_MARKERS = "os^Dvp*P"
 _GRID = 160
 
 
@@ -35,9 +32,7 @@ def picture(title: str, said: Explained, support: tuple[int, ...], wrong: tuple[
         raise InputError(
             f"a picture needs two features that vary (and at most a constant one); X has {varying.size} of {X.shape[1]}"
         )
-    from matplotlib.figure import Figure  # no pyplot: nothing global is touched
-
-    figure = Figure(figsize=(6.4, 5.2), layout="constrained")
+    figure = figure_of(6.4, 5.2)
     ax = figure.subplots()
     plane = X[:, varying]
     low, high = plane.min(axis=0), plane.max(axis=0)
@@ -50,8 +45,8 @@ def picture(title: str, said: Explained, support: tuple[int, ...], wrong: tuple[
     classes = sorted({p.label for p in said.points}, key=str if any(isinstance(p.label, str) for p in said.points) else None)
     for c, label in enumerate(classes):
         chosen = [p.index for p in said.points if p.label == label]
-        style: dict[str, Any] = {"color": _COLOURS[c % 8], "markersize": 5, "linestyle": "none"}
-        ax.plot(*plane[chosen].T, _MARKERS[c % 8], label="points" if label == "" else f"y = {said.shown(label)}", **style)
+        style: dict[str, Any] = {"color": colour_of(c), "markersize": 5, "linestyle": "none"}
+        ax.plot(*plane[chosen].T, marker_of(c), label="points" if label == "" else f"y = {said.shown(label)}", **style)
     for indices, mark, name in ((support, "o", said.ringed), (wrong, "x", "misclassified")):
         if indices:
             ring: dict[str, Any] = {"markerfacecolor": "none", "markeredgecolor": "black", "linestyle": "none"}
@@ -60,7 +55,7 @@ def picture(title: str, said: Explained, support: tuple[int, ...], wrong: tuple[
     ax.set_ylabel(f"feature {varying[1]}")
     ax.set_title(title, fontsize=10)
     ax.legend(fontsize=8)
-    return Picture(figure_svg(figure))
+    return Picture(svg_of(figure))
 
 
 def _lines(ax: Any, across: FloatArray, up: FloatArray, surface: FloatArray, levels: tuple[tuple[float, str], ...]) -> None:

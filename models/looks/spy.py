@@ -1,46 +1,20 @@
-"""A picture of a form's structure, and pictures as SVG text."""
+"""A picture of a form's structure."""
 
 from __future__ import annotations
 
-import io
-from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...files import write_text
+from ...drawing import COLOURS, GREY, Picture, figure_of, plain, svg_of
 from ..program.form_data import FormData
 
-__all__ = ["Picture", "figure_svg", "spy"]
+__all__ = ["spy"]
 
-#: Colour-blind safe (Okabe and Ito), one for each kind of row.
-_COLOURS = {
-    "Zero": "#D55E00",
-    "Nonnegative": "#0072B2",
-    "SecondOrder": "#009E73",
-    "RotatedSecondOrder": "#CC79A7",
-    "PSD": "#E69F00",
-    "Indicator": "#56B4E9",
-}
-
-
-@dataclass(frozen=True)
-class Picture:
-    """A picture as SVG text: shown in notebooks, saved by `save`; needs no network."""
-
-    svg: str
-
-    def _repr_svg_(self) -> str:
-        return self.svg
-
-    def save(self, path: str | Path) -> Path:
-        """Write the SVG; returns the path."""
-        return write_text(path, self.svg)
-
-    def __repr__(self) -> str:
-        return f"Picture({len(self.svg):,} characters of SVG; .save(path) writes it)"
+#: One for each kind of row.
+_KINDS = ("Nonnegative", "Zero", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator")
+_COLOURS = dict(zip(_KINDS, COLOURS, strict=False))
 
 
 def spy(form: FormData) -> Picture:
@@ -48,12 +22,10 @@ def spy(form: FormData) -> Picture:
 
     Colours name the cones; a band's height is its share of the rows, but no band vanishes.
     """
-    from matplotlib.figure import Figure  # no pyplot: nothing global is touched
-
     shown = [c for c in form.constraints if c.rows]
     heights = [] if form.quadratic is None else [min(max(form.n / 4, 1.0), 12.0)]
     heights += [min(max(c.rows / 4, 1.2), 12.0) for c in shown]
-    figure = Figure(figsize=(8.0, 1.2 + 0.32 * sum(heights)), layout="constrained")
+    figure = figure_of(8.0, 1.2 + 0.32 * sum(heights))
     axes = np.atleast_1d(figure.subplots(max(len(heights), 1), 1, gridspec_kw={"height_ratios": heights or [1.0]}))
     rest = list(axes)
     if form.quadratic is not None:
@@ -64,9 +36,9 @@ def spy(form: FormData) -> Picture:
         s = form.slices[b.label]
         mark = " (integer)" if form.integer[s].any() else ""
         middle = 0.5 * (s.start + s.stop) - 0.5
-        axes[-1].text(middle, -0.02, f"{b.label}{mark}", ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
-    axes[0].set_title(f"{form.name}: {form.n} variables, {form.rows} rows", fontsize=10)
-    return Picture(figure_svg(figure))
+        axes[-1].text(middle, -0.02, plain(f"{b.label}{mark}"), ha="center", va="top", fontsize=8, transform=_below(axes[-1]))
+    axes[0].set_title(plain(f"{form.name}: {form.n} variables, {form.rows} rows"), fontsize=10)
+    return Picture(svg_of(figure))
 
 
 def _below(ax: Any) -> Any:
@@ -81,19 +53,9 @@ def _band(ax: Any, matrix: sp.coo_array, name: str, colour: str, form: FormData)
         matrix.col[kept], matrix.row[kept], "s", color=colour, markersize=size, markeredgewidth=0, rasterized=kept.sum() > 20_000
     )
     for s in list(form.slices.values())[1:]:
-        ax.axvline(s.start - 0.5, color="#999999", lw=0.6)
+        ax.axvline(s.start - 0.5, color=GREY, lw=0.6)
     ax.set_xlim(-0.5, form.n - 0.5)
     ax.set_ylim(matrix.shape[0] - 0.5, -0.5)
     ax.set_xticks([])
     ax.set_yticks([])
     ax.set_ylabel(name, fontsize=8, rotation=0, ha="right", va="center")
-
-
-def figure_svg(figure: Any) -> str:
-    """The figure as SVG text, the same for the same figure."""
-    import matplotlib as mpl
-
-    buffer = io.StringIO()
-    with mpl.rc_context({"svg.hashsalt": "marginopt", "svg.fonttype": "path"}):
-        figure.savefig(buffer, format="svg", metadata={"Date": None})
-    return buffer.getvalue()

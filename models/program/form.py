@@ -17,9 +17,10 @@ from typing import Any
 
 import numpy as np
 
+from ...drawing import Picture
 from ..arrays import FloatArray
 from ..looks.inspection import FormReport, inspect_form
-from ..looks.spy import Picture, spy
+from ..looks.spy import spy
 from .cones import Indicator, Nonnegative
 from .difference import FormDelta
 from .form_data import FormData

@@ -17,7 +17,7 @@ ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
     "files": {"errors"},
-    "drawing": set(),
+    "drawing": {"files"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
     "solvers": {"solvers", "models", *LEAVES},

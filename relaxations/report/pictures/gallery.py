@@ -77,4 +77,4 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
 def gallery(report: ReportData) -> tuple[Picture, ...]:
     """All pictures that the report has data for."""
     drawn = ((name, draw(report), title, caption) for name, draw, title, caption in _KINDS)
-    return tuple(Picture(name, title, caption, svg) for name, svg, title, caption in drawn if svg is not None)
+    return tuple(Picture(svg, name, title, caption) for name, svg, title, caption in drawn if svg is not None)

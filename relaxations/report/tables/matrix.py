@@ -24,7 +24,7 @@ class Cell:
     note : str
         The kind of bound, and what it bounds, in a sentence.
     kind : str
-        "proved", "claimed", "none" (a class of the cell).
+        "proved", "claimed", "none", shown below the text unless it is none.
     key : float
         What it sorts by; infinite where there is nothing.
     heat : float or None
@@ -128,8 +128,8 @@ def _order(word: str) -> tuple[float, str]:
 
 
 def _kind(kind: str) -> str:
-    """Class of a cell by the words of its bound's kind."""
-    return kind.split()[0] if kind else "none"
+    """The kind of a bound in the room of a cell; in full where a condition belongs to it."""
+    return "claimed" if kind == "claimed by solver" else kind
 
 
 def _percent(value: Interval) -> str:
