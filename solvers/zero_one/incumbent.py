@@ -140,38 +140,19 @@ def trivial_incumbent(reduced: Reduced) -> Incumbent:
 
 def hinge_path(reduced: Reduced) -> FloatArray:
     """Minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starts."""
-    from .kernels.boxes import newton
+    from .kernels.boxes import empty_relaxation, newton
 
     n, p = reduced.rows.shape
-    G = np.ascontiguousarray(reduced.rows.T)
     width = np.full(p, 4.0 * math.sqrt(max(reduced.trivial, 1e-300)))
     if reduced.free:
         width[-1] = reduced.intercept_bound(reduced.trivial)
-    b, q, al, u, hh = np.ones(n), np.zeros(p), np.zeros(n), np.zeros(n), np.zeros(n)
+    relaxation = empty_relaxation(n, p)
+    relaxation.rows[:], relaxation.b[:], relaxation.q[:] = reduced.rows.T, 1.0, 0.0
     starts, w = [], np.zeros(p)
     for low in (0.0, -1.0, -3.0, -10.0, -30.0):
-        cap = reduced.weights / (1.0 - low)
+        relaxation.cap[:] = reduced.weights / (1.0 - low)
         for smooth in (1.0, 0.1, 0.01):
-            h = cap / ((1.0 - low) * smooth)
-            newton(
-                G,
-                b,
-                cap,
-                h,
-                n,
-                q,
-                0.0,
-                -width,
-                width,
-                w,
-                np.inf,
-                1e-6,
-                al,
-                u,
-                hh,
-                np.zeros(p),
-                np.zeros(p),
-                np.zeros((5 + 2 * p, p)),
-            )
+            relaxation.h[:] = relaxation.cap / ((1.0 - low) * smooth)
+            newton(relaxation, n, 0.0, -width, width, w, np.inf, 1e-6)
         starts.append(w.copy())
     return np.array(starts)

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray
+from ...records.named_scalars import named_scalars
 from ..kernels import boxes as k
 
 __all__ = ["empty_pool", "grown", "plant_root"]
@@ -23,26 +24,26 @@ def empty_pool(n: int, p: int, log: int) -> k.Pool:
         ident=np.full(records, -1, i), free_records=np.zeros(records, np.int32), heap=np.zeros(2 * records, np.int32),
         point=np.zeros((pages, k.PAGE), np.int32), lower=np.zeros((pages, k.PAGE), f),
         state=np.zeros((pages, k.PAGE), np.int8), link=np.full(pages, -1, np.int32), free_pages=np.zeros(pages, np.int32),
-        control=np.zeros(12, i), found=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
+        now=named_scalars(k.NOW), found=np.zeros(p + 2, f), leaf=np.zeros(n, np.int8), log=np.zeros(log, f),
     )  # fmt: skip
 
 
 def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) -> None:
     """Make all room free and, where ``half`` is given, the box |w| ≤ half the node in hand, its points ``kept`` or free."""
-    control, n = pool.control, len(pool.leaf)
+    now, n = pool.now, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
     pool.free_pages[:] = np.arange(len(pool.link))[::-1]
-    control[k.RECORDS], control[k.PAGES], control[k.CURRENT] = len(pool.base), len(pool.link), -1
+    now.records, now.pages, now.current = len(pool.base), len(pool.link), -1
     if half is None or kept is None:
         return
-    control[k.RECORDS] -= 1
-    control[k.CURRENT] = 0
+    now.records -= 1
+    now.current = 0
     pool.lo[0], pool.hi[0], pool.count[0], pool.refs[0], pool.split[0] = -half, half, n, 1, 0
     pool.mid[0] = half[0] if half.size else 0.0
     page = -1
     for start in range(0, n, k.PAGE):
-        control[k.PAGES] -= 1
-        new = pool.free_pages[control[k.PAGES]]
+        now.pages -= 1
+        new = pool.free_pages[now.pages]
         pool.link[new] = -1
         if page < 0:
             pool.page[0] = new
@@ -57,10 +58,10 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
 
 def grown(pool: k.Pool) -> k.Pool:
     """The same pool with twice the records, or pages, where they run short."""
-    control = pool.control
+    now = pool.now
     records, pages = len(pool.base), len(pool.link)
-    more_records = records if control[k.RECORDS] < max(2 * k.RESERVE, records // 2) else 0
-    more_pages = pages if control[k.PAGES] < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
+    more_records = records if now.records < max(2 * k.RESERVE, records // 2) else 0
+    more_pages = pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
     def longer(array: Any, more: int) -> Any:
         return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]) if more else array
@@ -69,9 +70,8 @@ def grown(pool: k.Pool) -> k.Pool:
     changes = {name: longer(getattr(pool, name), more_records) for name in by_record}
     changes |= {name: longer(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
     changes["heap"] = longer(pool.heap, 2 * more_records)
-    stocks = (("free_records", k.RECORDS, records, more_records), ("free_pages", k.PAGES, pages, more_pages))
-    for name, field, old, more in stocks:
-        at = int(control[field])
-        changes[name][at : at + more] = np.arange(old, old + more)[::-1]
-        control[field] += more
+    for name, old, more in (("records", records, more_records), ("pages", pages, more_pages)):
+        at = int(now[name])
+        changes[f"free_{name}"][at : at + more] = np.arange(old, old + more)[::-1]
+        now[name] += more
     return pool._replace(**changes)

@@ -19,12 +19,8 @@ from .engine import Engine, Shared
 
 __all__ = ["BoxEngine"]
 
-#: Rounds of relaxing and tightening at a node, and the smoothing of the hinge that they start from.
-ROUNDS, SMOOTHING = 2, 0.1
 #: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
 MEMORY = 2e9
-#: A node with at most this many free points branches on a point.
-BY_POINTS = 1
 #: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
 ALONE, ROUND = 1500, 200
 
@@ -66,7 +62,7 @@ class BoxEngine(Engine):
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 48 * (n + 1) * ROUNDS))
+        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS))
         plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
         pool.found[p] = shared.upper
         self._pools = [pool]
@@ -75,13 +71,13 @@ class BoxEngine(Engine):
         self._rate = 2000.0
         self._sample = max(4, n // 32)
 
-    def _total(self, field: int) -> int:
-        return sum(int(pool.control[field]) for pool in self._pools)
+    def _total(self, field: str) -> int:
+        return sum(int(pool.now[field]) for pool in self._pools)
 
     @property
     def nodes(self) -> int:
         """Nodes processed."""
-        return self._total(k.NODES)
+        return self._total("nodes")
 
     @property
     def effort(self) -> float:
@@ -90,22 +86,22 @@ class BoxEngine(Engine):
         Pairs of many points cost a third of that since they are in single precision; counted so, boxes get more than they are
         worth where the two engines share (300 × 7 takes 19 s in place of 15).
         """
-        points = self._total(k.ACTIVE) / max(self.nodes, 1)
-        steps = 8.0 * (self._total(k.NEWTON) + self.nodes) * (points + 1.0)
-        pairs = 0.15 * self._total(k.RELAXATIONS) * min(points, 2.0 * k.WIDEST) ** 2
+        points = self._total("points") / max(self.nodes, 1)
+        steps = 8.0 * (self._total("newton_steps") + self.nodes) * (points + 1.0)
+        pairs = 0.15 * self._total("relaxations") * min(points, 2.0 * k.WIDEST) ** 2
         return (steps + pairs) * self._data.rows.shape[1]
 
     @property
     def open_nodes(self) -> int:
         """Nodes on the heaps and those in hand."""
-        return self._total(k.HEAP) + sum(int(pool.control[k.CURRENT] >= 0) for pool in self._pools)
+        return self._total("waiting") + sum(int(pool.now.current >= 0) for pool in self._pools)
 
     def figures(self) -> dict[str, float]:
         """Relaxations, Newton steps and points for each node."""
         return {
-            "relaxations": self._total(k.RELAXATIONS),
-            "newton_steps": self._total(k.NEWTON),
-            "points_per_node": self._total(k.ACTIVE) / max(self.nodes, 1),
+            "relaxations": self._total("relaxations"),
+            "newton_steps": self._total("newton_steps"),
+            "points_per_node": self._total("points") / max(self.nodes, 1),
         }
 
     @property
@@ -117,8 +113,8 @@ class BoxEngine(Engine):
         bound = min(self._unresolved, self._shared.cut)
         for pool in self._pools:
             # In the frugal mode nodes leave from the heap's end, so its first is always the least.
-            codes = [int(pool.heap[0])] if pool.control[k.HEAP] > 0 else []
-            codes += [int(pool.control[k.CURRENT])] if pool.control[k.CURRENT] >= 0 else []
+            codes = [int(pool.heap[0])] if pool.now.waiting > 0 else []
+            codes += [int(pool.now.current)] if pool.now.current >= 0 else []
             bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
         return bound
 
@@ -138,12 +134,7 @@ class BoxEngine(Engine):
         return self._judged(self._bound(), outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
-        return int(
-            k.explore(
-                self._data, self._pools[index], cut, nodes, ROUNDS, SMOOTHING, BY_POINTS, self._sample,
-                float(self._data.weights.sum()),
-            )
-        )  # fmt: skip
+        return int(k.explore(self._data, self._pools[index], cut, nodes, self._sample, float(self._data.weights.sum())))
 
     def _alone(self, end: float) -> Outcome:
         start, before = time.perf_counter(), self.nodes
@@ -177,15 +168,15 @@ class BoxEngine(Engine):
             pool.found[p] = self._shared.upper
             self._pools.append(pool)
         for i, pool in enumerate(self._pools):
-            rich = max(self._pools, key=lambda other: int(other.control[k.HEAP]))
-            count = int(rich.control[k.HEAP]) // 2
-            if pool.control[k.HEAP] > 0 or pool.control[k.CURRENT] >= 0 or count == 0:
+            rich = max(self._pools, key=lambda other: int(other.now.waiting))
+            count = int(rich.now.waiting) // 2
+            if pool.now.waiting > 0 or pool.now.current >= 0 or count == 0:
                 continue
             need = n // k.PAGE + 2
-            room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
-            if count > room and not pool.control[k.FRUGAL]:
+            room = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // need - k.RESERVE)
+            if count > room and not pool.now.frugal:
                 self._pools[i] = pool = grown(pool)
-                room = min(int(pool.control[k.RECORDS]) - 2 * k.RESERVE, int(pool.control[k.PAGES]) // need - k.RESERVE)
+                room = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // need - k.RESERVE)
             k.move(self._data, rich, pool, max(min(count, room), 0))
 
     def _finished(self, codes: list[int]) -> Outcome:
@@ -204,9 +195,9 @@ class BoxEngine(Engine):
         shared, pool = self._shared, self._pools[index]
         p = self._data.rows.shape[1]
         if self._log is not None:
-            at = int(pool.control[k.LOG_AT])
+            at = int(pool.now.log_at)
             self._log.block(pool.log[:at].copy())
-            pool.control[k.LOG_AT] = 0
+            pool.now.log_at = 0
         if code == k.CANDIDATE:
             shared.polish.improve(shared.incumbent, pool.found[:p].copy())
             pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
@@ -214,24 +205,24 @@ class BoxEngine(Engine):
             self._settle(pool.leaf.copy(), float(pool.found[p + 1]))
         elif code == k.GROW:
             return self._make_room(index)
-        if pool.control[k.FRUGAL] and pool.control[k.RECORDS] > len(pool.base) // 2:
-            pool.control[k.FRUGAL] = 0
+        if pool.now.frugal and pool.now.records > len(pool.base) // 2:
+            pool.now.frugal = 0
         return Outcome.RUNNING
 
     def _make_room(self, index: int) -> Outcome:
         """Grow the pool; where it may not, go on nearly depth-first in what is left."""
         pool = self._pools[index]
-        control = pool.control
+        now = pool.now
         need = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
-        if self._log is not None and control[k.RECORDS] >= 2 * k.RESERVE and control[k.PAGES] >= need:
+        if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= need:
             return Outcome.RUNNING  # only the log was full
         limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
         if 2.0 * sum(array.nbytes for array in pool) <= limit / len(self._pools):
             self._pools[index] = grown(pool)
-        elif control[k.FRUGAL]:
+        elif now.frugal:
             return Outcome.MEMORY_LIMIT
         else:
-            control[k.FRUGAL] = 1
+            now.frugal = 1
         return Outcome.RUNNING
 
     def _settle(self, state: Any, bound: float) -> None:

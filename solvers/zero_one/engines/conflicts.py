@@ -76,8 +76,8 @@ class ConflictEngine(Engine):
 
     def figures(self) -> dict[str, float]:
         """Hard-margin problems solved, conflicts found, deletions forced."""
-        names = {"hard_margin_solves": k.SOLVES, "conflicts": k.CONFLICTS, "forced_deletions": k.FORCED}
-        return {name: sum(int(dive.stack.control[at]) for dive in self._dives) for name, at in names.items()}
+        names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
+        return {name: sum(int(dive.stack.now[at]) for dive in self._dives) for name, at in names.items()}
 
     def _unresolved(self) -> float:
         return min(float(dive.stack.unresolved[0]) for dive in self._dives)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ...records.named_scalars import named_scalars
 from ..kernels import conflicts as k
 from .engine import Shared
 
@@ -31,26 +32,26 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), control=np.zeros(7, i64), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((room, 2 * p + 6), np.int32), size=np.zeros(room, np.int32), norm=np.zeros(room, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
-        self.stack.control[k.LEVEL] = -1
+        self.stack.now.level = -1
 
     @property
     def running(self) -> bool:
         """Whether there is a search to resume."""
-        return bool(self.stack.control[k.LEVEL] >= 0)
+        return bool(self.stack.now.level >= 0)
 
     @property
     def nodes(self) -> int:
         """Nodes of all searches."""
-        return int(self.stack.control[k.NODES])
+        return int(self.stack.now.nodes)
 
     @property
     def effort(self) -> float:
         """Work of all searches: 4 ns for each coordinate of a point in a hard-margin problem, by trial."""
-        return 4.0 * (int(self.stack.control[k.SOLVES]) + self.nodes) * self.rows.a.size
+        return 4.0 * (int(self.stack.now.solves) + self.nodes) * self.rows.a.size
 
     def plant(self, state: Any, extra: float, bound: float, upper: float) -> None:
         """Begin below a node; candidates are wanted below ``upper``."""
@@ -58,7 +59,7 @@ class Dive:
         stack.state[:] = state
         stack.extra[0], stack.bound[0], stack.at[0], stack.count[0] = extra, bound, -1, 0
         stack.w[0] = 0.0
-        stack.control[[k.LEVEL, k.EXPAND, k.TRAIL]] = 0, 1, 0
+        stack.now.level, stack.now.expand, stack.now.trailed = 0, 1, 0
         stack.found[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
@@ -67,16 +68,16 @@ class Dive:
 
     def bound(self) -> float:
         """Least bound of the nodes that remain: that of the highest level with a child to come."""
-        level = int(self.stack.control[k.LEVEL])
+        level = int(self.stack.now.level)
         return float(self.stack.bound[: level + 1].min()) if level >= 0 else math.inf
 
     def frontier(self) -> list[tuple[float, float, Any]]:
         """The open nodes, (bound, extra, states) each; the search is over afterwards."""
         stack, found = self.stack, []
-        level = int(stack.control[k.LEVEL])
+        level = int(stack.now.level)
         state = stack.state.copy()
-        trail = int(stack.control[k.TRAIL])
-        if stack.control[k.EXPAND]:
+        trail = int(stack.now.trailed)
+        if stack.now.expand:
             found.append((float(stack.bound[level]), float(stack.extra[level]), state.copy()))
             trail = self._undo(state, level, trail)
             level -= 1
@@ -88,7 +89,7 @@ class Dive:
             state[point] = k.FREE
             trail = self._undo(state, level, trail)
             level -= 1
-        stack.control[k.LEVEL] = -1
+        stack.now.level = -1
         return found
 
     def _undo(self, state: Any, level: int, trail: int) -> int:

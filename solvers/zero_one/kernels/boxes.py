@@ -15,8 +15,15 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
+from ...records.named_scalars import integers_and_floats
+
 #: Reassociation and contraction only reorder rounding: the error bounds below hold for every order of summation.
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+_FLAGS: Any = {
+    "cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "no_cfunc_wrapper": True
+}  # fmt: skip
+_njit: Any = nb.njit(**_FLAGS)
+#: What compiled code alone calls: a wrapper for Python takes longer to compile than many of these.
+_inner: Any = nb.njit(**_FLAGS, no_cpython_wrapper=True)
 
 EPS, SINGLE = 2.0**-53, 2.0**-24
 SINGLE_ZERO = np.float32(0.0)  # a zero of double precision would widen what it is compared to
@@ -31,10 +38,18 @@ _BIT = np.zeros(64, np.int64)
 for _k in range(64):
     _BIT[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
 
+#: Rounds of relaxing and tightening at a node, and the smoothing of the hinge that they start from.
+ROUNDS, SMOOTHING = 2, 0.1
+#: A node with at most this many free points branches on a point.
+BY_POINTS = 1
+
 # Why `explore` returned.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
-# Fields of `Pool.control`.
-HEAP, RECORDS, PAGES, CURRENT, NODES, RELAXATIONS, NEWTON, NEXT_ID, FRUGAL, LOG_AT, ACTIVE, FOUND = range(12)
+#: `Pool.now`: open nodes on the heap, free records and pages, the node in hand (-1: none), counts of nodes, relaxations and
+#: Newton steps, the next node's number, whether memory is short, the log's end, points of all nodes, whether a candidate waits.
+NOW = integers_and_floats(
+    "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
+)
 
 
 class Data(NamedTuple):
@@ -73,13 +88,67 @@ class Pool(NamedTuple):
     state: Any
     link: Any
     free_pages: Any
-    control: Any
+    now: Any  #: a structured scalar of type `NOW`
     found: Any  #: a candidate w (and, for LEAF, the states of all points in ``leaf``)
     leaf: Any
     log: Any  #: float64 buffer of the proof log, or empty
 
 
+class Node(NamedTuple):
+    """The node in hand: its box and the points that the box leaves undecided."""
+
+    lo: Any  #: (p,)
+    hi: Any  #: (p,)
+    w: Any  #: (p,) where the relaxation starts, and its solution
+    idx: Any  #: (n,) the points, the first m of these arrays
+    z: Any  #: (n,) FREE, KEPT or VIOLATED
+    l: Any  #: (n,) l_i
+    G: Any  #: (p, n) their rows, by column
+    norm: Any  #: (n,) ||g_i||, rounded up
+    lam: Any  #: (n,) λ_i
+    alpha: Any  #: (n,) α_i of the last round
+
+
+class Relaxation(NamedTuple):
+    """min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i), and its solution."""
+
+    rows: Any  #: (p, n) by column, those of violated points with the sign turned
+    b: Any  #: (n,)
+    cap: Any  #: (n,)
+    h: Any  #: (n,)
+    q: Any  #: (p,)
+    alpha: Any  #: (n,)
+    u: Any  #: (n,) margins at w
+    curved: Any  #: (n,) h_i where φ_i is curved
+    s: Any  #: (p,) Σ α_i g_i - q
+    c: Any  #: (p,) clip(s/2, lo, hi)
+    ds: Any  #: (p,) bound on the rounding error of s
+    left: Any  #: (n,) ρ_i, what the pairs leave of λ_i, by the node's position
+    position: Any  #: (n,) the node's position of each row
+    work: Any  #: (3 + 2p, p) and
+    spare: Any  #: (3, n) room
+
+
 @_njit
+def empty_relaxation(n: int, p: int) -> Any:
+    """Room for n points in p coordinates."""
+    return Relaxation(
+        np.empty((p, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(p), np.empty(n), np.empty(n), np.empty(n), np.empty(p),
+        np.empty(p), np.empty(p), np.empty(n), np.empty(n, np.int64), np.empty((3 + 2 * p, max(p, 1))), np.empty((3, n)),
+    )
+
+
+@_njit
+def empty_node(n: int, p: int) -> Any:
+    """Room for n points in p coordinates."""
+    i = np.int64
+    return Node(
+        np.empty(p), np.empty(p), np.empty(p), np.empty(n, i), np.empty(n, i), np.empty(n), np.empty((p, n)), np.empty(n),
+        np.empty(n), np.zeros(n),
+    )
+
+
+@_inner
 def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
     """d = -H⁻¹g on the coordinates that are ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
     for j in range(p):
@@ -112,7 +181,7 @@ def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
         d[j] = t / L[j, j]
 
 
-@_njit
+@_inner
 def _margins(G: Any, m: int, w: Any, u: Any) -> None:
     p = w.size
     w0 = w[0]
@@ -124,7 +193,7 @@ def _margins(G: Any, m: int, w: Any, u: Any) -> None:
             u[i] += wj * G[j, i]
 
 
-@_njit
+@_inner
 def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
     """Smoothed objective at w, whose margins are u (constant left out)."""
     F = 0.0
@@ -139,15 +208,16 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 
 @_njit
 def newton(
-    G: Any, b: Any, cap: Any, h: Any, m: int, q: Any, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float,
-    al: Any, u: Any, hh: Any, s: Any, c: Any, ws: Any,
+    R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float
 ) -> tuple[float, int]:
-    """Projected semismooth Newton on the smoothed relaxation; fills α, s, c and returns (D, iterations).
+    """Projected semismooth Newton on the smoothed relaxation of m points; fills α, s, c and returns (D, iterations).
 
     min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). Stops where the
     Newton decrement is below ``stop`` or D ≥ ``cut``: D is a bound at every iterate.
     """
     p = w.size
+    G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
+    al, ws = R.alpha, R.work
     g, d, wt = ws[0], ws[1], ws[2]
     H, L = ws[3 : 3 + p], ws[3 + p : 3 + 2 * p]
     on = np.empty(p, np.bool_)
@@ -214,12 +284,13 @@ def newton(
     return D, it
 
 
-@_njit
-def rounding(G: Any, b: Any, m: int, q: Any, const: float, al: Any, s: Any, c: Any, ds: Any) -> float:
+@_inner
+def rounding(R: Relaxation, m: int, const: float) -> float:
     """A bound on the rounding error of D; ``ds`` receives one on each |s_j|.
 
     Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
     """
+    G, b, q, al, s, c, ds = R.rows, R.b, R.q, R.alpha, R.s, R.c, R.ds
     p = c.size
     e = 4.0 * EPS * (m + 8)
     total = abs(const)
@@ -263,13 +334,32 @@ def empty_pairs(n: int, p: int) -> Any:
     )
 
 
-@_njit
+@_inner
 def _lowest(x: Any) -> int:
     """Position of the lowest set bit."""
     return int(_BIT[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
 
 
-@_njit
+@_inner
+def _by_falling(key: Any, m: int, order: Any) -> None:
+    """Positions 0 .. m - 1 by falling key (Shell's sort: NumPy's takes seconds to compile)."""
+    gap = 1
+    for i in range(m):
+        order[i] = i
+    while gap < m // 9:
+        gap = 3 * gap + 1
+    while gap > 0:
+        for i in range(gap, m):
+            item = order[i]
+            k = i
+            while k >= gap and key[order[k - gap]] < key[item]:
+                order[k] = order[k - gap]
+                k -= gap
+            order[k] = item
+        gap //= 3
+
+
+@_inner
 def _side(data: Data, idx: Any, m: int, order: Any, u: Any, left: Any, env: Any, positive: bool, side: Any) -> tuple[int, int]:
     """Points of one side that a pair can gain from, by falling margin: from where to where in ``side``.
 
@@ -330,7 +420,7 @@ def _edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: P
             P.adjacent[r, q] = bits
 
 
-@_njit
+@_inner
 def _augment(P: Pairs, root: int, words: int) -> bool:
     """Match row ``root``, moving others along an alternating path; columns that lead nowhere stay out of later searches."""
     free, dead, seen = P.seen[0], P.seen[1], P.seen[2]
@@ -368,7 +458,7 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
     return False
 
 
-@_njit
+@_inner
 def _match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
     """A largest matching between rows and columns that still have weight; ``match[0, r]`` is a row's column or -1."""
     words = (columns.size + 63) >> 6
@@ -401,7 +491,7 @@ def _match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
                 break
 
 
-@_njit
+@_inner
 def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
     """Record a pair and take its price from both points."""
     price = min(left[i], left[j])
@@ -411,7 +501,7 @@ def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
     return float(price)
 
 
-@_njit
+@_inner
 def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
     """Points that a kept one excludes become violated: (their weight, how many); (∞, 1) where it is a kept one too."""
     count, total, kept = 0, 0.0, 0
@@ -439,9 +529,7 @@ def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[
 
 
 @_njit
-def pair_up(
-    data: Data, G: Any, idx: Any, z: Any, l: Any, m: int, lo: Any, hi: Any, w: Any, left: Any, fw: Any, ws: Any, P: Pairs
-) -> tuple[float, int]:
+def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both: (what they cost at least, how many), (∞, 1) for two kept ones.
 
     Every pair is paid from what is ``left`` of its points' weights; the rest stays in the relaxation. The partner of a kept
@@ -452,9 +540,10 @@ def pair_up(
     allowed. Underflow is far below that: near g_i'mid = 1 the allowance for double precision is at least 1e-15. A sum that
     is not a number is no pair.
     """
+    lo, hi, w, idx, z, l, G, left = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
-    u, most, env, err = fw[3], fw[5], fw[6], fw[2]
-    mid, half, wide = ws[0], ws[1], ws[2]
+    u, most, env, err = R.u, R.spare[0], R.spare[1], R.spare[2]
+    mid, half, wide = R.work[0], R.work[1], R.work[2]
     _margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
@@ -469,11 +558,11 @@ def pair_up(
         most[i] = (most[i] - 1.0) + err[i]
         left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
-    order = np.argsort(-u[:m])
-    first, end = _side(data, idx, m, order, u, left, env, False, P.side[0])
-    rows = P.side[0, first:end]
-    first, end = _side(data, idx, m, order, u, left, env, True, P.side[1])
-    columns = P.side[1, first:end]
+    _by_falling(u, m, P.queue)
+    rows = columns = P.side[0]
+    for side in range(2):
+        first, end = _side(data, idx, m, P.queue, u, left, env, side == 1, P.side[side])
+        rows, columns = columns, P.side[side, first:end]
     _edges(G, rows, columns, most, env, half, P)
     total, count = _settle_kept(P, rows, columns, z, left)
     if total == np.inf:
@@ -494,10 +583,10 @@ def pair_up(
     return total, count
 
 
-@_njit
-def _log_multipliers(log: Any, control: Any, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
+@_inner
+def _log_multipliers(log: Any, now: Any, ident: int, idx: Any, z: Any, al: Any, m: int) -> None:
     """One round in the proof log: 1, node, count, then (point, state, α) for every α > 0."""
-    at = control[LOG_AT]
+    at = now.log_at
     log[at], log[at + 1] = 1.0, ident
     k = at + 3
     for i in range(m):
@@ -505,21 +594,21 @@ def _log_multipliers(log: Any, control: Any, ident: int, idx: Any, z: Any, al: A
             log[k], log[k + 1], log[k + 2] = idx[i], z[i], al[i]
             k += 3
     log[at + 2] = (k - at - 3) // 3
-    control[LOG_AT] = k
+    now.log_at = k
 
 
-@_njit
-def _log_pairs(log: Any, control: Any, ident: int, idx: Any, P: Pairs, count: int) -> None:
+@_inner
+def _log_pairs(log: Any, now: Any, ident: int, idx: Any, P: Pairs, count: int) -> None:
     """The pairs of the round that follows: 3, node, count, then (point, point, price)."""
-    at = control[LOG_AT]
+    at = now.log_at
     log[at], log[at + 1], log[at + 2] = 3.0, ident, count
     for k in range(count):
         log[at + 3 + 3 * k], log[at + 4 + 3 * k] = idx[P.points[k, 0]], idx[P.points[k, 1]]
         log[at + 5 + 3 * k] = P.price[k]
-    control[LOG_AT] = at + 3 + 3 * count
+    now.log_at = at + 3 + 3 * count
 
 
-@_njit
+@_inner
 def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
     """Cut the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate; False where empty."""
     R = math.sqrt(R2) * (1.0 + 1e-15) + ec
@@ -540,16 +629,15 @@ def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) 
     return True
 
 
-@_njit
-def fix_points(
-    G: Any, z: Any, l: Any, lam: Any, norm: Any, m: int, al: Any, c: Any, lo: Any, hi: Any, D: float, cut: float, ec: float
-) -> float:
+@_inner
+def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
     """Decide what the ball and the box decide; returns how much changed, or -1 where nothing remains.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
     β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test
     moves by its own rounding error to the safe side: ``err`` bounds that of u.
     """
+    G, z, l, norm, al, lo, hi, lam, c = node.G, node.z, node.l, node.norm, node.alpha, node.lo, node.hi, R.left, R.c
     p = c.size
     change = 0.0
     r = (cut - D) * (1.0 + 1e-14)
@@ -597,18 +685,16 @@ def fix_points(
     return change
 
 
-@_njit
+@_inner
 def tighten(
-    data: Data, G: Any, A: Any, idx: Any, act: Any, z: Any, l: Any, norm: Any, m: int, base: float, lo: Any, hi: Any, w: Any,
-    cut: float, rounds: int, delta: float, al: Any, s: Any, c: Any, fw: Any, ws: Any, P: Pairs, control: Any,
-    log: Any, ident: int,
+    data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, now: Any, log: Any, ident: int
 ) -> float:
     """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
+    lo, hi, w, idx, z, l, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, node.alpha
+    A, b, cap, h, q, left, act = R.rows, R.b, R.cap, R.h, R.q, R.left, R.position
     p = w.size
-    b, cap, h, u, hh, active, left = fw[0], fw[1], fw[2], fw[3], fw[4], fw[7], fw[8]
-    q, ds = ws[3 + 2 * p], ws[4 + 2 * p]
     D = -np.inf
-    for turn in range(rounds):
+    for turn in range(ROUNDS):
         for j in range(p):
             w[j] = min(max(w[j], lo[j]), hi[j])
         const = base
@@ -616,13 +702,13 @@ def tighten(
             if z[i] == VIOLATED:
                 const += data.weights[idx[i]]
         loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
-        paid, count = pair_up(data, G, idx, z, l, m, lo, hi, w, left, fw, ws, P)
+        paid, count = pair_up(data, node, m, R, P)
         if log.size > 0:
-            _log_pairs(log, control, ident, idx, P, count)
+            _log_pairs(log, now, ident, idx, P, count)
         if paid == np.inf:
             return np.inf
         const += paid + loss
-        k = 0
+        k = np.int64(0)  # a literal 0 would compile `newton` once more
         for i in range(m):
             al[i] = 0.0
             if z[i] == FREE and left[i] <= 0.0:
@@ -636,7 +722,7 @@ def tighten(
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        width = delta
+        width = SMOOTHING
         while True:
             for t in range(k):
                 i = act[t]
@@ -647,32 +733,32 @@ def tighten(
                 else:
                     cap[t] = np.inf
                     h[t] = data.unit / (width * width)
-            new, its = newton(A, b, cap, h, k, q, const, lo, hi, w, cut, 0.02 * width * data.unit, active, u, hh, s, c, ws)
-            control[RELAXATIONS] += 1
-            control[NEWTON] += its
-            new -= rounding(A, b, k, q, const, active, s, c, ds)
+            new, its = newton(R, k, const, lo, hi, w, cut, 0.02 * width * data.unit)
+            now.relaxations += 1
+            now.newton_steps += its
+            new -= rounding(R, k, const)
             slack = 0.0
             for t in range(k):
-                short = max(b[t] - u[t], 0.0)
-                slack += cap[t] * short - active[t] * short if z[act[t]] == FREE else active[t] * short
+                short, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
+                slack += cap[t] * short - a * short if z[act[t]] == FREE else a * short
             if new >= cut or new + slack < cut or width < 1e-6:
                 break
             width *= 0.1
         for t in range(k):
-            al[act[t]] = active[t]
+            al[act[t]] = R.alpha[t]
         if log.size > 0:
-            _log_multipliers(log, control, ident, idx, z, al, m)
+            _log_multipliers(log, now, ident, idx, z, al, m)
         if new >= cut:
             return new
         last = turn > 0 and new - D < 0.02 * (cut - new)
         D = max(new, D)
         ec = 0.0
         for j in range(p):
-            ec += ds[j]
+            ec += R.ds[j]
         ec += 1e-15 * math.sqrt(cut)
-        if not shrink_box(lo, hi, c, s, ds, cut - new, ec):
+        if not shrink_box(lo, hi, R.c, R.s, R.ds, cut - new, ec):
             return np.inf
-        change = fix_points(G, z, l, left, norm, m, al, c, lo, hi, new, cut, ec)
+        change = fix_points(node, m, R, new, cut, ec)
         if change < 0.0:
             return np.inf
         if last or change < 0.5:
@@ -680,13 +766,14 @@ def tighten(
     return D
 
 
-@_njit
-def _scaled(rows: Any, weights: Any, w: Any, free: bool, total: float, margin: Any) -> tuple[float, float]:
+@_inner
+def _scaled(data: Data, w: Any, total: float, margin: Any, order: Any) -> tuple[float, float]:
     """Best multiple t of w: (objective, t), every crossing of a margin tried."""
+    rows, weights = data.rows, data.weights
     n, p = rows.shape
-    count = 0
+    count = np.int64(0)
     norm = 0.0
-    for j in range(p - 1 if free else p):
+    for j in range(p - 1 if data.free else p):
         norm += w[j] * w[j]
     for i in range(n):
         u = 0.0
@@ -696,7 +783,7 @@ def _scaled(rows: Any, weights: Any, w: Any, free: bool, total: float, margin: A
             margin[count] = u
             margin[n + count] = weights[i]
             count += 1
-    order = np.argsort(-margin[:count])
+    _by_falling(margin, count, order)
     best, scale = total, 0.0
     cost = total
     for k in range(count):
@@ -709,7 +796,7 @@ def _scaled(rows: Any, weights: Any, w: Any, free: bool, total: float, margin: A
     return best, scale
 
 
-@_njit
+@_inner
 def _push(heap: Any, size: int, key: Any, code: int) -> None:
     k = size
     x = key[code >> 1, code & 1]
@@ -722,8 +809,8 @@ def _push(heap: Any, size: int, key: Any, code: int) -> None:
     heap[k] = code
 
 
-@_njit
-def _pop(heap: Any, size: int, key: Any) -> int:
+@_inner
+def _pop(heap: Any, size: int, key: Any) -> Any:
     """Remove the open node with the least key from a heap of ``size``."""
     top = heap[0]
     code = heap[size - 1]
@@ -741,12 +828,13 @@ def _pop(heap: Any, size: int, key: Any) -> int:
         heap[k] = heap[c]
         k = c
     heap[k] = code
-    return top
+    return np.int64(top)
 
 
-@_njit
-def _load(data: Data, pool: Pool, code: int, lo: Any, hi: Any, w: Any, idx: Any, z: Any, l: Any) -> tuple[float, int]:
+@_inner
+def _load(pool: Pool, code: int, node: Node) -> tuple[float, int]:
     """Unpack an open node and release its share of the record: (base, number of points)."""
+    lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
     r, side = code >> 1, code & 1
     p = lo.size
     for j in range(p):
@@ -769,20 +857,21 @@ def _load(data: Data, pool: Pool, code: int, lo: Any, hi: Any, w: Any, idx: Any,
     if pool.refs[r] == 0:
         page = pool.page[r]
         while page >= 0:
-            pool.free_pages[pool.control[PAGES]] = page
-            pool.control[PAGES] += 1
+            pool.free_pages[pool.now.pages] = page
+            pool.now.pages += 1
             page = pool.link[page]
-        pool.free_records[pool.control[RECORDS]] = r
-        pool.control[RECORDS] += 1
+        pool.free_records[pool.now.records] = r
+        pool.now.records += 1
     return pool.base[r], m
 
 
-@_njit
-def _store(pool: Pool, lo: Any, hi: Any, w: Any, base: float, idx: Any, z: Any, l: Any, m: int) -> int:
+@_inner
+def _store(pool: Pool, node: Node, m: int, base: float) -> int:
     """Make a record of a node that is about to be branched."""
-    control = pool.control
-    control[RECORDS] -= 1
-    r = pool.free_records[control[RECORDS]]
+    lo, hi, w, idx, z, l = node.lo, node.hi, node.w, node.idx, node.z, node.l
+    now = pool.now
+    now.records -= 1
+    r = pool.free_records[now.records]
     for j in range(lo.size):
         pool.lo[r, j], pool.hi[r, j], pool.w[r, j] = lo[j], hi[j], w[j]
     pool.base[r], pool.count[r], pool.refs[r], pool.page[r] = base, m, 2, -1
@@ -790,8 +879,8 @@ def _store(pool: Pool, lo: Any, hi: Any, w: Any, base: float, idx: Any, z: Any, 
     for i in range(m):
         k = i % PAGE
         if k == 0:
-            control[PAGES] -= 1
-            new = pool.free_pages[control[PAGES]]
+            now.pages -= 1
+            new = pool.free_pages[now.pages]
             pool.link[new] = -1
             if page < 0:
                 pool.page[r] = new
@@ -802,11 +891,10 @@ def _store(pool: Pool, lo: Any, hi: Any, w: Any, base: float, idx: Any, z: Any, 
     return r
 
 
-@_njit
-def _gather(
-    data: Data, base: float, lo: Any, hi: Any, idx: Any, z: Any, l: Any, m: int, G: Any, lam: Any, norm: Any
-) -> tuple[float, int]:
+@_inner
+def _gather(data: Data, node: Node, m: int, base: float) -> tuple[float, int]:
     """Drop the points that the box decides; (base, points left), or (∞, 0) where a kept point cannot be kept."""
+    lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
     p = lo.size
     k = 0
     for i in range(m):
@@ -846,9 +934,10 @@ def _gather(
     return base, k
 
 
-@_njit
-def _branch_coordinate(G: Any, z: Any, m: int, lo: Any, hi: Any) -> int:
+@_inner
+def _branch_coordinate(node: Node, m: int) -> int:
     """The coordinate to halve: the one along which the margin of some free point ranges most."""
+    lo, hi, z, G = node.lo, node.hi, node.z, node.G
     best, most = 0, -1.0
     for j in range(lo.size):
         largest = 0.0
@@ -860,9 +949,10 @@ def _branch_coordinate(G: Any, z: Any, m: int, lo: Any, hi: Any) -> int:
     return best
 
 
-@_njit
-def _branch_point(z: Any, lam: Any, norm: Any, m: int, G: Any, al: Any, c: Any) -> int:
+@_inner
+def _branch_point(node: Node, m: int, c: Any) -> int:
     """The free point with the largest product of the two children's gains."""
+    z, lam, norm, G, al = node.z, node.lam, node.norm, node.G, node.alpha
     best, most = -1, -1.0
     for i in range(m):
         if z[i] != FREE:
@@ -880,9 +970,10 @@ def _branch_point(z: Any, lam: Any, norm: Any, m: int, G: Any, al: Any, c: Any) 
     return best
 
 
-@_njit
-def _report_leaf(data: Data, pool: Pool, lo: Any, hi: Any, idx: Any, z: Any, m: int, c: Any) -> None:
+@_inner
+def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
     """Leave the states of all points of a fully decided node in ``leaf`` and its centre in ``found``."""
+    lo, hi, idx, z = node.lo, node.hi, node.idx, node.z
     p = lo.size
     for i in range(data.weights.size):
         low = high = size = 0.0
@@ -904,92 +995,83 @@ def _report_leaf(data: Data, pool: Pool, lo: Any, hi: Any, idx: Any, z: Any, m: 
 
 
 @_njit
-def explore(
-    data: Data, pool: Pool, cut: float, nodes: int, rounds: int, delta: float, by_points: int, sample: int, total: float
-) -> int:
+def explore(data: Data, pool: Pool, cut: float, nodes: int, sample: int, total: float) -> int:
     """Work on at most ``nodes`` nodes that may hold something better than ``cut``; returns why it stopped.
 
     Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
-    the heap, until the dive ends. Branches on points where at most ``by_points`` are free or the box is at the limit of
+    the heap, until the dive ends. Branches on points where at most `BY_POINTS` are free or the box is at the limit of
     floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate. Where memory is short
     (``FRUGAL``) nodes are taken from the heap's end, which is nearly depth-first and keeps the heap as it is.
     """
     n, p = data.rows.shape
-    control = pool.control
-    lo, hi, w, c, s = np.empty(p), np.empty(p), np.empty(p), np.empty(p), np.empty(p)
-    idx, z, l = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
-    G, A, fw = np.empty((p, n)), np.empty((p, n)), np.empty((9, n))
-    lam, norm, al, margin = np.empty(n), np.empty(n), np.zeros(n), np.empty(2 * n)
-    act, P = np.empty(n, np.int64), empty_pairs(n, p)
-    ws = np.empty((5 + 2 * p, max(p, 1)))
+    now = pool.now
+    node, R, P, margin = empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n)
+    lo, hi, z, c = node.lo, node.hi, node.z, R.c
     need = n // PAGE + 2
     for _ in range(nodes):
         logged = pool.log.size > 0
-        reserve = 1 if control[FRUGAL] == 1 else RESERVE
-        if control[RECORDS] < 2 * reserve or control[PAGES] < need * reserve or control[HEAP] + 2 > pool.heap.size:
+        reserve = 1 if now.frugal == 1 else RESERVE
+        if now.records < 2 * reserve or now.pages < need * reserve or now.waiting + 2 > pool.heap.size:
             return GROW
-        if logged and control[LOG_AT] + 6 * (n + 1) * rounds + 32 > pool.log.size:
+        if logged and now.log_at + 6 * (n + 1) * ROUNDS + 32 > pool.log.size:
             return GROW
-        code = control[CURRENT]
+        code = now.current
         if code < 0:
-            if control[HEAP] == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
+            if now.waiting == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
                 return DONE
-            if control[FRUGAL] == 1:
-                code = pool.heap[control[HEAP] - 1]
+            if now.frugal == 1:
+                code = np.int64(pool.heap[now.waiting - 1])
             else:
-                code = _pop(pool.heap, control[HEAP], pool.key)
-            control[HEAP] -= 1
+                code = _pop(pool.heap, now.waiting, pool.key)
+            now.waiting -= 1
             if pool.key[code >> 1, code & 1] >= cut:
-                _load(data, pool, code, lo, hi, w, idx, z, l)
+                _load(pool, code, node)
                 continue
-        control[CURRENT] = -1
+        now.current = -1
         parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
-        base, m = _load(data, pool, code, lo, hi, w, idx, z, l)
-        ident = control[NEXT_ID]
-        control[NEXT_ID] += 1
-        control[NODES] += 1
+        base, m = _load(pool, code, node)
+        ident = now.next_id
+        now.next_id += 1
+        now.nodes += 1
         if logged:
-            at = control[LOG_AT]
+            at = now.log_at
             pool.log[at], pool.log[at + 1], pool.log[at + 2], pool.log[at + 3] = 0.0, ident, parent, side
-            control[LOG_AT] = at + 4
-        base, m = _gather(data, base, lo, hi, idx, z, l, m, G, lam, norm)
+            now.log_at = at + 4
+        base, m = _gather(data, node, m, base)
         if base >= cut:
             continue
-        control[ACTIVE] += m
-        new = tighten(
-            data, G, A, idx, act, z, l, norm, m, base * (1.0 - 4.0 * EPS * n), lo, hi, w, cut, rounds, delta, al, s, c, fw, ws,
-            P, control, pool.log, ident,
-        )
+        now.points += m
+        new = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, now, pool.log, ident)
         if new >= cut:
             continue
         D = max(D, new)
-        if control[NODES] % sample == 0:
-            value, scale = _scaled(data.rows, data.weights, c, data.free, total, margin)
+        if now.nodes % sample == 0:
+            value, scale = _scaled(data, c, total, margin, P.queue)
             if value < pool.found[p]:
                 pool.found[p] = value
                 for j in range(p):
                     pool.found[j] = scale * c[j]
-                control[FOUND] = 1
+                now.candidate = 1
         free = 0
         for i in range(m):
             free += z[i] == FREE
         if free == 0:
-            _report_leaf(data, pool, lo, hi, idx, z, m, c)
+            _report_leaf(data, pool, node, m, c)
             pool.found[p + 1] = D
             return LEAF
-        j = _branch_coordinate(G, z, m, lo, hi)
+        j = _branch_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
         tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
-        r = _store(pool, lo, hi, w, base, idx, z, l, m)
+        r = _store(pool, node, m, base)
         first = 0
-        if free <= by_points or tiny:
-            i = _branch_point(z, lam, norm, m, G, al, c)
+        if free <= BY_POINTS or tiny:
+            i = _branch_point(node, m, c)
             pool.split[r] = -1 - i
             u = 0.0
             for k in range(p):
-                u += G[k, i] * c[k]
-            first = 0 if u > 0.5 * (1.0 + l[i]) else 1
-            name = -1.0 - idx[i]
+                u += node.G[k, i] * c[k]
+            first = 0 if u > 0.5 * (1.0 + node.l[i]) else 1
+            name = -1.0 - node.idx[i]
         else:
             pool.split[r], pool.mid[r] = j, mid
             first = 0 if c[j] <= mid else 1
@@ -997,14 +1079,14 @@ def explore(
         pool.key[r, 0] = pool.key[r, 1] = D
         pool.ident[r] = ident
         if logged:
-            at = control[LOG_AT]
+            at = now.log_at
             pool.log[at], pool.log[at + 1], pool.log[at + 2], pool.log[at + 3] = 2.0, ident, name, mid
-            control[LOG_AT] = at + 4
-        control[CURRENT] = 2 * r + first
-        _push(pool.heap, control[HEAP], pool.key, 2 * r + 1 - first)
-        control[HEAP] += 1
-        if control[FOUND] == 1:
-            control[FOUND] = 0
+            now.log_at = at + 4
+        now.current = 2 * r + first
+        _push(pool.heap, now.waiting, pool.key, 2 * r + 1 - first)
+        now.waiting += 1
+        if now.candidate == 1:
+            now.candidate = 0
             return CANDIDATE
     return BUDGET
 
@@ -1013,16 +1095,15 @@ def explore(
 def move(data: Data, source: Pool, target: Pool, count: int) -> None:
     """Hand the last ``count`` open nodes of one heap to another pool, which must have room for them."""
     n, p = data.rows.shape
-    lo, hi, w = np.empty(p), np.empty(p), np.empty(p)
-    idx, z, l = np.empty(n, np.int64), np.empty(n, np.int64), np.empty(n)
+    node = empty_node(n, p)
     for _ in range(count):
-        source.control[HEAP] -= 1
-        code = source.heap[source.control[HEAP]]
+        source.now.waiting -= 1
+        code = np.int64(source.heap[source.now.waiting])
         key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
-        base, m = _load(data, source, code, lo, hi, w, idx, z, l)
-        r = _store(target, lo, hi, w, base, idx, z, l, m)
-        target.refs[r], target.split[r], target.mid[r] = 1, 0, hi[0]
+        base, m = _load(source, code, node)
+        r = _store(target, node, m, base)
+        target.refs[r], target.split[r], target.mid[r] = 1, 0, node.hi[0]
         target.key[r, 0] = target.key[r, 1] = key
         target.ident[r] = ident
-        _push(target.heap, target.control[HEAP], target.key, 2 * r)
-        target.control[HEAP] += 1
+        _push(target.heap, target.now.waiting, target.key, 2 * r)
+        target.now.waiting += 1

@@ -18,7 +18,14 @@ from typing import Any, NamedTuple
 import numba as nb
 import numpy as np
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz"})
+from ...records.named_scalars import integers_and_floats
+
+_FLAGS: Any = {
+    "cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "no_cfunc_wrapper": True
+}  # fmt: skip
+_njit: Any = nb.njit(**_FLAGS)
+#: What compiled code alone calls: a wrapper for Python takes longer to compile than many of these.
+_inner: Any = nb.njit(**_FLAGS, no_cpython_wrapper=True)
 
 EPS = 2.0**-53
 
@@ -83,7 +90,7 @@ def certified(active: Active, q: int, reach: float) -> float:
     return ratio * ratio * (1.0 - 8.0 * EPS)
 
 
-@_njit
+@_inner
 def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tuple[int, int, float]:
     """The most violated constraint: (point, its partner or -1, violation); (-1, -1, 0) where all are met."""
     n, p = rows.a.shape
@@ -120,7 +127,7 @@ def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tupl
     return first, second, -0.5 * (low0 + low1)
 
 
-@_njit
+@_inner
 def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
     p = g.size
     if second < 0:
@@ -132,7 +139,7 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
             g[j] = (rows.a[first, j] + rows.a[second, j]) / scale
 
 
-@_njit
+@_inner
 def _dot(x: Any, y: Any) -> float:
     t = 0.0
     for j in range(x.size):
@@ -140,7 +147,7 @@ def _dot(x: Any, y: Any) -> float:
     return t
 
 
-@_njit
+@_inner
 def _orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
     """Row k of ``g`` against the orthonormal V[:k]: R[:k, k] and the rest z (Gram-Schmidt, twice); returns ||z||."""
     p = z.size
@@ -157,7 +164,7 @@ def _orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
     return math.sqrt(_dot(z, z))
 
 
-@_njit
+@_inner
 def _extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
     """Make row k of ``g`` part of the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
     R[k, k] = max(_orthogonalise(g, V, R, k, z), 1e-300)
@@ -165,7 +172,7 @@ def _extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
         V[k, j] = z[j] / R[k, k]
 
 
-@_njit
+@_inner
 def _back_solve(R: Any, k: int, r: Any) -> None:
     """r = R[:k, :k]⁻¹ R[:k, k]: the combination of the active constraints nearest to constraint k."""
     for a in range(k - 1, -1, -1):
@@ -259,8 +266,8 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, margins
 FREE, KEPT, DELETED = -1, 0, 1
 # Why `search` returned.
 BUDGET, DONE, CANDIDATE = 0, 1, 2
-# Fields of `Stack.control`.
-LEVEL, NODES, EXPAND, TRAIL, SOLVES, CONFLICTS, FORCED = range(7)
+#: `Stack.now`: the level in hand (-1: none), whether its node is to be processed, forced deletions of all levels, and counts.
+NOW = integers_and_floats("level expand trailed nodes solves conflicts forced", "")
 #: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
 KEEN = 5.0
 #: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
@@ -283,7 +290,7 @@ class Stack(NamedTuple):
     w: Any
     count: Any
     activity: Any
-    control: Any
+    now: Any  #: a structured scalar of type `NOW`
     found: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left open
     listed: Any  #: (room, 2p + 6) conflicts by level: their points that were free when they were found
@@ -292,12 +299,12 @@ class Stack(NamedTuple):
     end: Any  #: (levels + 1,) where a level's list begins; the next level's begins where it ends
 
 
-@_njit
+@_inner
 def _no_active(p: int) -> Active:
     return Active(np.empty((p + 2, 2), np.int64), np.empty((p + 2, p)), np.empty(p + 2), np.zeros(p), np.zeros(1, np.int64))
 
 
-@_njit
+@_inner
 def _copy_active(source: Active, target: Active) -> None:
     q = source.count[0]
     target.count[0] = q
@@ -310,7 +317,7 @@ def _copy_active(source: Active, target: Active) -> None:
             target.g[k, j] = source.g[k, j]
 
 
-@_njit
+@_inner
 def _free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
     """The free points of a conflict, each once."""
     m = 0
@@ -328,14 +335,14 @@ def _free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
     return m
 
 
-@_njit
+@_inner
 def _copy_listed(stack: Stack, source: int, target: int) -> None:
     stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
     for k in range(stack.size[source]):
         stack.listed[target, k] = stack.listed[source, k]
 
 
-@_njit
+@_inner
 def _inherit(stack: Stack, level: int) -> int:
     """Copy the parent's list to where this level's begins, as far as there is room; returns its end."""
     start = stack.end[level]
@@ -348,7 +355,7 @@ def _inherit(stack: Stack, level: int) -> int:
     return start + count
 
 
-@_njit
+@_inner
 def _pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
     """Pack the conflicts of a list once more: (packed, new end of the list, point that must be deleted).
 
@@ -389,7 +396,7 @@ def _pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tu
     return packed, at, -1
 
 
-@_njit
+@_inner
 def _expand(
     rows: Rows,
     exact: Rows,
@@ -412,7 +419,7 @@ def _expand(
     A solution below the cut deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
     """
     n = weights.size
-    control, state = stack.control, stack.state
+    now, state = stack.now, stack.state
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         kept.w[j] = stack.w[level, j]
@@ -434,7 +441,7 @@ def _expand(
         room = cut - spent + pad
         if room - extra <= 0.0:
             return 0
-        control[SOLVES] += 1
+        now.solves += 1
         status, _ = active_set(rows, ok, keen, room - extra, kept, margins, 1e-11)
         if status == CONFLICT:
             return 0
@@ -462,7 +469,7 @@ def _expand(
                 for i in range(n):
                     ok[i] = state[i] == KEPT or left[i] > 0.0
                 _copy_active(kept, active)
-                control[SOLVES] += 1
+                now.solves += 1
                 status, N = active_set(rows, ok, keen, T, active, margins, 1e-11)
                 single = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
@@ -470,14 +477,14 @@ def _expand(
                     pairs.count[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    control[SOLVES] += 1
+                    now.solves += 1
                     status, N = active_set(exact, ok, keen, T, pairs, margins, 1e-11)
                 if status != CONFLICT:
                     if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
                         stack.found[0] = (N + spent) * (1.0 - 1e-9)
                         return 2
                     break
-                control[CONFLICTS] += 1
+                now.conflicts += 1
                 m = _free_points(active if single else pairs, state, mark, points)
                 if m == 0:
                     return 0
@@ -510,9 +517,9 @@ def _expand(
         if forced < 0:
             break
         state[forced] = DELETED
-        stack.trail[control[TRAIL]] = forced
-        control[TRAIL] += 1
-        control[FORCED] += 1
+        stack.trail[now.trailed] = forced
+        now.trailed += 1
+        now.forced += 1
         stack.extra[level] = max(stack.extra[level] - weights[forced], 0.0)
     stack.end[level + 1] = last
     for j in range(active.w.size):
@@ -526,7 +533,7 @@ def _expand(
     return 1
 
 
-@_njit
+@_inner
 def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
     """The free point of the greatest (distance by which the kept points' solution violates it) × activity × order².
 
@@ -543,13 +550,13 @@ def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
     return at
 
 
-@_njit
+@_inner
 def _retreat(stack: Stack, level: int) -> None:
     """Undo a level's forced deletions."""
-    control = stack.control
-    while control[TRAIL] > stack.trail_from[level]:
-        control[TRAIL] -= 1
-        stack.state[stack.trail[control[TRAIL]]] = FREE
+    now = stack.now
+    while now.trailed > stack.trail_from[level]:
+        now.trailed -= 1
+        stack.state[stack.trail[now.trailed]] = FREE
 
 
 @_njit
@@ -559,29 +566,29 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
     A node branches on one free point: the first child deletes it, the second keeps it.
     """
     n, p = rows.a.shape
-    control, state = stack.control, stack.state
+    now, state = stack.now, stack.state
     active, kept, pairs = _no_active(p), _no_active(p), _no_active(exact.a.shape[1])
     ok, mark = np.zeros(n, np.bool_), np.zeros(n, np.bool_)
     keen, margins, left = np.empty(n), np.empty(n), np.empty(n)
     points = np.empty(2 * p + 6, np.int64)
     done = 0
-    while control[LEVEL] >= 0:
-        level = control[LEVEL]
-        if control[EXPAND] == 1:
+    while now.level >= 0:
+        level = now.level
+        if now.expand == 1:
             if done >= nodes:
                 return BUDGET
             done += 1
-            control[NODES] += 1
+            now.nodes += 1
             if stack.at[level] != -2:
-                stack.trail_from[level] = control[TRAIL]
+                stack.trail_from[level] = now.trailed
             outcome = _expand(rows, exact, weights, stack, level, cut, active, kept, pairs, ok, keen, margins, left, mark, points)
             if outcome == 2:
                 stack.at[level] = -2
                 return CANDIDATE
-            if control[NODES] % 256 == 0:
+            if now.nodes % 256 == 0:
                 for i in range(n):
                     stack.activity[i] *= 0.9
-            control[EXPAND] = 0
+            now.expand = 0
             point = -1
             if outcome == 1:
                 point = _branching_point(rows, stack, level, order)
@@ -590,7 +597,7 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
                     stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
             if point < 0:
                 _retreat(stack, level)
-                control[LEVEL] -= 1
+                now.level -= 1
                 continue
             stack.point[level], stack.at[level] = point, -1
         point = stack.point[level]
@@ -604,7 +611,7 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
         else:
             state[point] = FREE
             _retreat(stack, level)
-            control[LEVEL] -= 1
+            now.level -= 1
             continue
         stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = down, stack.bound[level], -1
         stack.count[level + 1] = stack.count[level]
@@ -615,8 +622,8 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut:
             stack.pair[level + 1, k, 0], stack.pair[level + 1, k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
             for j in range(p):
                 stack.g[level + 1, k, j] = stack.g[level, k, j]
-        control[LEVEL] = level + 1
-        control[EXPAND] = 1
+        now.level = level + 1
+        now.expand = 1
     return DONE
 
 
@@ -642,7 +649,7 @@ PROVED, OPEN_LEAF = -1, -2
 _WHOLE = (2.0**10, 2.0**20)
 
 
-@_njit
+@_inner
 def _whole(active: Active, q: int, reach: float, T: float) -> float:
     """Round the multipliers to whole numbers where they still prove T; the norm then, 0 where they do not."""
     most = 0.0
@@ -662,7 +669,7 @@ def _whole(active: Active, q: int, reach: float, T: float) -> float:
     return 0.0
 
 
-@_njit
+@_inner
 def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book) -> int:
     """Write an S-pair's conflict into the book: its number there, -1 where the book is full."""
     at = book.counts[BOOKED]
@@ -692,7 +699,7 @@ def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book) -> in
     return at
 
 
-@_njit
+@_inner
 def _note(book: Book, kind: int, number: int) -> None:
     """One step: the packing in hand, or a conflict."""
     s, e = book.counts[STEPS], book.counts[ENTRIES]

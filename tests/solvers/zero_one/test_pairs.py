@@ -26,13 +26,13 @@ def pair_up(data, lo, hi, w, z=None):
     n, p = data.rows.shape
     z = np.full(n, k.FREE) if z is None else z
     l = np.minimum(data.rows * lo, data.rows * hi).sum(axis=1)
-    left, room = np.empty(n), k.empty_pairs(n, p)
-    found = k.pair_up(
-        data, np.ascontiguousarray(data.rows.T), np.arange(n), z, l, n, lo, hi, w, left, np.empty((9, n)),
-        np.empty((5 + 2 * p, p)), room,
-    )  # fmt: skip
-    total, count = found
-    return total, room.points[:count].copy(), room.price[:count].copy(), left, z
+    node, relaxation, room = k.empty_node(n, p), k.empty_relaxation(n, p), k.empty_pairs(n, p)
+    given = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
+    for name, values in given.items():
+        getattr(node, name)[:] = values
+    total, count = k.pair_up(data, node, n, relaxation, room)
+    z[:] = node.z
+    return total, room.points[:count].copy(), room.price[:count].copy(), relaxation.left.copy(), z
 
 
 def greatest(data, lo, hi, i, j):

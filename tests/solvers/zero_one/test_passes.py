@@ -66,7 +66,7 @@ def test_subtrees_cover_what_the_whole_search_finds(seed):
     cut = optimum * 1.3
     _, dive = dive_of(stated, cut)
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
-    assert (dive.stack.state == k.FREE).all() and dive.stack.control[k.TRAIL] == 0
+    assert (dive.stack.state == k.FREE).all() and dive.stack.now.trailed == 0
     for nodes in (1, 2, 5, 9):
         _, dive = dive_of(stated, cut)
         code = dive.run(cut, nodes)
@@ -105,9 +105,9 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
     _, dive = dive_of(stated, optimum)
     stack, checked = dive.stack, 0
     while dive.running:
-        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.control[k.EXPAND]:
+        if dive.run(optimum * (1 - 1e-6), 1) != k.BUDGET or not stack.now.expand:
             continue
-        parent = int(stack.control[k.LEVEL]) - 1
+        parent = int(stack.now.level) - 1
         kept = stack.state == k.KEPT
         kept[stack.point[parent]] = False
         for c in range(stack.end[parent], stack.end[parent + 1]):
@@ -132,5 +132,5 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
         _, dive = dive_of(stated, optimum * 1.3)
         assert least(dive, optimum * 1.3) == pytest.approx(optimum, rel=1e-6)
         assert dive.stack.size.size <= max(points // 14, 1)
-        solves.append(dive.stack.control[k.SOLVES])
+        solves.append(dive.stack.now.solves)
     assert solves[-1] < solves[0]
