@@ -10,7 +10,8 @@ Numba's disk cache does not see edits in other files, so every function that ano
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
@@ -21,9 +22,19 @@ from ...records.named_scalars import integers_and_floats
 _FLAGS: Any = {
     "cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "no_cfunc_wrapper": True
 }  # fmt: skip
-_njit: Any = nb.njit(**_FLAGS)
-#: What compiled code alone calls: a wrapper for Python takes longer to compile than many of these.
-_inner: Any = nb.njit(**_FLAGS, no_cpython_wrapper=True)
+_compiled: Any = nb.njit  # its options without a wrapper are not in the published types
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _njit(function: F) -> F:
+    """A function that Python calls."""
+    return cast("F", _compiled(**_FLAGS)(function))
+
+
+def _inner(function: F) -> F:
+    """What compiled code alone calls: a wrapper for Python takes longer to compile than many of these."""
+    return cast("F", _compiled(**_FLAGS, no_cpython_wrapper=True)(function))
+
 
 EPS, SINGLE = 2.0**-53, 2.0**-24
 SINGLE_ZERO = np.float32(0.0)  # a zero of double precision would widen what it is compared to
@@ -708,7 +719,7 @@ def tighten(
         if paid == np.inf:
             return np.inf
         const += paid + loss
-        k = np.int64(0)  # a literal 0 would compile `newton` once more
+        k: Any = np.int64(0)  # a literal 0 would compile `newton` once more
         for i in range(m):
             al[i] = 0.0
             if z[i] == FREE and left[i] <= 0.0:
@@ -771,7 +782,7 @@ def _scaled(data: Data, w: Any, total: float, margin: Any, order: Any) -> tuple[
     """Best multiple t of w: (objective, t), every crossing of a margin tried."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
-    count = np.int64(0)
+    count: Any = np.int64(0)
     norm = 0.0
     for j in range(p - 1 if data.free else p):
         norm += w[j] * w[j]
@@ -1098,7 +1109,7 @@ def move(data: Data, source: Pool, target: Pool, count: int) -> None:
     node = empty_node(n, p)
     for _ in range(count):
         source.now.waiting -= 1
-        code = np.int64(source.heap[source.now.waiting])
+        code: Any = np.int64(source.heap[source.now.waiting])
         key, ident = source.key[code >> 1, code & 1], source.ident[code >> 1]
         base, m = _load(source, code, node)
         r = _store(target, node, m, base)

@@ -13,7 +13,8 @@ Numba's disk cache does not see edits in other files, so every function that ano
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from typing import Any, NamedTuple, TypeVar, cast
 
 import numba as nb
 import numpy as np
@@ -23,9 +24,19 @@ from ...records.named_scalars import integers_and_floats
 _FLAGS: Any = {
     "cache": True, "nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "no_cfunc_wrapper": True
 }  # fmt: skip
-_njit: Any = nb.njit(**_FLAGS)
-#: What compiled code alone calls: a wrapper for Python takes longer to compile than many of these.
-_inner: Any = nb.njit(**_FLAGS, no_cpython_wrapper=True)
+_compiled: Any = nb.njit  # its options without a wrapper are not in the published types
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def _njit(function: F) -> F:
+    """A function that Python calls."""
+    return cast("F", _compiled(**_FLAGS)(function))
+
+
+def _inner(function: F) -> F:
+    """What compiled code alone calls: a wrapper for Python takes longer to compile than many of these."""
+    return cast("F", _compiled(**_FLAGS, no_cpython_wrapper=True)(function))
+
 
 EPS = 2.0**-53
 
