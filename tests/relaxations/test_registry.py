@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt import register
 from marginopt.errors import InputError, UnsupportedModelError
@@ -30,9 +31,7 @@ from marginopt.solvers import solve
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(12) < 6, 1.0, -1.0)
-    return np.column_stack([np.ones(12), rng.normal(size=(12, 2)) + 0.5 * y[:, None]]), y
+    return clouds(seed, 12, 2, 0.5, shuffled=False)
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import nine_points
 from hypothesis import HealthCheck, given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
@@ -46,14 +47,8 @@ from marginopt.models.formulations import all_formulations
 from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor
 
 
-def _data() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(3)
-    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
-    return X, np.array([1.0, -1, 1, -1, 1, -1, 1, 1, -1])
-
-
 def _models() -> list[Model]:
-    X, y = _data()
+    X, y = nine_points()
     return [
         HingeSVM(X, y, lam=0.7),
         ZeroOneSVM(X, y, lam=0.7),
@@ -179,7 +174,7 @@ def test_round_trip_of_random_forms_is_exact_in_every_format_that_carries_them(t
 def test_without_its_sidecar_a_file_still_reads_with_the_same_optimum(suffix: str, tmp_path: Path) -> None:
     from marginopt.solvers import solve
 
-    X, y = _data()
+    X, y = nine_points()
     model = HingeSVM(X, y, lam=0.7)
     path = model.write(tmp_path / f"model{suffix}")
     sidecar(path).unlink()
@@ -260,7 +255,7 @@ def test_independent_readers_find_the_same_optimum(reader: str, suffix: str, ind
 
 
 def test_mixed_integer_linear_programs_reach_highs_through_files(tmp_path: Path) -> None:
-    form = ZeroOneSVM(*_data(), lam=0.7).form.replace(quadratic=None)
+    form = ZeroOneSVM(*nine_points(), lam=0.7).form.replace(quadratic=None)
     form = form.with_bounds(np.maximum(form.lower, -3.0), np.minimum(form.upper, 3.0))
     form = form.replace(q=form.q + np.append([0.1, -0.2, 0.3], np.zeros(9)))
     from marginopt.solvers import solve
@@ -271,7 +266,7 @@ def test_mixed_integer_linear_programs_reach_highs_through_files(tmp_path: Path)
 
 
 def test_bad_files_are_named(tmp_path: Path) -> None:
-    X, y = _data()
+    X, y = nine_points()
     with pytest.raises(ExportError, match="no file format"):
         HingeSVM(X, y).write(tmp_path / "model.xyz")
     with pytest.raises(DataError, match="there is no file"):

@@ -7,6 +7,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import nine_points
 
 from marginopt.errors import DataError, ExportError
 from marginopt.models import (
@@ -28,14 +29,8 @@ from marginopt.models.export.shared.layout import sidecar
 from marginopt.models.program.bridges import EpigraphBridge
 
 
-def _data() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(3)
-    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
-    return X, np.array([1.0, -1, 1, -1, 1, -1, 1, 1, -1])
-
-
 def _conic_forms() -> list[StandardForm]:
-    X, y = _data()
+    X, y = nine_points()
     mixed = ZeroOneSVM(X, y, lam=0.7, intercept="free").form
     return [
         ConicSVM(X, y, lam=0.7).form,
@@ -88,7 +83,7 @@ def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
     pytest.importorskip("mosek", reason="mosek is not installed")
     from marginopt.models.export.native.mosek import to_mosek
 
-    X, y = _data()
+    X, y = nine_points()
     form = ConicSVM(X, y, kappa=0.2).form
     for suffix in (".ptf", ".cbf"):
         path = tmp_path / f"theirs{suffix}"
@@ -102,7 +97,7 @@ def test_a_file_that_mosek_writes_reads_back(tmp_path: Path) -> None:
 
 
 def _quadratic_models() -> list[Model]:
-    X, y = _data()
+    X, y = nine_points()
     return [
         HingeSVM(X, y, lam=0.7),
         ZeroOneSVM(X, y, lam=0.7),
@@ -198,7 +193,7 @@ def test_pyqplib_reads_the_same_program(model: Model, tmp_path: Path) -> None:
 def test_without_its_sidecar_a_quadratic_file_reads_with_the_same_optimum(suffix: str, tmp_path: Path) -> None:
     from marginopt.solvers import solve
 
-    X, y = _data()
+    X, y = nine_points()
     model = HingeSVM(X, y, lam=0.7)
     path = model.write(tmp_path / f"model{suffix}")
     sidecar(path).unlink()
@@ -211,7 +206,7 @@ def test_without_its_sidecar_a_quadratic_file_reads_with_the_same_optimum(suffix
 def test_without_its_sidecar_a_conic_file_reads_with_the_same_optimum(suffix: str, tmp_path: Path) -> None:
     from marginopt.solvers import solve
 
-    X, y = _data()
+    X, y = nine_points()
     model = ConicSVM(X, y, kappa=0.2)
     path = model.write(tmp_path / f"model{suffix}")
     sidecar(path).unlink()
@@ -219,7 +214,7 @@ def test_without_its_sidecar_a_conic_file_reads_with_the_same_optimum(suffix: st
 
 
 def test_a_quadratic_objective_is_refused_where_the_format_has_none(tmp_path: Path) -> None:
-    X, y = _data()
+    X, y = nine_points()
     for suffix in (".cbf", ".ptf"):
         with pytest.raises(ExportError, match=r"cannot carry quadratic objective.*\.qplib"):
             HingeSVM(X, y).write(tmp_path / f"model{suffix}")

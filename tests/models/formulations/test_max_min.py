@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data import alternating
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, UnsupportedModelError
@@ -12,11 +13,7 @@ from marginopt.solvers import Status
 
 
 def _data(seed: int = 0, m: int = 40) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
-    X = rng.normal(size=(m, 3))
-    X[:, 0] += y
-    return X, y
+    return alternating(seed, m)
 
 
 @pytest.mark.parametrize("parameter", ["gamma", "per-feature"])

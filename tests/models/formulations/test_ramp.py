@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneSVM
@@ -14,9 +15,7 @@ from marginopt.solvers import certify, solve
 
 
 def points(seed: int, n: int = 7, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.8 * y[:, None]])
+    X, y = clouds(seed, n, p, 0.8)
     X[0, 1:] *= -5.0  # an outlier that is worth giving up
     return X, y
 

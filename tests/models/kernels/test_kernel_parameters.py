@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import alternating
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
@@ -25,11 +26,7 @@ CASES = [(kernel, name) for kernel in KERNELS for name in kernel.parameters]
 
 
 def data(seed=0, m=30):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(m) % 2 == 0, 1.0, -1.0)
-    X = rng.normal(size=(m, 3))
-    X[:, 0] += y
-    return X, y
+    return alternating(seed, m)
 
 
 @pytest.mark.parametrize(("kernel", "name"), CASES, ids=str)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, HingeSVM, ZeroOneSVM
@@ -42,9 +43,7 @@ def enumerated(model: ZeroOneSVM) -> float:
 
 
 def tiny(seed: int, n: int = 11, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.6 * y[:, None]]), y
+    return clouds(seed, n, p, shuffled=False)
 
 
 def tiny_model(seed: int) -> ZeroOneSVM:

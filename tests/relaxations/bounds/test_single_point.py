@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
@@ -19,9 +20,7 @@ TIGHT = Options(tol=1e-9)
 
 
 def points(seed: int, n: int = 12, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.6 * y[:, None]]), y
+    return clouds(seed, n, p)
 
 
 @pytest.mark.parametrize("reduction", [SinglePoint(), KernelConic()])

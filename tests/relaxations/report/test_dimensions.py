@@ -14,6 +14,7 @@ from pathlib import Path
 import joblib
 import numpy as np
 import pytest
+from data import clouds
 from joblib.parallel import ThreadingBackend
 
 from marginopt.errors import InputError
@@ -33,9 +34,7 @@ class Points:
 
 
 def points(n: int) -> Points:
-    rng = np.random.default_rng(n)
-    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    return Points(np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.8 * y[:, None]]), y, f"points[n={n}]")
+    return Points(*clouds(n, n, 2, 0.8, shuffled=False), f"points[n={n}]")
 
 
 DIMENSIONS = {

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
@@ -12,9 +13,7 @@ from marginopt.solvers import Options, solve
 
 
 def points(seed: int, n: int = 16, shift: float = 0.9) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + shift * y[:, None]]), y
+    return clouds(seed, n, 2, shift)
 
 
 def models(seed: int, slack: float = 1.0) -> tuple[ZeroOneSVM, float]:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
@@ -14,9 +15,7 @@ TIGHT = Options(tol=1e-9)
 
 
 def points(seed: int, n: int = 20) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.6 * y[:, None]]), y
+    return clouds(seed, n)
 
 
 @pytest.mark.parametrize("seed", range(3))

@@ -4,6 +4,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
+from data import noisy_halves
 from sklearn.svm import SVC
 
 from marginopt.errors import InputError
@@ -18,10 +19,7 @@ from marginopt.solvers.solve import solve_problem
 
 
 def data(n=150, p=4, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
-    return X, y
+    return noisy_halves(n, p, seed)
 
 
 @pytest.mark.parametrize("kernel", [RBF(0.3), Polynomial(2, 0.5, 1.0), Linear()])

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import noisy_halves
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.enclosing_ball import MEBDual
@@ -20,10 +21,7 @@ METHODS = (ModifiedFrankWolfe, PairwiseFW, BlendedPairwiseFW)
 
 
 def data(n=120, p=4, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, p))
-    y = np.where(X[:, 0] + 0.5 * rng.standard_normal(n) > 0, 1.0, -1.0)
-    return X, y
+    return noisy_halves(n, p, seed)
 
 
 def random_view(rng, n=12, linear=True):

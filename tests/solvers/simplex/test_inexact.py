@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data import noisy_halves
 
 from marginopt.models.formulations.convex_hulls import ConvexHullsDual
 from marginopt.models.formulations.l2_svm import L2SVMDual
@@ -18,9 +19,7 @@ from marginopt.solvers.solve import solve_problem
 
 
 def data(n, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 6))
-    return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return noisy_halves(n, 6, seed, 0.7)
 
 
 def start(view, tol):

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import noisy_halves
 
 from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.formulations.l2_svm import L2SVMDual
@@ -28,9 +29,7 @@ KERNELS = {
 
 
 def data(n, seed=0):
-    rng = np.random.default_rng(seed)
-    X = rng.standard_normal((n, 5))
-    return X, np.where(X[:, 0] + 0.7 * rng.standard_normal(n) > 0, 1.0, -1.0)
+    return noisy_halves(n, 5, seed, 0.7)
 
 
 def vertex(view):

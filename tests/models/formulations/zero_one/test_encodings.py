@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ConicSVM, ZeroOneSVM
@@ -20,9 +21,7 @@ ENCODINGS = ("bigm", "indicator", "strengthened", "strengthened, cone")
 
 
 def points(seed: int, n: int = 9, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.7 * y[:, None]]), y
+    return clouds(seed, n, p, 0.7)
 
 
 def enumerated(model: ZeroOneSVM) -> float:

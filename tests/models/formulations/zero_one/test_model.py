@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 import scipy.optimize
 import scipy.sparse as sp
+from data import clouds
 from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError
@@ -54,10 +55,7 @@ def enumerate_all(model: ZeroOneSVM) -> tuple[float, np.ndarray]:
 
 
 def data(seed: int, n: int = 8, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.5 * y[:, None]])
-    return X, y
+    return clouds(seed, n, p, 0.5)
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])
