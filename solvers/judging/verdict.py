@@ -20,8 +20,8 @@ from .certificate import Certificate
 
 __all__ = ["Verdict", "verdict"]
 
-#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good.
-_ABSOLUTE = 1e-3
+#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good, and no less than 1e-9 of it is asked for.
+_ABSOLUTE, _LEAST = 1e-3, 1e-9
 #: A point that violates its rows by no more than this speaks against a bound above it.
 _FEASIBLE = 1e-9
 
@@ -43,6 +43,10 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.INACCURATE, (against,))
     if answer.status is Status.STATIONARY:
         return _stationary(answer, certificate, tol)
+    bounded = not certificate.inner and certificate.feasible(_FEASIBLE) and np.isfinite(certificate.bound)
+    if answer.status is Status.STALLED and bounded:
+        found = _by_bound(certificate, tol)  # an optimum of zero has no relative gap that an algorithm could close
+        return found if found.status is Status.OPTIMAL else Verdict(answer.status)
     if answer.status is not Status.OPTIMAL:
         return Verdict(answer.status)
     if not certificate.feasible(max(tol, _FEASIBLE)) or not np.isfinite(certificate.objective):
@@ -83,7 +87,7 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     size = max(abs(objective), abs(bound))
     allowed = tol * size
     if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
-        allowed = max(allowed, tol * _ABSOLUTE * certificate.scale)
+        allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
     difference = objective + certificate.error - bound
     if -allowed <= objective - bound and difference <= allowed:
         return Verdict(Status.OPTIMAL)

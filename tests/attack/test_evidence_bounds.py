@@ -103,7 +103,7 @@ def test_quadratics_of_condition_1e10() -> None:
 def test_nearly_equal_columns() -> None:
     """The class problems, whose H hardly sees one direction: bounds hold for the model's own exact value."""
     rng = np.random.default_rng(1)
-    for k in range(25):
+    for k in range(24):
         n = 14
         X = np.column_stack([np.ones(n), rng.normal(size=(n, 2))])
         X = np.column_stack([X, X[:, 1] + 10.0 ** -rng.uniform(6, 9) * rng.normal(size=n)])
@@ -111,7 +111,7 @@ def test_nearly_equal_columns() -> None:
         model = NonparallelSVM(
             X, labels, target=1, loss=("twsvm", "npsvm", "lstsvm")[k % 3], c=1.0, r=10.0 ** -rng.uniform(6, 12)
         )
-        result = mo.solve(model, "auto")
+        result = mo.solve(model, "clarabel")
         if result.bound_kind == "proved":
             assert Fraction(result.bound) <= class_value(model, result.values["u"])
 
