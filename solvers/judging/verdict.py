@@ -20,7 +20,7 @@ from .certificate import Certificate
 
 __all__ = ["Verdict", "verdict"]
 
-#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good, and no less than 1e-9 of it is asked for.
+#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
 #: A point that violates its rows by no more than this speaks against a bound above it.
 _FEASIBLE = 1e-9
