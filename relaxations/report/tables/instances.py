@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....solvers.judging.kinds import Kind
 from ..cells.heuristic import InstanceCell
 from ..data import ReportData
 from .column import Column
@@ -23,7 +24,7 @@ def _known_by(row: Row) -> str:
     proved = list(dict.fromkeys(c.variant for c in exacts if c.proven))
     if proved:
         how = {c.kind for c in exacts if c.proven}
-        return f"{', '.join(proved)} ({'proved' if 'proved' in how else 'claimed by solver'})"
+        return f"{', '.join(proved)} ({(Kind.PROVED if Kind.PROVED in how else Kind.CLAIMED).value})"
     bounds = [(c.bound or 0.0, c.kind) for c in report.relaxations_of(instance.key) if c.bounds_optimum]
     bounds += [(c.bound or 0.0, c.kind) for c in exacts if c.bounds_optimum]
     return f"best bound ({max(bounds)[1]}) and best classifier" if bounds else "a classifier alone"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from ....solvers.judging.kinds import Kind
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..data import ReportData, ReportRow
@@ -129,7 +130,7 @@ def _order(word: str) -> tuple[float, str]:
 
 def _kind(kind: str) -> str:
     """The kind of a bound in the room of a cell; in full where a condition belongs to it."""
-    return "claimed" if kind == "claimed by solver" else kind
+    return "claimed" if kind == Kind.CLAIMED else kind
 
 
 def _percent(value: Interval) -> str:
@@ -174,6 +175,6 @@ def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
     zeta = report.best[instance.key]
     if zeta.exact:
         kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
-        kind = "proved" if "proved" in kinds else "claimed by solver"
+        kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
         return Cell(f"{zeta.high:.7g}", f"the optimum, {kind}", _kind(kind), zeta.high)
     return Cell(f"[{zeta.low:.5g}, {zeta.high:.5g}]", "nobody proved it: best bound and best classifier", "none", zeta.high)
