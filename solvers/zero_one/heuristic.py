@@ -101,7 +101,7 @@ class Heuristic:
         hood = self._neighbourhood()
         if not hood.running:
             hood.plant()
-        self.effort += hood.search(SLICE, NODES)
+        self.effort += hood.search(max(min(SLICE, 1_250_000 // self._shared.reduced.rows.size), 1), NODES)
 
     def again(self, neighbourhood: bool) -> None:
         """A local search, and a short neighbourhood, between two stretches of a long search: a better incumbent prunes more."""

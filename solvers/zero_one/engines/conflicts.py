@@ -19,8 +19,8 @@ from .engine import Engine, Shared
 
 __all__ = ["ConflictEngine"]
 
-#: Nodes of each search in a round.
-ROUND = 100
+#: Nodes of each search in a round, at most, and for points times coordinates together: a round ends within some 50 ms.
+ROUND, _ROUND_WORK = 100, 1_250_000
 #: Share of the incumbent's value that the first pass proves or refutes, and the step of the passes while they are short.
 FIRST, STEP = 0.5, 0.1
 #: A pass of fewer nodes says nothing about how fast the next ones grow.
@@ -170,4 +170,5 @@ class ConflictEngine(Engine):
 
     def _allowance(self, running: int) -> int:
         limit = self._shared.limits.nodes
-        return ROUND if limit is None else max(min(ROUND, (limit - self.nodes) // running), 1)
+        most = max(min(ROUND, _ROUND_WORK // self._dives[0].rows.a.size), 1)
+        return most if limit is None else max(min(most, (limit - self.nodes) // running), 1)
