@@ -20,6 +20,7 @@ __all__ = [
     "IntArray",
     "Points",
     "SingleArray",
+    "as_array",
     "as_divisor",
     "as_labels",
     "as_points",
@@ -154,6 +155,17 @@ def entries(X: Points) -> int:
 def to_dense(X: Points | sp.csc_array) -> FloatArray:
     """X as a dense array; the same one where it is dense already."""
     return X if isinstance(X, np.ndarray) else np.asarray(X.toarray())
+
+
+def as_array(value: object, name: str) -> FloatArray:
+    """``value`` as a float64 array of any shape, not copied where it is one.
+
+    Raises
+    ------
+    InputError
+        It cannot be read as numbers.
+    """
+    return _as_float(value, f"{name} must be an array of numbers")
 
 
 def _as_float(value: object, need: str) -> FloatArray:

@@ -84,7 +84,7 @@ class Parameter:
             value = self.kind(given)
             if value != value:  # NaN is no number, and a formulation that does not use it would never say so
                 raise ValueError
-        except (TypeError, ValueError):
+        except (TypeError, ValueError, OverflowError):
             what = {float: "a number", int: "an integer", str: "a word"}[self.kind]
             raise InputError(f"{self.option} needs {what}; it is {given!r}") from None
         if self.choices and value not in self.choices:

@@ -91,6 +91,8 @@ class MaxMinSVM(Model):
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
             raise InputError(f"parameter='per-feature' is for the Gaussian kernel; the kernel is {self.kernel}")
+        if not isinstance(self.parameter, str):
+            raise InputError(f"parameter must be a name; it is {self.parameter!r}")
         known = self._moved_kernel.parameters
         if self._plain not in known:
             names = [*known, *(f"log-{name}" for name in known), *(["per-feature"] if self._gaussian else [])]

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, as_positive, as_vector, frozen
+from ..arrays import FloatArray, as_array, as_positive, as_vector, frozen
 from ..kernels.gram import MatrixGram
 from ..looks.explained import ZERO, Explained, PointRow, positive
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
@@ -76,7 +76,7 @@ class ParetoQP(SimplexModel):
     }
 
     def __post_init__(self) -> None:
-        gradients = np.asarray(self.gradients, dtype=np.float64)
+        gradients = as_array(self.gradients, "gradients")
         if gradients.ndim < 2 or not np.isfinite(gradients).all():
             raise InputError(f"gradients must be a finite array (K, ...), one for each objective; its shape is {gradients.shape}")
         object.__setattr__(self, "gradients", frozen(gradients))

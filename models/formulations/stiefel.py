@@ -10,7 +10,7 @@ from typing import ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import FloatArray
+from ..arrays import FloatArray, as_array
 from ..model import Appraisal, Model
 from ..program.form import StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo
@@ -78,7 +78,7 @@ class StiefelQP(Model):
     }
 
     def __post_init__(self) -> None:
-        H, E = np.asarray(self.H, dtype=np.float64), np.asarray(self.E, dtype=np.float64)
+        H, E = as_array(self.H, "H"), as_array(self.E, "E")
         if H.ndim != 2 or H.shape[0] != H.shape[1] or E.ndim != 2 or E.shape[0] != H.shape[0]:
             raise InputError(f"H must be n × n and E n × d; they are {H.shape} and {E.shape}")
         if not 1 <= E.shape[1] <= E.shape[0]:

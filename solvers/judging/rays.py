@@ -45,14 +45,24 @@ def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
 
 
 def ray_residual(form: StandardForm, d: FloatArray) -> float:
-    """Largest violation of the ray's conditions for a slope q'd of -1: 0 is a ray, infinity is none."""
+    """Largest violation of the ray's conditions for a slope q'd of -1: 0 is a ray, infinity is none.
+
+    Bounds count in units of the largest finite one, as in `farkas_residual`; the curvature Pd relative to |P| |d| as well, since
+    a small P is no flat one.
+    """
+    bounds = np.abs(np.concatenate([form.lower[np.isfinite(form.lower)], form.upper[np.isfinite(form.upper)]]))
+    unit = max(1.0, float(bounds.max(initial=0.0)))
     slope = float(form.q @ d)
     outside = max((c.cone.violation(np.asarray(c.F @ d)) for c in form.constraints if c.rows), default=0.0)
+    bent = 0.0
     if form.quadratic is not None:
-        outside = max(outside, float(np.abs(form.quadratic.product(d)).max(initial=0.0)))
+        curvature = float(np.abs(form.quadratic.product(d)).max(initial=0.0))
+        outside = max(outside, curvature)
+        largest = float(np.abs(form.quadratic.csc.data).max(initial=0.0)) if curvature else 1.0
+        bent = curvature / (largest * float(np.abs(d).max(initial=0.0))) if curvature else 0.0
     outside = max(outside, float(np.maximum(-d, 0.0)[np.isfinite(form.lower)].max(initial=0.0)))
     outside = max(outside, float(np.maximum(d, 0.0)[np.isfinite(form.upper)].max(initial=0.0)))
-    return outside / -slope if slope < 0.0 else float("inf")
+    return max(unit * outside / -slope, bent) if slope < 0.0 else float("inf")
 
 
 def evidence(status: Status, residual: float | None) -> tuple[str, bool]:

@@ -6,7 +6,6 @@ none of it may stop the judging of what is left.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
@@ -18,6 +17,9 @@ from ...models.program.form import StandardForm
 from ..records.answer import Answer
 
 __all__ = ["well_formed"]
+
+#: Beyond this the square of a number is no number.
+_LARGEST = 1e150
 
 
 def well_formed(answer: Answer, form: StandardForm | None) -> Answer:
@@ -49,7 +51,7 @@ def well_formed(answer: Answer, form: StandardForm | None) -> Answer:
         changes["reduced"] = reduced
     for name in ("objective", "bound", "root_bound"):
         value = getattr(answer, name)
-        if value is not None and not (isinstance(value, int | float) and math.isfinite(value)):
+        if value is not None and not (isinstance(value, int | float) and abs(value) <= _LARGEST):
             changes[name] = None
     details = answer.details if not refused else {**answer.details, "refused": "; ".join(refused)}
     return replace(answer, **changes, details=details)
@@ -78,4 +80,4 @@ def _array(value: Any, shape: tuple[int, ...] | None) -> FloatArray | None:
     if array.dtype.kind not in "fiub" or (shape is not None and array.shape != shape):
         return None
     numbers = array if array.dtype == np.float64 else array.astype(np.float64)
-    return numbers if np.isfinite(numbers).all() else None
+    return numbers if float(np.abs(numbers).max(initial=0.0)) <= _LARGEST else None  # false for NaN

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
@@ -100,6 +100,8 @@ class Margin(Model):
         ):
             if not fits:
                 raise InputError(f"{what} must be one of the parts of marginopt.margin; it is {part!r}")
+        if not isinstance(self.subject_to, Restriction | Iterable):
+            raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {self.subject_to!r}")
         several = [self.subject_to] if isinstance(self.subject_to, Restriction) else list(self.subject_to)
         for given in several:
             if not isinstance(given, Restriction):

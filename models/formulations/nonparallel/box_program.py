@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import FloatArray, as_vector
+from ...arrays import FloatArray, as_array, as_vector
 from ...model import Bound, Model
 from ...program.form import Block, Quadratic, StandardForm
 from ...program.rounding import UNIT, Rounded, dot, gamma, transposed_product
@@ -58,7 +58,7 @@ class BoxProgram(Model):
     }
 
     def __post_init__(self) -> None:
-        Z = np.asarray(self.Z, dtype=np.float64)
+        Z = as_array(self.Z, "Z")
         if Z.ndim != 2 or not np.isfinite(Z).all():
             raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
         object.__setattr__(self, "Z", np.ascontiguousarray(Z))

@@ -11,7 +11,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
-from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
+from ...arrays import FloatArray, Points, as_array, as_points, as_positive, as_vector
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
 from ...kernels.named import kernel_parameters, named_kernel
@@ -355,7 +355,7 @@ _FREE = (
 
 
 def _orthonormal(P: object, size: int, d: int) -> FloatArray:
-    given = np.asarray(P, dtype=np.float64)
+    given = as_array(P, "P")
     if given.shape != (size, d) or not np.isfinite(given).all():
         raise InputError(f"P must be a finite matrix of shape ({size}, {d}); its shape is {given.shape}")
     off = float(np.abs(given.T @ given - np.eye(d)).max())

@@ -18,7 +18,11 @@ def as_classes(labels: object, n: int, name: str = "labels") -> npt.NDArray[Any]
     InputError
         Wrong length; fewer than two classes; a class of one point.
     """
-    given = np.asarray(labels)
+    try:
+        given = np.asarray(labels)
+        np.unique(given)
+    except (TypeError, ValueError) as error:  # ragged, or of kinds that have no order
+        raise InputError(f"{name} must be labels of one kind, one for each row of X: {error}") from error
     if given.shape != (n,):
         raise InputError(f"{name} must have shape ({n},), one label for each row of X; it has {given.shape}")
     if given.dtype.kind == "f" and not np.isfinite(given).all():

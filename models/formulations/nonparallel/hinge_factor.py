@@ -16,7 +16,7 @@ import numpy.typing as npt
 import scipy.linalg
 
 from ....errors import InputError
-from ...arrays import FloatArray
+from ...arrays import FloatArray, as_array
 from ...program.convexity import definite_on
 from ...program.rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
@@ -47,9 +47,11 @@ class HingeFactor:
     base: Ridge | Base | None = None
 
     def __post_init__(self) -> None:
-        for name, matrix in (("H", self.H), ("G", self.G)):
-            if not np.isfinite(matrix).all():
-                raise InputError(f"{name} must be finite")
+        for name in ("H", "G"):
+            matrix = as_array(getattr(self, name), name)
+            if matrix.ndim != 2 or not np.isfinite(matrix).all():
+                raise InputError(f"{name} must be a finite matrix; its shape is {matrix.shape}")
+            object.__setattr__(self, name, matrix)
 
     @property
     def shape(self) -> tuple[int, int]:

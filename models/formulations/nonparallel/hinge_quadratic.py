@@ -77,6 +77,8 @@ class HingeQuadratic(Model):
     }
 
     def __post_init__(self) -> None:
+        if not isinstance(self.factor, Factor):
+            raise InputError(f"factor must be a HingeFactor or one of its kin; it is {self.factor!r:.60}")
         m, p = self.factor.shape
         if isinstance(self.factor, HingeFactor) and self.factor.H.shape != (p, p):
             raise InputError(f"H must be {p} × {p} as G has {p} columns; it is {self.factor.H.shape}")

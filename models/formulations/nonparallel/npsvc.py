@@ -376,7 +376,7 @@ def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
     return NonparallelSVM(
         arrays["X"],
         labels,
-        np.unique(labels)[0] if chosen["target"] is None else chosen["target"],
+        np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0] if chosen["target"] is None else chosen["target"],
         loss=chosen["loss"],
         c=chosen["c"],
         r=chosen["r"],
