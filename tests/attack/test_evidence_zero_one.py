@@ -10,7 +10,6 @@ import pytest
 import marginopt as mo
 from marginopt.models import ZeroOneSVM
 from marginopt.models.formulations.zero_one.exact_margins import keeps, stretched
-from marginopt.solvers.interface.solver import Problem
 from marginopt.solvers.polish import polish
 from marginopt.solvers.registry import get_solver
 
@@ -59,7 +58,7 @@ def test_every_mixed_integer_backend_s_classifier(solver: str) -> None:
         pytest.skip(f"{solver}: {licence.state.value}")
     for seed in range(12):
         model = lattice(1000 + seed)
-        if get_solver(solver).obstacle(Problem(model)) is not None:
+        if get_solver(solver).obstacle(model) is not None:
             continue
         result = mo.solve(model, solver)
         assert agrees(model, result.values["w"], result.objective), seed
