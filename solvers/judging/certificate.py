@@ -50,6 +50,8 @@ class Certificate:
         What the bound rests on where convexity is not known; empty where it is proved.
     scale : float
         Size of the objective's terms over one natural unit of each variable: what an optimum of zero is measured by.
+    terms : float
+        |r| + |q'x| + ½|x'Px|: a constant that cancels the rest leaves an objective that is small beside these.
     inner : bool
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
@@ -68,6 +70,7 @@ class Certificate:
     bound_error: float = 0.0
     condition: str = ""
     scale: float = 1.0
+    terms: float = 0.0
     inner: bool = False
     nonconvex: bool = False
 
@@ -130,7 +133,7 @@ def certify(
     if multipliers is not None and _usable(form, multipliers, reduced):
         dual, complementarity = _dual(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
     found = _bound(form, x, multipliers, model)
-    objective = form.evaluate(x)
+    objective, linear = form.evaluate(x), float(form.q @ x)
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -144,6 +147,7 @@ def certify(
         bound_error=found.error,
         condition=found.condition,
         scale=objective_scale(form),
+        terms=abs(form.r) + abs(linear) + abs(objective.value - linear - form.r),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
 

@@ -85,7 +85,7 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
 def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     objective, bound = certificate.objective, certificate.bound
     size = max(abs(objective), abs(bound))
-    allowed = tol * size
+    allowed = tol * max(size, _ABSOLUTE * certificate.terms)
     if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
         allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
     difference = objective + certificate.error - bound
