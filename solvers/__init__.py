@@ -6,12 +6,13 @@ import types
 from .api import compare, solve
 from .asked import SolverLike
 from .checks.conflict import Conflict, conflict
+from .checks.point import certify
 from .checks.verify import Verification
 from .compare import Comparison
 from .interface.algorithm import Algorithm, Measure, Outcome
 from .interface.backend import Backend
 from .interface.solver import Gives, Solver, SolverInfo
-from .judging.certificate import Certificate, certify
+from .judging.certificate import Certificate
 from .judging.result import Claim, Result
 from .judging.result_file import load_result, save_result
 from .judging.separability import Separability, separability

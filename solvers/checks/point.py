@@ -1,0 +1,59 @@
+"""``certify`` as users call it: what a point is worth, whoever found it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import numpy as np
+
+from ...errors import InputError, TooLargeError, UnsupportedModelError
+from ...models.arrays import FloatArray
+from ...models.bare_form import as_model
+from ...models.model import Model
+from ...models.program.form import StandardForm
+from ..judging.appraised import certify_appraised
+from ..judging.certificate import Certificate, certify as certify_form
+
+__all__ = ["certify"]
+
+
+def certify(
+    problem: Model | StandardForm,
+    values: Mapping[str, FloatArray],
+    multipliers: Mapping[str, FloatArray] | None = None,
+    reduced: FloatArray | None = None,
+    model: Model | None = None,
+) -> Certificate:
+    """The certificate of a point of a formulation or a form, recomputed from the data: nobody's claim is read.
+
+    Parameters
+    ----------
+    problem : Model or StandardForm
+    values : mapping of label to array
+        The point by block. Blocks that a formulation completes by itself may be left out.
+    multipliers : mapping of label to array, optional
+        z_k by constraint, in the signs of `models.program.form`; a bound follows from them.
+    reduced : ndarray (n,), optional
+        ζ; zero where it is not given.
+    model : Model, optional
+        For a form: the formulation whose own dual gives the bound.
+
+    Raises
+    ------
+    InputError
+        Blocks that are missing or misshaped, or numbers that are not finite.
+    """
+    stated = as_model(problem)
+    wrong = [label for label, value in values.items() if not np.isfinite(np.asarray(value, dtype=np.float64)).all()]
+    if wrong:
+        raise InputError(f"values must be finite; {', '.join(wrong)} is not")
+    point = {label: np.asarray(value, dtype=np.float64) for label, value in values.items()}
+    try:
+        form = stated.form
+    except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
+        return certify_appraised(stated, point, multipliers)
+    try:
+        complete = stated.complete(point)
+    except KeyError as missing:
+        raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
+    return certify_form(form, complete, multipliers, reduced, stated if model is None else model)

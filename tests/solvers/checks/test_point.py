@@ -1,0 +1,46 @@
+"""`certify` of a point that anybody found: of a formulation, of its form, and of what is refused."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.errors import InputError
+
+
+@pytest.fixture(scope="module")
+def model() -> mo.HingeSVM:
+    rng = np.random.default_rng(2)
+    y = np.repeat([-1.0, 1.0], 8)
+    return mo.HingeSVM(np.column_stack([np.ones(16), rng.normal(size=(16, 2)) + 0.5 * y[:, None]]), y)
+
+
+def test_a_formulation_and_its_form_have_one_certificate(model: mo.HingeSVM) -> None:
+    result = mo.solve(model, "clarabel", tol=1e-8)
+    own, bare = (mo.certify(stated, result.values, result.multipliers) for stated in (model, model.form))
+    assert own.objective == bare.objective == pytest.approx(result.objective, rel=1e-12)
+    assert own.bound <= own.objective + 1e-9
+    assert own.gap == pytest.approx(0.0, abs=1e-6)
+
+
+def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
+    w = np.array([0.3, -0.2, 0.5])
+    xi = np.maximum(1.0 - model.y * (model.X @ w), 0.0)
+    assert mo.certify(model, {"w": w, "xi": xi}).objective == pytest.approx(w @ w + xi.sum(), rel=1e-14)
+    assert mo.certify(model, {"w": w, "xi": xi - 0.25}).primal_residual > 0.01
+
+
+@pytest.mark.parametrize(
+    ("values", "message"),
+    [
+        ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "w is not"),
+        ({"w": np.zeros(3)}, "values for xi are missing"),
+        ({"w": np.zeros(3), "xi": np.zeros(4)}, "must have shape"),
+    ],
+)
+def test_refusals(model: mo.HingeSVM, values: Any, message: str) -> None:
+    with pytest.raises(InputError, match=message):
+        mo.certify(model, values)
