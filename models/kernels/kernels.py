@@ -368,7 +368,10 @@ class CallableKernel(Kernel):
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """What the function returns, checked for shape and finite values."""
-        values = np.asarray(self.function(X, Z), dtype=np.float64)
+        try:
+            values = np.asarray(self.function(X, Z), dtype=np.float64)
+        except TypeError as error:
+            raise InputError(f"the kernel function must take two arrays of points and return numbers: {error}") from error
         if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
             raise InputError(
                 f"the kernel function must return a finite array of shape {(X.shape[0], Z.shape[0])}; "

@@ -8,6 +8,7 @@ from typing import ClassVar
 
 import numpy as np
 
+from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
@@ -68,6 +69,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     def init(self, view: BoxQP, options: Options, rng: np.random.Generator) -> BoxState:
         """The start in the box (its point nearest to zero where none is given)."""
+        _check_size(view)
         start = None if options.start is None else options.start.get("a")
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
         seconds = np.inf if options.time_limit is None else options.time_limit
@@ -157,6 +159,23 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             "lambda": state.a.copy(),
         }
         return Answer(values=point.values, multipliers=point.multipliers, reduced=point.reduced, details=details)
+
+
+def _check_size(view: BoxQP) -> None:
+    """Refuse numbers whose products are not finite: factorisations would meet infinities.
+
+    Raises
+    ------
+    InputError
+        Squares of Z, q or finite bounds overflow.
+    """
+    ends = np.concatenate([view.lower, view.upper])
+    ends = ends[np.isfinite(ends)]
+    with np.errstate(over="ignore", invalid="ignore"):
+        squares = (view.q @ view.q, ends @ ends, np.einsum("ij,ij->", view.Z, view.Z))
+    if not np.isfinite(squares).all() or (view.gram is not None and not np.isfinite(view.gram).all()):
+        largest = max(float(np.abs(part).max(initial=0.0)) for part in (view.q, ends, view.Z))
+        raise InputError(f"the box program's numbers are too large for float64 (up to {largest:.3g}): scale the data")
 
 
 def box_minimum(view: BoxQP, start: FloatArray | None = None, tol: float = 1e-8, seed: int = 1) -> tuple[FloatArray, float]:

@@ -61,6 +61,10 @@ class BoxProgram(Model):
         Z = as_array(self.Z, "Z")
         if Z.ndim != 2 or not np.isfinite(Z).all():
             raise InputError(f"Z must be a finite m × r matrix; its shape is {Z.shape}")
+        with np.errstate(over="ignore"):
+            largest = float(np.einsum("ij,ij->i", Z, Z).max(initial=0.0))
+        if not np.isfinite(largest):
+            raise InputError(f"products of rows of Z are not finite in float64 (largest entry {np.abs(Z).max():.3g}): scale it")
         object.__setattr__(self, "Z", np.ascontiguousarray(Z))
         for name in ("q", "lower", "upper", "ridge"):
             object.__setattr__(self, name, as_vector(getattr(self, name), Z.shape[0], name))

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import FloatArray, as_vector
+from ...arrays import FloatArray, as_positive, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -86,8 +86,10 @@ class HingeQuadratic(Model):
             object.__setattr__(self, name, as_vector(getattr(self, name), size, name))
         if (self.weights < 0).any() or (self.tau < 0).any():
             raise InputError("weights and tau must be ≥ 0")
-        if not np.isfinite(self.constant):
-            raise InputError(f"constant must be finite; it is {self.constant}")
+        object.__setattr__(self, "constant", float(as_vector(self.constant, 1, "constant")[0]))
+        object.__setattr__(self, "b_error", as_positive(self.b_error, "b_error", zero=True))
+        if self.centre is not None:
+            object.__setattr__(self, "centre", as_vector(self.centre, p, "centre"))
 
     # -- the dual -----------------------------------------------------------------------------------------------
 

@@ -108,9 +108,9 @@ class NonparallelSVM(Model):
         object.__setattr__(self, "X", X)
         labels = as_classes(self.labels, X.shape[0])
         object.__setattr__(self, "labels", labels)
-        if self.loss not in SIMILARITY:
+        if not isinstance(self.loss, str) or self.loss not in SIMILARITY:
             raise InputError(f"loss must be one of {', '.join(SIMILARITY)}; it is {self.loss!r}")
-        if not (labels == self.target).any():
+        if np.ndim(self.target) != 0 or not (labels == self.target).any():
             raise InputError(
                 f"target must be one of the labels {', '.join(map(str, np.unique(labels)[:8]))}; it is {self.target!r}"
             )
