@@ -135,7 +135,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         raw = replace(raw, proved=False)
     judged = _judged(form, settled, raw)
     values, certificate = judged.values, judged.certificate
-    if certificate is not None and raw.model is not None:
+    if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     found = verdict(raw, certificate, options.tolerance(solver.info.tolerance))
     status, remarks = found.status, found.remarks

@@ -2,10 +2,10 @@
 
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
-bound within the tolerance *with the rounding errors of both counted*, else the optimality conditions at the multipliers, else
-(mixed-integer problems, solvers without multipliers) the bound that the solver claims. A gap is relative; only where objective
-and bound enclose zero is it measured by the scale of the objective's terms. An objective that is not convex has no optimum that
-multipliers could prove: what satisfies the first-order conditions is stationary.
+bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
+conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. A gap
+is relative; only where objective and bound enclose zero is it measured by the scale of the objective's terms. An objective that
+is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is stationary.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     allowed = tol * max(size, _ABSOLUTE * certificate.terms)
     if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
         allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
-    difference = objective + certificate.error - bound
-    if -allowed <= objective - bound and difference <= allowed:
+    # the bound is rounded outward already; the objective's own error must be within the tolerance, and is not added to the gap
+    if abs(objective - bound) <= allowed and certificate.error <= allowed:
         return Verdict(Status.OPTIMAL)
     hidden = certificate.error + certificate.bound_error
     if abs(objective - bound) - hidden <= allowed:

@@ -93,6 +93,9 @@ class Answer:
         model), weights of objectives.
     model : Model, optional
         The model at the parameters that were moved: point, multipliers and certificate are that one's.
+    same_problem : bool
+        Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds are the
+        given one's; else it is an inner problem, whose bound bounds nothing else.
     details : mapping
         Anything else worth showing. For people: no code reads it.
     """
@@ -121,4 +124,5 @@ class Answer:
     polished: str = ""
     moved: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
+    same_problem: bool = False
     details: Mapping[str, Any] = field(default_factory=dict)

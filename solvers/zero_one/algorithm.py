@@ -138,7 +138,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if raw.values is None or not isinstance(model, ZeroOneSVM):
             return raw
         # big-M rows of the form need a feasible point: this one
-        return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]))
+        return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]), same_problem=True)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """Both ends first, then the middle of the longest stretch: what lies between two solved λ may need no search."""

@@ -114,9 +114,9 @@ def test_optimum_of_what_was_read_back(tmp_path, name):
     path = tmp_path / "model.task"
     with to_mosek(FORMS[name]) as task:
         task.writedata(str(path))
-    ours, theirs = (solve_problem(form, "clarabel", Options(tol=1e-8)) for form in (FORMS[name], read_task(path)))
+    ours, theirs = (solve_problem(form, "clarabel", Options(tol=1e-7)) for form in (FORMS[name], read_task(path)))
     assert ours.status is theirs.status is Status.OPTIMAL
-    assert theirs.certificate.objective == pytest.approx(ours.certificate.objective, rel=1e-7, abs=1e-8)
+    assert theirs.certificate.objective == pytest.approx(ours.certificate.objective, rel=2e-7, abs=1e-8)
 
 
 def test_quadratic_objective_beside_cones_goes_to_its_epigraph(tmp_path):

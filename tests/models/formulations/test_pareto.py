@@ -105,5 +105,6 @@ def test_pair_steps_end_where_the_optimum_is_zero(seed: int) -> None:
     gradients -= tau / tau.sum() @ gradients
     # products of 1e-12: float32 gains of the pairs underflow, so that no pair is left while the relative gap is 2
     result = solvers.solve(ParetoQP(1e-6 * gradients, np.zeros(4)), "smo", tol=1e-8, iteration_limit=400)
-    assert result.status is Status.STALLED
+    assert result.claim.status is Status.STALLED
+    assert result.status is Status.OPTIMAL  # zero has no relative gap: the certificate measures it by the data's scale
     assert result.summary["stationarity"] <= 1e-9
