@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_weights
+from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
-from ..kernels.named import kernel_parameters, named_kernel
 from ..looks.explained import Explained, two_classes, weighed
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement

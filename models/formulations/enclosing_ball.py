@@ -11,10 +11,10 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
+from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
-from ..kernels.named import kernel_parameters, named_kernel
 from ..looks.explained import ON, Explained, PointRow, positive
 from ..record import Arrays, Chosen, Data, FormulationInfo
 from ..statement import DualStatement, Line, Statement

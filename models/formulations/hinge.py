@@ -16,8 +16,8 @@ from ..looks.explained import Explained, priced, two_classes
 from ..model import Bound, Model
 from ..program.cones import Nonnegative
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.rounding import UNIT, dot, gamma, total
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
 from .linear import linear_summary, signed_rows, warn_about_features
 

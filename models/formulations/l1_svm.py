@@ -11,16 +11,16 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
+from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
-from ..kernels.named import kernel_parameters, named_kernel
 from ..looks.explained import Explained, two_classes, weighed
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.rounding import UNIT, Rounded, dot, gamma
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
 

@@ -14,7 +14,7 @@ from ..arrays import FloatArray
 from ..model import Bound, Model
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..program.rounding import UNIT, dot, total
+from ..rounding import UNIT, dot, total
 from ..views import SimplexQP
 
 __all__ = ["SimplexModel"]

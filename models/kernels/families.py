@@ -9,7 +9,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, to_dense
-from ..program.rounding import gamma as gamma_n
+from ..rounding import gamma as gamma_n
 from .distances import squared_distances
 from .kernels import DistanceKernel, Kernel, ParameterRange
 

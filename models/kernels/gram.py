@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, to_dense
-from ..program.rounding import gamma
+from ..rounding import gamma
 from .centring import Place, placed
 from .float32 import SingleArray, SingleData, single_values
 from .float32_tiles import BlockPanel, Panel

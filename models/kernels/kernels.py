@@ -15,7 +15,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
-from ..program.rounding import gamma as gamma_n
+from ..rounding import gamma as gamma_n
 from .distances import GAMMA_RULES, GammaRule, cross_products, gamma_by_rule, squared_distances
 
 __all__ = [

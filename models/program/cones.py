@@ -17,7 +17,7 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray
-from .rounding import gamma
+from ..rounding import gamma
 from .svec import smat, svec, svec_size
 
 __all__ = ["PSD", "Cone", "Feature", "Indicator", "Nonnegative", "RotatedSecondOrder", "SecondOrder", "Zero"]

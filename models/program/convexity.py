@@ -19,7 +19,7 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray, IntArray, to_dense
-from .rounding import dot, gamma
+from ..rounding import dot, gamma
 
 __all__ = ["VERIFY_UP_TO", "Convexity", "Evidence", "definite_on", "matrix_convexity", "on_equalities"]
 

@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, frozen, to_dense
+from ..rounding import Rounded, dot
 from .cones import Feature, Zero
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, on_equalities
 from .parts import Block, Constraint, Quadratic
-from .rounding import Rounded, dot
 
 __all__ = ["FormData"]
 

@@ -24,10 +24,10 @@ import numpy as np
 import scipy.linalg
 
 from ..arrays import BoolArray, FloatArray, to_dense
+from ..rounding import Rounded, dot, gamma, total
 from .convexity import Convexity, Evidence, definite_on
 from .form import StandardForm
 from .multiplier_repair import Moved, Multipliers, exact_beside
-from .rounding import Rounded, dot, gamma, total
 
 __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
 

@@ -20,10 +20,10 @@ import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
+from ..rounding import Rounded, dot, gamma
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
 from .form import StandardForm
-from .rounding import Rounded, dot, gamma
 
 __all__ = ["Moved", "Multipliers", "exact_beside"]
 

@@ -12,9 +12,9 @@ from ...errors import InputError
 from ..arrays import FloatArray, frozen
 from ..kernels.gram import GramOperator
 from ..memory import check_bytes
+from ..rounding import Rounded, dot, gamma, transposed_product
 from .cones import Cone
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity
-from .rounding import Rounded, dot, gamma, transposed_product
 from .svec import smat, svec, svec_indices, svec_size
 
 __all__ = ["Block", "Constraint", "Quadratic"]

@@ -2,7 +2,7 @@
 
 Nothing here trusts a solver. Residuals are relative to the size of what they are residuals of; a *bound* is reported only where
 the model could repair the multipliers to an exactly feasible dual point (`models.model.Model.bound`), and is rounded outward.
-The objective carries a bound of its rounding error (`models.program.rounding`).
+The objective carries a bound of its rounding error (`models.rounding`).
 """
 
 from __future__ import annotations

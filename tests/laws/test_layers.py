@@ -144,3 +144,41 @@ def test_library_code_does_not_print() -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "print"
     ]
     assert not wrong, wrong
+
+
+#: A form shows itself (`form.inspect`, `form.spy`) by a room above it; docs/design.md names it.
+DOORS = {("models/program", "models/looks")}
+
+
+def rooms_that(part: str) -> dict[str, set[str]]:
+    """Which rooms of a part (its folders, and its own files) import which, at the top of their files."""
+    names = {name: path for owner, path, name in sources() if path.is_relative_to(ROOT / part)}
+    graph: dict[str, set[str]] = {}
+    for name, path in names.items():
+        here = _room(path)
+        graph.setdefault(here, set())
+        package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not in functions, not for types
+            if isinstance(node, ast.ImportFrom) and node.level:
+                base = [*package[: len(package) - node.level + 1], *([node.module] if node.module else [])]
+                for found in {".".join(base), *(".".join([*base, alias.name]) for alias in node.names)} & names.keys():
+                    graph[here].add(_room(names[found]))
+    return {room: {other for other in others if other != room and (room, other) not in DOORS} for room, others in graph.items()}
+
+
+def _room(path: Path) -> str:
+    """The folder of a part that a file is in; a file of the part itself is a room of its own."""
+    return "/".join(path.relative_to(ROOT).parts[:2])
+
+
+@pytest.mark.parametrize("part", [*FOLDERS, "marginopt"])
+def test_rooms_have_an_order(part: str) -> None:
+    """Room after room is taken away that imports none of those that are left: with a circle among them some stay."""
+    graph = {room: set(others) for room, others in rooms_that(part).items() if not room.endswith("__init__.py")}
+    assert len(graph) > 3
+    while True:
+        free = {room for room, others in graph.items() if not others & graph.keys()}
+        if not free:
+            break
+        graph = {room: others for room, others in graph.items() if room not in free}
+    assert not graph, {room: sorted(others & graph.keys()) for room, others in graph.items()}

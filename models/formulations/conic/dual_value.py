@@ -13,7 +13,7 @@ import numpy as np
 import scipy.linalg as sl
 
 from ...arrays import FloatArray
-from ...program.rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
+from ...rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
 
 __all__ = ["proved_value"]
 

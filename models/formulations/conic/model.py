@@ -12,8 +12,8 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import FloatArray, Points, as_labels, as_points, as_positive
+from ...kernel_names import kernel_parameters, named_kernel
 from ...kernels.kernels import Kernel, as_kernel, expansion
-from ...kernels.named import kernel_parameters, named_kernel
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Appraisal, Bound, Model
 from ...program.cones import Nonnegative

@@ -14,8 +14,8 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_array, as_vector
 from ...model import Bound, Model
 from ...program.form import Block, Quadratic, StandardForm
-from ...program.rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...record import Arrays, Chosen, Data, FormulationInfo
+from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import Line, Statement
 from ...views import BoxPoint, BoxQP
 

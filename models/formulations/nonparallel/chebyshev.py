@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from ....errors import InputError, TooLargeError, UnsupportedModelError
 from ...arrays import FloatArray, Points, as_array, as_points, as_positive, as_vector
+from ...kernel_names import kernel_parameters, named_kernel
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...kernels.named import kernel_parameters, named_kernel
 from ...looks.explained import Explained, PointRow
 from ...memory import materialise_limit
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
-from ...program.rounding import UNIT
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...rounding import UNIT
 from ...statement import Statement
 from .chebyshev_form import chebyshev_form, chebyshev_multipliers, chebyshev_statement
 from .chebyshev_steps import ChebyshevPieces

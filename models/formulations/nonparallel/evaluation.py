@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ...arrays import FloatArray
-from ...program.rounding import UNIT, Rounded, dot, gamma
+from ...rounding import UNIT, Rounded, dot, gamma
 
 __all__ = ["Applied", "Base", "Ridge", "applied"]
 

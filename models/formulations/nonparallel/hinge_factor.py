@@ -18,7 +18,7 @@ import scipy.linalg
 from ....errors import InputError
 from ...arrays import FloatArray, as_array
 from ...program.convexity import definite_on
-from ...program.rounding import UNIT, Rounded, dot, gamma
+from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 from .evaluation import Applied, Base, Ridge, applied
 from .points_factor import KernelRows, PointsFactor

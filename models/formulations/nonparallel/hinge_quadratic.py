@@ -15,8 +15,8 @@ from ...arrays import FloatArray, as_positive, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
-from ...program.rounding import UNIT, Rounded, dot, gamma
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...rounding import UNIT, Rounded, dot, gamma
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
 from .box_program import BoxProgram

@@ -12,15 +12,15 @@ import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
+from ...kernel_names import kernel_parameters, named_kernel
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...kernels.named import kernel_parameters, named_kernel
 from ...kernels.neighbour_graph import neighbour_laplacian
 from ...looks.explained import ON, ZERO, Explained, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
-from ...program.rounding import gamma
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...rounding import gamma
 from ...statement import Line, Statement
 from ...views import BoxQP
 from .class_labels import as_classes

@@ -11,7 +11,7 @@ from fractions import Fraction
 import numpy as np
 
 from ...arrays import BoolArray, FloatArray
-from ...program.rounding import gamma
+from ...rounding import gamma
 
 __all__ = ["keeps", "stretched"]
 

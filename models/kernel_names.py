@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from ..record import Chosen, Parameter
-from .kernels import RBF, Kernel, Linear, Polynomial
+from .kernels.kernels import RBF, Kernel, Linear, Polynomial
+from .record import Chosen, Parameter
 
 __all__ = ["kernel_parameters", "named_kernel"]
 

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import FloatArray
+from .arrays import FloatArray
 
 __all__ = ["UNIT", "Rounded", "dot", "gamma", "total", "transposed_product", "two_product", "two_sum"]
 
