@@ -84,13 +84,14 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
 
 def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     objective, bound = certificate.objective, certificate.bound
-    size = max(abs(objective), abs(bound))
-    allowed = tol * max(size, _ABSOLUTE * certificate.terms)
-    if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
-        allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
+    allowed = tol * max(abs(objective), abs(bound))
     # the bound is rounded outward already; the objective's own error must be within the tolerance, and is not added to the gap
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
         return Verdict(Status.OPTIMAL)
+    if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
+        allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
+        if objective + certificate.error - bound <= allowed:
+            return Verdict(Status.OPTIMAL)
     hidden = certificate.error + certificate.bound_error
     if abs(objective - bound) - hidden <= allowed:
         return Verdict(

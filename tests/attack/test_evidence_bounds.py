@@ -254,8 +254,8 @@ def test_a_narrow_box_is_measured_by_itself() -> None:
 def test_optima_of_zero_end_well() -> None:
     rng = np.random.default_rng(3)
     X, y = np.column_stack([np.ones(30), rng.normal(size=(30, 2))]), np.where(np.arange(30) % 2 == 0, 1.0, -1.0)
-    for solver in ("conic-ipm", "clarabel"):
-        result = mo.solve(ConicSVM(X, y, kappa=1.0), solver)
+    for solver, tol in (("conic-ipm", None), ("clarabel", 1e-7)):  # what it leaves at 1e-6 depends on the processor
+        result = mo.solve(ConicSVM(X, y, kappa=1.0), solver, tol=tol)
         assert result.status is Status.OPTIMAL and abs(result.objective) <= 1e-6
     assert mo.solve(MEBDual(np.ones((5, 2))), "smo").status is Status.OPTIMAL
 
