@@ -217,7 +217,14 @@ def test_latex_is_escaped_and_has_every_table() -> None:
     assert empty.count(r"\begin{tabular}") == 2 and r"\begin{picture}" not in empty
 
 
-@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no pdflatex")
+def _has_booktabs() -> bool:
+    """Whether a TeX engine with the package booktabs is installed."""
+    if shutil.which("pdflatex") is None or shutil.which("kpsewhich") is None:
+        return False
+    return subprocess.run(["kpsewhich", "booktabs.sty"], capture_output=True, check=False).returncode == 0
+
+
+@pytest.mark.skipif(not _has_booktabs(), reason="no pdflatex with booktabs")
 def test_latex_compiles(tmp_path: Path) -> None:
     wrong = GapReport(
         made_up().instances, (replace(made_up().relaxations[3], bound=11.5),), made_up().exacts, {"σ": "ü_#", "seed": 0}
