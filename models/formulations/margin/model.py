@@ -106,6 +106,10 @@ class Margin(Model):
         for given in several:
             if not isinstance(given, Restriction):
                 raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}")
+            if given.of_margins and not self.loss.labels:
+                raise InputError(
+                    f"{type(given).__name__} speaks of margins y x'w, which {type(self.loss).__name__} does not have"
+                )
         object.__setattr__(self, "subject_to", tuple(several))
         X = as_points(self.X)
         object.__setattr__(self, "X", X)

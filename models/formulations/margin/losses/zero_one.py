@@ -48,7 +48,7 @@ class ZeroOne(Loss):
         z = to.binaries("z", at.argument.rows)
         to.switch("margin", z, at.argument - self.threshold, at.big_m(self.threshold))
         to.cost(at.weights, z)
-        return z
+        return z if self.threshold == 1.0 else None  # an error is a margin below 1
 
     def cost_line(self) -> Line:
         """Σ c_i z_i."""

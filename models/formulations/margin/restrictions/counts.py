@@ -59,7 +59,7 @@ class Nonzero(Restriction):
 class ErrorBudget(Restriction):
     """At most a share of the named points may have a margin below 1: Neyman-Pearson for a class, equal opportunity for a group.
 
-    The 0-1 loss's own variables count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
+    The own variables of the 0-1 loss at margin 1 count them; with other losses e in {0, 1}, and e_i = 0 requires y_i x_i'w ≥ 1.
 
     Parameters
     ----------
@@ -79,6 +79,7 @@ class ErrorBudget(Restriction):
 
     name = "budget"
     convex: ClassVar[bool] = False
+    of_margins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         if not 0.0 <= float(self.share) <= 1.0:

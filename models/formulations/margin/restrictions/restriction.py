@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import abstractmethod
 from collections.abc import Sequence
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -17,7 +18,15 @@ __all__ = ["Restriction", "members"]
 
 
 class Restriction(Part):
-    """Something that the classifier must satisfy."""
+    """Something that the classifier must satisfy.
+
+    Attributes
+    ----------
+    of_margins : bool
+        Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
+    """
+
+    of_margins: ClassVar[bool] = False
 
     @abstractmethod
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -103,6 +103,7 @@ class Keep(Restriction):
     points: Any
 
     name = "keep"
+    of_margins: ClassVar[bool] = True
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""

@@ -139,6 +139,22 @@ def test_refusals(arguments: dict[str, Any], message: str) -> None:
         mo.Margin(X, y, **arguments)
 
 
+@pytest.mark.parametrize("loss", ["epsilon-insensitive", "one-class", "pairwise"])
+@pytest.mark.parametrize("restriction", [mo.keep([0]), mo.error_budget([0, 1], 0.5)], ids=["keep", "budget"])
+def test_restrictions_of_margins_need_a_loss_of_margins(loss: str, restriction: Any) -> None:
+    X, y = small(0)
+    with pytest.raises(InputError, match="speaks of margins"):
+        mo.Margin(X, y, loss, subject_to=restriction)
+
+
+def test_an_error_of_a_budget_is_a_margin_below_one_whatever_the_threshold() -> None:
+    X, y = small(6)
+    for threshold in (0.5, 1.0):
+        model = mo.Margin(X, y, margin.ZeroOne(threshold), subject_to=mo.error_budget(-1, 0.2), weights=0.1)
+        w = mo.solve(model, "scip", time_limit=60).values["w"]
+        assert ((y * (X @ w))[y < 0] < 1.0 - 1e-6).sum() <= 1
+
+
 def test_refusals_of_parts() -> None:
     X, y = small(0)
     with pytest.raises(InputError, match="must not fall, or the loss is not convex"):
