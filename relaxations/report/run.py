@@ -5,17 +5,15 @@ parallel.
 from __future__ import annotations
 
 import datetime
-import os
 import platform
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from ...errors import InputError
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
@@ -27,9 +25,11 @@ from .cells.kappa import KappaCell
 from .cells.record import Data
 from .cells.relaxation import RelaxationCell
 from .cells.task import Task
+from .machine import blas, machine
 from .plan import Plan
 from .progress import Progress
 from .report import GapReport
+from .runner import Runner
 from .store import CellStore
 
 __all__ = ["gap_report"]
@@ -121,7 +121,7 @@ def gap_report(
     if store is not None:
         CellStore(store)  # a file that is none is an error now
     begin = time.perf_counter()
-    runner = _Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
+    runner = Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
     found = runner.run(heuristics)
     tasks: list[Task] = []
     for first, record in zip(heuristics, found, strict=True):
@@ -141,76 +141,19 @@ def gap_report(
 _KINDS = ("relaxation", "exact", "kappa")
 
 
-class _Runner:
-    """Runs tasks and tells of them."""
-
-    def __init__(self, jobs: int | None, store: Path | None, progress: Progress) -> None:
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
-            raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
-        import joblib  # when a report runs: heavy
-
-        self.jobs, self.store, self.progress = jobs, store, progress
-        self.workers = int(joblib.effective_n_jobs(jobs))
-
-    def run(self, tasks: Sequence[Task]) -> list[dict[str, Any]]:
-        """The tasks' records, in order."""
-        self.progress.plan([(task.kind, task.label) for task in tasks], self.workers)
-        if tasks:
-            what = "cell" if len(tasks) == 1 else "cells"
-            self.progress.line(f"{len(tasks)} {what} to do" + (f", {self.workers} at a time" if self.workers > 1 else ""))
-        records: dict[int, dict[str, Any]] = {}
-        for index, record, known, seconds in self._done(tasks):
-            task = tasks[index]
-            records[index] = record
-            self.progress.finish(task.kind, task.label, seconds, known)
-            self.progress.line(task.told(record) + (" (stored)" if known else ""))
-        return [records[index] for index in range(len(tasks))]
-
-    def _done(self, tasks: Sequence[Task]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
-        """Index, record, whether it was stored, seconds: as tasks are done."""
-        if self.workers == 1:
-            for index, task in enumerate(tasks):
-                yield _perform(index, task, self.store, None)
-            return
-        import joblib
-
-        backend, _ = joblib.parallel.get_active_backend()
-        # a backend that cannot hand over results one by one hands over all at the end
-        order = "generator_unordered" if backend.supports_return_generator else "list"
-        threads = max(1, (os.cpu_count() or 1) // self.workers)
-        calls = (joblib.delayed(_perform)(index, task, self.store, threads) for index, task in enumerate(tasks))
-        yield from joblib.Parallel(n_jobs=self.jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")(calls)
-
-
-def _perform(index: int, task: Task, store: Path | None, threads: int | None) -> tuple[int, dict[str, Any], bool, float]:
-    """One task, from the store or computed and stored."""
-    begin = time.perf_counter()
-    if store is None:
-        record, known = task.compute(threads)[0], False
-    else:
-        record, known = CellStore(store).remember(task.kind, task.parts, lambda: task.compute(threads))
-    return index, record, known, time.perf_counter() - begin
-
-
 def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
     """What the head says: versions, machine, BLAS, licences, options, seeds."""
-    import threadpoolctl
-
     solvers = [get_solver(name) for name in sorted(used)]
     packages = {solver.info.package for solver in solvers if installed(solver)} - {""}
     versions = {"marginopt": metadata.version("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
         versions[package] = metadata.version(package)
-    memory = os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE") / 2**30
-    libraries = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
     licences = {solver.info.name: solver.licence() for solver in solvers if installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
-        "machine": f"{platform.system()} {platform.machine()}, {os.cpu_count()} cores, {memory:.0f} GiB",
-        "BLAS": [
-            f"{b['internal_api']} {b['version']}, {b.get('architecture', '?')}, {b['num_threads']} threads" for b in libraries
-        ],
+        "machine": machine(),
+        "BLAS": blas(),
         "licences": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
         "options": plan.record(),
         "seed": plan.options.seed,
