@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Self, TypeVar
@@ -76,6 +76,21 @@ class Model(ABC):
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None
 
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """Names of the fields, which `moved` takes."""
+        return tuple(field.name for field in fields(self) if field.init)
+
+    def stated_with(self, parameter: str, value: Any) -> Self:
+        """The same model with one field changed, stated anew: nothing is shared.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses.
+        """
+        return replace(self, **{parameter: value})
+
     def moved(self, parameter: str, value: Any) -> Self:
         """The same model with one field changed; formulations share what does not depend on it, the parts of the form too.
 
@@ -84,7 +99,7 @@ class Model(ABC):
         InputError
             A value that the model refuses.
         """
-        return replace(self, **{parameter: value})
+        return self.stated_with(parameter, value)
 
     def settled(self, moved: Mapping[str, Any]) -> Model:
         """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
@@ -175,6 +190,87 @@ class Model(ABC):
         from .program.dual import dual_form
 
         return dual_form(self.form)
+
+    # -- changes ------------------------------------------------------------------------------------------------
+
+    def with_constraint(self, *stated: Callable[[Any], Any]) -> Model:
+        """The model with further convex constraints, stated in CVXPY over its labelled blocks.
+
+        >>> model.with_constraint(lambda v: [v.w[3] >= 0, cp.norm1(v.w[1:]) <= 2])  # doctest: +SKIP
+
+        Parameters
+        ----------
+        *stated : callable
+            From the blocks, ``v.w`` or ``v["alpha plus"]`` (`models.changes.blocks.BlockVariables`), to a CVXPY constraint, a
+            list of them, or a mapping of labels to constraints. They may hold CVXPY variables of their own, which become blocks.
+
+        Returns
+        -------
+        Model
+            A `models.changes.changed.Changed`: labels, scores, summary and explanations are the model's. Solvers that read a
+            structural view of the model do not read it; those that read its form do.
+
+        Raises
+        ------
+        InputError
+            A block that the form does not have, something that is no constraint, a label that is taken.
+        UnsupportedModelError
+            Not convex by CVXPY's rules (DCP), other cones than a form holds, or a model without a standard form.
+        """
+        from .changes.changed import with_constraint
+
+        return with_constraint(self, stated)
+
+    def with_variables(self, *variables: Any, cost: Callable[[Any], Any] | None = None) -> Model:
+        """The model with further variables, for constraints to come, and a convex cost of them and of its blocks.
+
+        Parameters
+        ----------
+        *variables : cvxpy.Variable
+            With names, which are the labels of the new blocks; attributes (nonneg, boolean, integer, bounds) count.
+        cost : callable, optional
+            From the blocks, the new ones included, to a scalar CVXPY expression: added to what the form minimises, so
+            subtracted from the objective of a model that maximises.
+
+        Raises
+        ------
+        InputError, UnsupportedModelError
+            As `with_constraint`; neither variables nor a cost.
+        """
+        from .changes.changed import with_variables
+
+        return with_variables(self, variables, cost)
+
+    def with_fixed(self, values: Mapping[str, Any]) -> Model:
+        """The model with some of its variables fixed: ``model.with_fixed({"w": {3: 0.0}})``.
+
+        Parameters
+        ----------
+        values : mapping of label to mapping or array
+            Numbers by index, or an array of the block's shape whose NaN entries stay free.
+
+        Raises
+        ------
+        InputError
+            No such block or entry; a value out of the variable's bounds, or no integer where it must be one.
+        UnsupportedModelError
+            The model has no standard form.
+        """
+        from .changes.changed import with_fixed
+
+        return with_fixed(self, values)
+
+    def relaxed(self) -> Model:
+        """The continuous relaxation: integers between their bounds, no indicators. The model itself where it has neither.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The model has no standard form.
+        """
+        from .changes.changed import relaxed
+
+        return relaxed(self)
 
     # -- looks --------------------------------------------------------------------------------------------------
 

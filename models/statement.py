@@ -16,6 +16,7 @@ _SPECIAL = {
     **dict(zip("λκγρτ", (rf"$\{name}$" for name in ("lambda", "kappa", "gamma", "rho", "tau")), strict=True)),
     **dict(zip("≤≥±∞·√²", (rf"${sign}$" for sign in (r"\le", r"\ge", r"\pm", r"\infty", r"\cdot", r"\surd", "^2")), strict=True)),
 }
+_EXPONENT = re.compile(r"(\d)e([+-]?\d)")
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
 
 
@@ -26,6 +27,13 @@ class Line:
     text: str
     latex: str
     label: str = ""
+
+    @classmethod
+    def of_words(cls, text: str, label: str = "") -> Line:
+        """An expression that is known as words only."""
+        # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
+        words = _EXPONENT.sub(r"\1{}e\2", _words(text))
+        return cls(text, rf"\text{{{words}}}", label)
 
 
 @dataclass(frozen=True)

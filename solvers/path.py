@@ -13,6 +13,7 @@ import numpy as np
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
+from ..models.changes.change import FixedVariables
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import SolverLike, resolve
@@ -30,8 +31,6 @@ __all__ = ["SolutionPath", "path"]
 
 #: The parameter that fixes variables.
 _FIXED = "fixed"
-#: How far a value may lie outside its variable's bounds to be taken as the bound.
-_NEAR = 1e-6
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
 _NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
@@ -208,40 +207,19 @@ def _stated(model: Model | StandardForm, parameter: str, value: Any, *, share: b
     """The program at this value, and the value as results and tables show it; ``share`` what does not depend on it."""
     if parameter == _FIXED:
         form = model.form if isinstance(model, Model) else model
-        return _with_fixed(form, value), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
+        fixed = FixedVariables.of(form, value)
+        return fixed.applied(form), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
     assert isinstance(model, Model)
     # the parameter is changed and nothing else: fields that the model completed for itself stay
-    return model.moved(parameter, value) if share else dataclasses.replace(model, **{parameter: value}), value
-
-
-def _with_fixed(form: StandardForm, values: Mapping[str, FloatArray]) -> StandardForm:
-    """The form with some variables fixed by their bounds."""
-    if not isinstance(values, Mapping):
-        raise InputError(f"a value of {_FIXED!r} maps labels of variables to arrays; it is a {type(values).__name__}")
-    lower, upper = form.lower.copy(), form.upper.copy()
-    for label, given in values.items():
-        block = form.block(label)
-        value = np.asarray(given, dtype=np.float64)
-        if value.shape != block.shape:
-            raise InputError(f"{_FIXED}[{label!r}] must have shape {block.shape}; it has {value.shape}")
-        packed, where = block.pack(value), form.slices[label]
-        chosen = ~np.isnan(packed)
-        near = np.clip(packed, lower[where], upper[where])  # a solver's own point may miss a bound by its tolerance
-        with np.errstate(invalid="ignore"):
-            outside = chosen & ~(np.abs(packed - near) <= _NEAR * (1.0 + np.abs(near)))
-        if outside.any():
-            raise InputError(f"{_FIXED}[{label!r}] holds {packed[outside][0]:g}, which is outside the variable's bounds")
-        lower[where] = np.where(chosen, near, lower[where])
-        upper[where] = np.where(chosen, near, upper[where])
-    return form.with_bounds(lower, upper)
+    return model.moved(parameter, value) if share else model.stated_with(parameter, value), value
 
 
 def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
     fixing = parameter == _FIXED
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
-    if not fixing:
-        names = [f.name for f in dataclasses.fields(model) if f.name not in ("X", "y")]
+    if not fixing and isinstance(model, Model):
+        names = [name for name in model.parameters if name not in ("X", "y")]
         if parameter not in names:
             raise InputError(f"{model.name} has no parameter {parameter!r}; it has {', '.join(names)}, and 'fixed'")
     if len(values) == 0:

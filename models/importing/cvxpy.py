@@ -30,9 +30,10 @@ class CVXPYSource(Source):
     """A ``cvxpy.Problem`` that is DCP and needs no cones but linear, second-order and semidefinite ones.
 
     An answer goes back as if CVXPY had called the solver: values of variables, dual values in CVXPY's signs, status and value.
+    Names of the variables and rows that CVXPY adds begin with ``stem``.
     """
 
-    def __init__(self, problem: Any) -> None:
+    def __init__(self, problem: Any, stem: str = "cvxpy") -> None:
         import cvxpy
 
         if not isinstance(problem, cvxpy.Problem):
@@ -48,7 +49,7 @@ class CVXPYSource(Source):
         if "param_prob" not in data:
             raise UnsupportedModelError("the CVXPY problem has no variables")
         self._problem = problem
-        self._canonical = _canonical(problem, data, self._inverse)
+        self._canonical = _canonical(problem, data, self._inverse, stem)
 
     @property
     def form(self) -> StandardForm:
@@ -104,11 +105,11 @@ def _reader() -> Any:
     return StandardFormReader()
 
 
-def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any) -> _Canonical:
+def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any, stem: str) -> _Canonical:
     import cvxpy
 
     program = data["param_prob"]
-    blocks, order = _blocks(program, {v.id: v.name() for v in problem.variables()})
+    blocks, order = _blocks(program, {v.id: v.name() for v in problem.variables()}, stem)
     n = order.size
     lower, upper = (_bound(data[side], n, sign) for side, sign in (("lower_bounds", -1.0), ("upper_bounds", 1.0)))
     binary, whole = (_flags(index, n) for index in (program.x.boolean_idx, program.x.integer_idx))
@@ -118,7 +119,7 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any) -> _Canonica
         name="CVXPY problem",
         blocks=blocks,
         q=np.asarray(data["c"])[order] + 0.0,
-        constraints=_constraints(data, order, {b.label for b in blocks}, _labels(problem, inverse)),
+        constraints=_constraints(data, order, {b.label for b in blocks}, _labels(problem, inverse), stem),
         lower=lower[order],
         upper=upper[order],
         integer=(binary | whole)[order],
@@ -129,14 +130,14 @@ def _canonical(problem: Any, data: Mapping[str, Any], inverse: Any) -> _Canonica
     return _Canonical(form, order)
 
 
-def _blocks(program: Any, names: Mapping[int, str]) -> tuple[tuple[Block, ...], IntArray]:
+def _blocks(program: Any, names: Mapping[int, str], stem: str) -> tuple[tuple[Block, ...], IntArray]:
     """One block for each variable by the user's name, matrices stacked by rows; and where CVXPY has each entry."""
     blocks, order = [], []
     taken: set[str] = set()
     for k, variable in enumerate(sorted(program.variables, key=lambda v: program.var_id_to_col[v.id])):
         shape = tuple(variable.shape)
         shape = shape[:1] if len(shape) == 2 and shape[1] == 1 else shape
-        blocks.append(Block(unique(names.get(variable.id, f"cvxpy variable {k}"), taken), shape))
+        blocks.append(Block(unique(names.get(variable.id, f"{stem} variable {k}"), taken), shape))
         places = np.arange(variable.size).reshape(shape, order="F").ravel(order="C")
         order.append(program.var_id_to_col[variable.id] + places)
     return tuple(blocks), np.concatenate(order)
@@ -172,7 +173,7 @@ def _labels(problem: Any, inverse: Any) -> dict[int, str]:
 
 
 def _constraints(
-    data: Mapping[str, Any], order: IntArray, taken: set[str], labels: Mapping[int, str]
+    data: Mapping[str, Any], order: IntArray, taken: set[str], labels: Mapping[int, str], stem: str
 ) -> tuple[Constraint, ...]:
     """The rows b - Ax in CVXPY's order of cones, one constraint for each of its pieces."""
     if data["A"] is None:
@@ -180,7 +181,7 @@ def _constraints(
     F, g = sp.csr_array(-sp.csc_array(data["A"])[:, order]), np.asarray(data["b"], dtype=np.float64)
     found, start = [], 0
     for k, piece in enumerate(data["param_prob"].constraints):
-        label = labels.get(piece.id, f"cvxpy rows {k}")
+        label = labels.get(piece.id, f"{stem} rows {k}")
         for cone in _cones(piece):
             rows = slice(start, start + cone.rows)
             start += cone.rows

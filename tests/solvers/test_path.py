@@ -116,10 +116,10 @@ def test_wrong_fixings_are_named() -> None:
     model = mo.HingeSVM(_X, _Y)
     for value, words in (
         ({"zz": np.zeros(3)}, "no block 'zz'"),
-        ({"w": np.zeros(2)}, r"fixed\['w'\] must have shape \(3,\)"),
-        ({"xi": np.full(30, -1.0)}, "outside the variable's bounds"),
-        ({"w": np.full(3, np.inf)}, "outside the variable's bounds"),
-        (3.0, "maps labels of variables to arrays; it is a float"),
+        ({"w": np.zeros(2)}, r"w must have shape \(3,\)"),
+        ({"xi": np.full(30, -1.0)}, "outside its bounds"),
+        ({"w": np.full(3, np.inf)}, "outside its bounds"),
+        (3.0, "given by block, .* got 3.0"),
     ):
         with pytest.raises(mo.InputError, match=words):
             mo.path(model, "fixed", [value], solver="clarabel")

@@ -1,0 +1,179 @@
+"""What a change of a form is, and the two that need no algebra: fixed variables and dropped integrality."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ..arrays import FloatArray, IntArray
+from ..program.form import Block, StandardForm
+from ..statement import Line
+
+__all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks"]
+
+#: How far from a bound or an integer, relative to its size, a value counts as it.
+_NEAR = 1e-6
+
+
+class Change(ABC):
+    """A frozen data class that turns one form into another whose first blocks are those of the first.
+
+    Attributes
+    ----------
+    restricts : bool
+        Whether every point of the new form is one of the old with the same objective, so that bounds of the old one stand.
+    suffix : str
+        What it adds to the model's name.
+    """
+
+    restricts: ClassVar[bool] = True
+    suffix: ClassVar[str] = "changed"
+
+    @abstractmethod
+    def applied(self, form: StandardForm) -> StandardForm:
+        """The changed form.
+
+        Raises
+        ------
+        InputError
+            The form's blocks are not those that the change was stated over.
+        """
+
+    @property
+    @abstractmethod
+    def lines(self) -> tuple[Line, ...]:
+        """The constraints that it adds, as text and LaTeX."""
+
+    @property
+    def note(self) -> str:
+        """A remark for the statement; none by default."""
+        return ""
+
+
+def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
+    """Refuse a form with other blocks than those that a change was stated over.
+
+    Raises
+    ------
+    InputError
+        They differ.
+    """
+    if form.blocks != over:
+        theirs, ours = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
+        raise InputError(f"the change was stated over the blocks {theirs}; the model has {ours}: state it again")
+
+
+@dataclass(frozen=True, eq=False)
+class FixedVariables(Change):
+    """x_j = v_j for some j, by bounds.
+
+    Parameters
+    ----------
+    over : tuple of Block
+        The form's blocks.
+    places : ndarray of int
+        j, in the order of the form's x.
+    values : ndarray
+        v.
+    """
+
+    over: tuple[Block, ...]
+    places: IntArray
+    values: FloatArray
+
+    suffix: ClassVar[str] = "fixed"
+
+    @classmethod
+    def of(cls, form: StandardForm, given: Mapping[str, Any]) -> FixedVariables:
+        """From values by label: an array of the block's shape (NaN leaves an entry free), or a mapping of indices to numbers.
+
+        Raises
+        ------
+        InputError
+            No such block or entry, values that are not numbers, out of bounds, or not integers where the variable is.
+        """
+        if not isinstance(given, Mapping):
+            raise InputError('fixed variables are given by block, as in {"w": {3: 0.0}}; got ' + repr(given))
+        asked = np.full(form.n, np.nan)
+        for label, value in given.items():
+            asked[form.slices[form.block(label).label]] = _packed(form.block(label), value)
+        places = np.flatnonzero(~np.isnan(asked))
+        near = np.clip(asked, form.lower, form.upper)  # a solver's own point may miss a bound, or an integer, by its tolerance
+        near = np.where(form.integer, np.round(near), near)[places]
+        with np.errstate(invalid="ignore"):
+            wrong = np.flatnonzero(~(np.abs(asked[places] - near) <= _NEAR * (1.0 + np.abs(near))))
+        if wrong.size:
+            j = int(places[wrong[0]])
+            kind = "an integer " if form.integer[j] else ""
+            raise InputError(
+                f"{form.names()[j]} cannot be fixed at {asked[j]:g}, which is outside its bounds: "
+                f"it is {kind}in [{form.lower[j]:g}, {form.upper[j]:g}]"
+            )
+        return cls(form.blocks, places, near)
+
+    def applied(self, form: StandardForm) -> StandardForm:
+        """Both bounds are the value."""
+        check_blocks(form, self.over)
+        lower, upper = form.lower.copy(), form.upper.copy()
+        lower[self.places] = upper[self.places] = self.values
+        return form.with_bounds(lower, upper)
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """How many."""
+        names = [name for block in self.over for name in block.names()]
+        shown = [f"{names[j]} = {v:g}" for j, v in zip(self.places.tolist(), self.values.tolist(), strict=True)]
+        text = ", ".join(shown[:4]) + (f", and {len(shown) - 4} more" if len(shown) > 4 else "")
+        return (Line.of_words(text, "bounds"),)
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed(Change):
+    """The continuous relaxation."""
+
+    restricts: ClassVar[bool] = False
+    suffix: ClassVar[str] = "continuous"
+
+    def applied(self, form: StandardForm) -> StandardForm:
+        """Without integrality and indicators."""
+        return form.relax_integrality()
+
+    @property
+    def lines(self) -> tuple[Line, ...]:
+        """None."""
+        return ()
+
+    @property
+    def note(self) -> str:
+        """What was dropped."""
+        return "integer variables are continuous between their bounds, and indicator constraints are dropped"
+
+
+def _packed(block: Block, given: Any) -> FloatArray:
+    """The block's piece of x with NaN where nothing was named; a symmetric entry is met by both of its names."""
+    if not isinstance(given, Mapping):
+        value = np.asarray(given, dtype=np.float64)
+        if value.shape != block.shape:
+            raise InputError(
+                f"{block.label} must have shape {block.shape}, or be given by {{index: number}}; it has shape {value.shape}"
+            )
+        return block.pack(value)
+    value = np.full(block.shape, np.nan)
+    for index, number in given.items():
+        try:
+            where = tuple(map(int, index)) if isinstance(index, tuple) else (int(index),)
+            if len(where) != value.ndim:
+                raise IndexError
+            value[where] = float(number)
+        except IndexError:
+            raise InputError(f"{block.label} has shape {block.shape} and no entry {index!r}") from None
+        except (TypeError, ValueError):
+            raise InputError(f"{block.label} is to be fixed at numbers by index; got {{{index!r}: {number!r}}}") from None
+        if block.symmetric:
+            value[where[::-1]] = value[where]
+    return block.pack(value)

@@ -1,0 +1,164 @@
+"""A formulation with a change: its labels, decision function and explanations are kept, its form is changed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any
+
+from ...errors import InputError
+from ..arrays import FloatArray
+from ..looks.explained import Explained
+from ..model import Bound, Model
+from ..program.cones import Feature
+from ..program.form import StandardForm
+from ..statement import Statement
+from .added import Added, State
+from .blocks import cvxpy_module
+from .change import Change, FixedVariables, Relaxed
+
+__all__ = ["Changed", "relaxed", "with_constraint", "with_fixed", "with_variables"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Changed(Model):
+    """What `Model.with_constraint`, `with_variables`, `with_fixed` and `relaxed` return.
+
+    The blocks of the model come first, so that whatever reads its values reads these: scores, summary, points, the meaning of
+    multipliers. It has no structural view, since an algorithm for the model would not see the change.
+
+    Parameters
+    ----------
+    base : Model
+    change : Change
+
+    Raises
+    ------
+    UnsupportedModelError, TooLargeError
+        The model has no standard form, or one too large to build.
+    """
+
+    base: Model
+    change: Change
+
+    name = "a changed model"
+
+    def __post_init__(self) -> None:
+        suffix = f", {self.change.suffix}"
+        object.__setattr__(self, "name", self.base.name if self.base.name.endswith(suffix) else self.base.name + suffix)
+
+    @property
+    def form_bytes(self) -> int:
+        """Those of the model."""
+        return self.base.form_bytes
+
+    def compile(self) -> StandardForm:
+        """The model's form, changed."""
+        return self.change.applied(self.base.form).replace(name=self.name)
+
+    @property
+    def statement(self) -> Statement:
+        """The model's, with what was added; a dual in closed form and equivalences are those of the model alone, so they go."""
+        stated = self.base.statement
+        return replace(
+            stated,
+            title=f"{stated.title}, {self.change.suffix}",
+            constraints=(*stated.constraints, *self.change.lines),
+            notes=(*stated.notes, *filter(None, [self.change.note])),
+            equivalences=(),
+            dual=None,
+        )
+
+    @property
+    def separable_data(self) -> tuple[FloatArray, str] | None:
+        """What the model needs, the changed one needs too, unless the change relaxes it."""
+        return self.base.separable_data if self.change.restricts else None
+
+    @property
+    def parameters(self) -> tuple[str, ...]:
+        """The model's."""
+        return self.base.parameters
+
+    def stated_with(self, parameter: str, value: Any) -> Changed:
+        """The model with one of its fields changed, stated anew, and the same change."""
+        return replace(self, base=self.base.stated_with(parameter, value))
+
+    def moved(self, parameter: str, value: Any) -> Changed:
+        """The model with one of its fields changed, and the same change.
+
+        Raises
+        ------
+        InputError
+            A value that the model refuses, or one with which it has other blocks.
+        """
+        return replace(self, base=self.base.moved(parameter, value))
+
+    def settled(self, moved: Mapping[str, Any]) -> Changed:
+        """The model at the parameters that a solver moved, with the same change."""
+        return replace(self, base=self.base.settled(moved)) if moved else self
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The Lagrangian's of the changed form; where the change only restricts, the model's own bound counts as well."""
+        found = super().bound(x, multipliers)
+        if not self.change.restricts:
+            return found
+        own = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)
+        stands = replace(own, argument=f"{own.argument}, of the model before the change, which restricts it")
+        return max(stands, found, key=lambda bound: (not bound.condition, bound.value))
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """The model's scores."""
+        return self.base.decision_function(self._before(values), X)
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """The model's points."""
+        return self.base.explain_points(self._before(values), multipliers)
+
+    def meaning(self, label: str) -> str:
+        """The model's sentences; what was added has none, and those on bounds hold where a change leaves the bounds."""
+        return self.base.meaning(label)
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """The model's figures."""
+        return self.base.summary(self._before(values))
+
+    def _before(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        return {label: values[label] for label in self._labels if label in values}
+
+    @cached_property
+    def _labels(self) -> tuple[str, ...]:
+        return tuple(block.label for block in self.base.form.blocks)
+
+
+def with_constraint(model: Model, stated: Sequence[State]) -> Changed:
+    """See `Model.with_constraint`."""
+    if not stated:
+        raise InputError("with_constraint needs a function of the blocks, as in lambda v: v.w[3] >= 0")
+    for state in stated:
+        if not callable(state):
+            raise InputError(f"with_constraint takes functions of the blocks, as in lambda v: v.w[3] >= 0; got {state!r}")
+    return Changed(model, Added.of(model.form, stated))
+
+
+def with_variables(model: Model, variables: Sequence[Any], cost: State | None) -> Changed:
+    """See `Model.with_variables`."""
+    cvxpy = cvxpy_module()
+    for variable in variables:
+        if not isinstance(variable, cvxpy.Variable):
+            raise InputError(f"with_variables takes CVXPY variables, as in cp.Variable(3, name='t'); got {variable!r}")
+    if not variables and cost is None:
+        raise InputError("with_variables needs a CVXPY variable or a cost")
+    return Changed(model, Added.of(model.form, (), variables, cost))
+
+
+def with_fixed(model: Model, values: Mapping[str, Any]) -> Changed:
+    """See `Model.with_fixed`."""
+    return Changed(model, FixedVariables.of(model.form, values))
+
+
+def relaxed(model: Model) -> Model:
+    """See `Model.relaxed`."""
+    if not model.form.features & {Feature.INTEGER, Feature.INDICATOR}:
+        return model
+    return Changed(model, Relaxed())
