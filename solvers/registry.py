@@ -13,12 +13,12 @@ import importlib
 import importlib.util
 import pkgutil
 from dataclasses import dataclass
-from importlib import metadata
 
 from .. import extensions
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.model import Model
 from .interface.solver import Solver
+from .interface.versions import installed_version
 from .records.licence import Licence, LicenceState
 
 __all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
@@ -198,7 +198,4 @@ def _row(solver: Solver) -> dict[str, str]:
 
 def _version(solver: Solver) -> str:
     package = solver.info.package or "marginopt"
-    try:
-        return metadata.version(package)
-    except metadata.PackageNotFoundError:
-        return "unknown"
+    return installed_version(package) or "unknown"

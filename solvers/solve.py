@@ -19,6 +19,7 @@ from .asked import Asked, SolverLike, resolve
 from .auto import choose
 from .interface.kept_model import Kept
 from .interface.solver import Solver
+from .interface.versions import version_of
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
 from .judging.rays import evidence, farkas_residual, ray_residual
@@ -149,7 +150,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         model=model.name,
         solver=solver.info.name,
         status=status,
-        answer=replace(raw, version=raw.version or _own_version(), polished=judged.polished),
+        answer=replace(raw, version=raw.version or version_of("marginopt"), polished=judged.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
@@ -226,9 +227,3 @@ def _ray_residual(form: StandardForm, answer: Answer, given: Answer) -> float | 
         return missing if answer.ray is None else ray_residual(form, form.join(answer.ray))
     missing = None if given.farkas is None else float("inf")
     return missing if answer.farkas is None else farkas_residual(form, answer.farkas)
-
-
-def _own_version() -> str:
-    from importlib import metadata
-
-    return metadata.version("marginopt")

@@ -9,7 +9,15 @@ import numpy as np
 from ...errors import InputError
 from ..arrays import FloatArray, Points, row_norms_squared, to_dense
 
-__all__ = ["GAMMA_RULES", "GammaRule", "cross_products", "gamma_by_rule", "mean_squared_distance", "squared_distances"]
+__all__ = [
+    "GAMMA_RULES",
+    "GammaRule",
+    "cross_products",
+    "distances_with_norms",
+    "gamma_by_rule",
+    "mean_squared_distance",
+    "squared_distances",
+]
 
 #: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
@@ -33,6 +41,11 @@ def squared_distances(X: Points, Z: Points) -> FloatArray:
         centre = Z[0]
         X, Z = X - centre, Z - centre
         rows, columns = row_norms_squared(X), row_norms_squared(Z)
+    return distances_with_norms(X, Z, rows, columns)
+
+
+def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatArray) -> FloatArray:
+    """The same of points where they are, whose squared norms are known: rows_i + columns_j - 2 x_i'z_j, never negative."""
     distances = cross_products(X, Z)
     distances *= -2.0
     distances += rows[:, None]

@@ -11,7 +11,7 @@ from ...errors import InputError
 from ..arrays import FloatArray, Points, as_positive, to_dense
 from ..rounding import gamma as gamma_n
 from .distances import squared_distances
-from .kernels import DistanceKernel, Kernel, ParameterRange
+from .kernels import DistanceKernel, Kernel, ParameterRange, RadialKernel
 
 __all__ = ["Laplacian", "Mixture", "RationalQuadratic"]
 
@@ -66,7 +66,7 @@ class Laplacian(DistanceKernel):
 
 
 @dataclass(frozen=True)
-class RationalQuadratic(DistanceKernel):
+class RationalQuadratic(RadialKernel):
     """k(x, z) = (1 + γ||x - z||²/α)^-α: a mixture of Gaussian kernels of all widths, RBF(γ) for α → ∞.
 
     Parameters
@@ -95,9 +95,9 @@ class RationalQuadratic(DistanceKernel):
         """γ and α in (0, ∞)."""
         return dict.fromkeys(("gamma", "alpha"), ParameterRange(0.0, np.inf, positive=True))
 
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
+    def of_distances(self, distances: FloatArray) -> FloatArray:
         """(1 + γ||x_i - z_j||²/α)^-α."""
-        return np.asarray(np.exp(-self.alpha * np.log1p(self.gamma / self.alpha * squared_distances(X, Z))))
+        return np.asarray(np.exp(-self.alpha * np.log1p(self.gamma / self.alpha * distances)))
 
     def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
         """With s = γ||x - z||²/α: -||x - z||² k/(1 + s) for γ, k·(s/(1 + s) - log(1 + s)) for α."""

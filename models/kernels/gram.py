@@ -10,7 +10,7 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, IntArray, Points, to_dense
+from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
 from ..rounding import gamma
 from .centring import Place, placed
 from .float32 import SingleArray, SingleData, single_values
@@ -216,6 +216,11 @@ class KernelGram(GramOperator):
         return placed(self.kernel, self.X) if self.kernel.translation_invariant else Place(self.X)
 
     @cached_property
+    def _norms(self) -> FloatArray:
+        """||x_i||² of the points in their place."""
+        return row_norms_squared(self.place.points)
+
+    @cached_property
     def _rounding(self) -> tuple[FloatArray, FloatArray]:
         """e with |error of k_ij| ≤ e_i e_j, and s with |k_ij| ≤ s_i s_j."""
         entry = self.kernel.rounding(self.place.points)
@@ -252,15 +257,14 @@ class KernelGram(GramOperator):
 
     def _ridge_at(self, indices: IntArray) -> FloatArray:
         """ridge_i of the given points."""
-        return np.broadcast_to(self.ridge, (self.n,))[indices]
+        return self.ridge[indices] if isinstance(self.ridge, np.ndarray) else np.full(indices.size, self.ridge)
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of Q, n × len(indices)."""
         if isinstance(self.kernel, Precomputed):
             block = np.array(to_dense(self.X[:, indices]))
         else:
-            points = self.place.points
-            block = np.array(self.kernel.matrix(points, points[indices]))
+            block = np.array(self.kernel.columns(self.place.points, indices, self._norms))
         block += self.offset
         if self.signs is not None:
             block *= self.signs[:, None]
@@ -377,5 +381,5 @@ class KernelGram(GramOperator):
             if features is not None and isinstance(self.kernel, Polynomial):
                 result += weights[chosen] @ self.kernel.of_products(features.rows(chosen))
             else:
-                result += self.kernel.matrix(points, points[chosen]) @ weights[chosen]
+                result += self.kernel.columns(points, chosen, self._norms) @ weights[chosen]
         return result

@@ -14,9 +14,9 @@ from typing import ClassVar
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_positive, row_norms_squared, to_dense
+from ..arrays import FloatArray, IntArray, Points, as_positive, row_norms_squared, to_dense
 from ..rounding import gamma as gamma_n
-from .distances import GAMMA_RULES, GammaRule, cross_products, gamma_by_rule, squared_distances
+from .distances import GAMMA_RULES, GammaRule, cross_products, distances_with_norms, gamma_by_rule, squared_distances
 
 __all__ = [
     "RBF",
@@ -28,6 +28,7 @@ __all__ = [
     "ParameterRange",
     "Polynomial",
     "Precomputed",
+    "RadialKernel",
     "as_kernel",
     "expansion",
 ]
@@ -68,6 +69,10 @@ class Kernel(ABC):
     @abstractmethod
     def diagonal(self, X: Points) -> FloatArray:
         """k(x_i, x_i)."""
+
+    def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
+        """Columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
+        return self.matrix(X, X[indices])
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -195,8 +200,24 @@ class DistanceKernel(NormalisedKernel):
         return np.full(X.shape[0], np.sqrt(error))
 
 
+class RadialKernel(DistanceKernel):
+    """A function of ||x - z||² alone."""
+
+    @abstractmethod
+    def of_distances(self, distances: FloatArray) -> FloatArray:
+        """k where ||x - z||² = ``distances``, which it may overwrite."""
+
+    def matrix(self, X: Points, Z: Points) -> FloatArray:
+        """k(x_i, z_j) from the squared distances."""
+        return self.of_distances(squared_distances(X, Z))
+
+    def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
+        """Columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
+        return self.of_distances(distances_with_norms(X, X[indices], norms, norms[indices]))
+
+
 @dataclass(frozen=True)
-class RBF(DistanceKernel):
+class RBF(RadialKernel):
     """k(x, z) = exp(-γ||x - z||²).
 
     Parameters
@@ -216,11 +237,10 @@ class RBF(DistanceKernel):
         """The kernel with γ a number."""
         return replace(self, gamma=gamma_by_rule(self.gamma, X, weights)) if isinstance(self.gamma, str) else self
 
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """exp(-γ||x_i - z_j||²)."""
-        values = squared_distances(X, Z)
-        values *= -_number(self.gamma)
-        return np.exp(values, out=values)
+    def of_distances(self, distances: FloatArray) -> FloatArray:
+        """exp(-γ||x_i - z_j||²), in place."""
+        distances *= -_number(self.gamma)
+        return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
         """γ."""

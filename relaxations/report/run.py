@@ -8,12 +8,12 @@ import datetime
 import platform
 import time
 from collections.abc import Sequence
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ...solvers.interface.versions import version_of
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
@@ -145,9 +145,9 @@ def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
     """What the head says: versions, machine, BLAS, licences, options, seeds."""
     solvers = [get_solver(name) for name in sorted(used)]
     packages = {solver.info.package for solver in solvers if installed(solver)} - {""}
-    versions = {"marginopt": metadata.version("marginopt"), "python": platform.python_version()}
+    versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
-        versions[package] = metadata.version(package)
+        versions[package] = version_of(package)
     licences = {solver.info.name: solver.licence() for solver in solvers if installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),

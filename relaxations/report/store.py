@@ -13,13 +13,13 @@ import json
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
 from pathlib import Path
 from typing import Any
 
 from ...errors import DataError
 from ...files import FAULTS, fault
 from ...models.fingerprint import identity
+from ...solvers.interface.versions import version_of
 
 __all__ = ["CellStore", "digest", "identity"]
 
@@ -131,5 +131,5 @@ class CellStore:
 
 def digest(value: Any) -> str:
     """A digest of the `identity` of a value and of this package's version."""
-    text = json.dumps({"marginopt": metadata.version("marginopt"), "value": identity(value)}, sort_keys=True)
+    text = json.dumps({"marginopt": version_of("marginopt"), "value": identity(value)}, sort_keys=True)
     return hashlib.sha256(text.encode("utf-8")).hexdigest()

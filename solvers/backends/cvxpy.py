@@ -11,7 +11,6 @@ import time
 import warnings
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from importlib import metadata
 from typing import Any, ClassVar
 
 import numpy as np
@@ -25,6 +24,7 @@ from ..interface.backend import Backend
 from ..interface.linear_rows import not_taken
 from ..interface.native_options import check_native, near_misses
 from ..interface.solver import Gives, SolverInfo
+from ..interface.versions import installed_version, version_of
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
@@ -81,11 +81,8 @@ class CvxpySolver(Backend):
 
     def version(self) -> str:
         """Version of the solver's own package where one has its name, and of CVXPY."""
-        cvxpy = f"cvxpy {metadata.version('cvxpy')}"
-        try:
-            return f"{metadata.version(self.native_name.lower())} ({cvxpy})"
-        except metadata.PackageNotFoundError:
-            return cvxpy
+        cvxpy, own = f"cvxpy {version_of('cvxpy')}", installed_version(self.native_name.lower())
+        return cvxpy if own is None else f"{own} ({cvxpy})"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Canonicalise (that is build time), solve, read values and dual values by label."""

@@ -8,7 +8,6 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from importlib import metadata
 from typing import Any, ClassVar
 
 import numpy as np
@@ -23,6 +22,7 @@ from ..interface.backend import Backend
 from ..interface.linear_rows import not_taken
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..interface.versions import installed_version, version_of
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
@@ -145,7 +145,7 @@ class PyomoSolver(Backend):
 
     def version(self) -> str:
         """Version of Pyomo; the executable's own is in its log."""
-        return f"pyomo {metadata.version('pyomo')}"
+        return f"pyomo {version_of('pyomo')}"
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Write the file, run the executable, read values and suffixes."""
@@ -225,9 +225,7 @@ class PyomoSolver(Backend):
 
 def discover() -> tuple[Backend, ...]:
     """One solver for each known executable that is found on the path, where Pyomo is installed."""
-    try:
-        metadata.version("pyomo")
-    except metadata.PackageNotFoundError:
+    if installed_version("pyomo") is None:
         return ()
     return tuple(of_executable(executable) for executable in EXECUTABLES if shutil.which(executable.command))
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from abc import abstractmethod
 from dataclasses import replace
-from importlib import metadata
 from typing import ClassVar
 
 from ...errors import UnsupportedModelError
@@ -17,6 +16,7 @@ from ..records.options import Options
 from .bridge_chain import BridgeChain, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
+from .versions import version_of
 
 __all__ = ["Backend"]
 
@@ -44,7 +44,7 @@ class Backend(Solver):
 
     def version(self) -> str:
         """Version of the installed package."""
-        return metadata.version(self.info.package)
+        return version_of(self.info.package)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Solve a form by updating what is kept of an earlier one; solvers that cannot build anew and say so."""

@@ -159,11 +159,12 @@ def objective_scale(form: StandardForm) -> float:
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
-        told = np.flatnonzero(c.g)
-        if told.size:
-            F = c.F[told]
-            squares += np.asarray(F.multiply(F).sum(axis=0)).ravel()
-            sides += np.asarray((abs(F) > 0.0).T @ (c.g[told] ** 2)).ravel()
+        side = np.repeat(c.g, np.diff(c.F.indptr))  # g_i beside every stored F_ij
+        told = (side != 0.0) & (c.F.data != 0.0)
+        if told.any():
+            column = c.F.indices[told]
+            squares += np.bincount(column, c.F.data[told] ** 2, form.n)
+            sides += np.bincount(column, side[told] ** 2, form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
