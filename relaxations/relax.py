@@ -11,7 +11,7 @@ from ..models.arrays import FloatArray
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from ..solvers.asked import SolverLike
+from ..solvers.asked import Asked, SolverLike
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
@@ -86,7 +86,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
 
 
 def relax(
-    model: ZeroOneSVM, reduction: Reduction[Any], solver: SolverLike = "auto", options: Options | None = None
+    model: ZeroOneSVM, reduction: Reduction[Any], solver: SolverLike | Asked = "auto", options: Options | None = None
 ) -> Relaxed:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
 

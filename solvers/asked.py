@@ -5,14 +5,15 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
-from typing import Any, TypeAlias
+from typing import Any, TypeAlias, cast
 
-from ..errors import InputError
+from ..errors import DataError, ExtensionError, InputError
+from ..models.fingerprint import identity
 from .interface.solver import Solver
 from .records.options import Options
-from .registry import get_solver
+from .registry import EXTENSIONS, get_solver, ours
 
-__all__ = ["Asked", "SolverLike", "resolve", "resolve_all"]
+__all__ = ["Asked", "SolverLike", "as_list", "resolve", "resolve_all"]
 
 #: What is taken wherever a solver is asked for: ``"smo"``, ``SMO(precision="double")``, ``("smo", {"tol": 1e-9})``.
 SolverLike: TypeAlias = str | Solver | tuple[str | Solver, Mapping[str, Any]]
@@ -45,9 +46,50 @@ class Asked:
         """Whether the solver is chosen for each model."""
         return self.solver is None
 
+    @property
+    def by_label(self) -> dict[str, Solver]:
+        """The solver under its label; nothing for ``auto``."""
+        return {} if self.solver is None else {self.label: self.solver}
+
     def over(self, options: Options) -> Options:
         """The options of a call with this solver's own above them."""
         return Options.of(options, **self.own)
+
+    def settled(self, name: str) -> Asked:
+        """For ``auto``, the solver that it chose, with the options that were asked for."""
+        return Asked(_label(name, self.own), get_solver(name), self.own)
+
+    @property
+    def key(self) -> Any:
+        """Plain data that differ where the solver, its parameters or its own options do: its part in the key of a stored cell.
+
+        A name stands for the solver of the registry as it is, so that reports that asked for names are found again; an object
+        is its class, its parameters and its name.
+
+        Raises
+        ------
+        InputError
+            A parameter or an option that cannot be told from another one: a function, say.
+        """
+        try:
+            name = _of_auto() if self.solver is None else _of_solver(self.solver)
+            return [name, identity(self.own)] if self.own else name
+        except DataError as error:
+            raise InputError(f"{self.label} has no key in a store: {error}; give it parameters that are plain data") from error
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """To another process solvers of ours travel by name (some are made at run time), all others as they are."""
+        if self.solver is not None and ours(self.solver):
+            return _by_name, (self.label, self.solver.info.name, self.own)
+        return Asked, (self.label, self.solver, self.own)
+
+
+def as_list(given: SolverLike | Sequence[SolverLike]) -> list[SolverLike]:
+    """The solvers where either one or a list of them may be given: a pair of a solver and a mapping is one."""
+    pair = isinstance(given, tuple) and len(given) == 2 and isinstance(given[1], Mapping)
+    if pair or isinstance(given, (str, Solver)):
+        return [cast(SolverLike, given)]
+    return list(cast(Sequence[SolverLike], given))
 
 
 def resolve(given: SolverLike | Asked) -> Asked:
@@ -90,6 +132,41 @@ def resolve_all(given: Sequence[SolverLike]) -> tuple[Asked, ...]:
         label = f"{item.label} #{seen[item.label]}" if often[item.label] > 1 else item.label
         distinct.append(Asked(label, item.solver, item.own))
     return tuple(distinct)
+
+
+def _by_name(label: str, name: str, own: Mapping[str, Any]) -> Asked:
+    return Asked(label, get_solver(name), own)
+
+
+def _of_auto() -> Any:
+    """``auto``, with the solvers of the session that it may take: another session may choose otherwise."""
+    ranked = {name: solver for name, solver in sorted(EXTENSIONS.session.items()) if solver.info.rank}
+    return ["auto", {name: _of_object(solver) for name, solver in ranked.items()}] if ranked else "auto"
+
+
+def _of_solver(solver: Solver) -> Any:
+    return solver.info.name if _is_registered(solver) else _of_object(solver)
+
+
+def _of_object(solver: Solver) -> Any:
+    cls = type(solver)
+    return [solver.info.name, f"{cls.__module__}.{cls.__qualname__}", _state(solver)]
+
+
+def _is_registered(solver: Solver) -> bool:
+    """Whether its name leads to it, or to one of the same class and parameters: in this session and in any other."""
+    if solver.info.name in EXTENSIONS.session:
+        return False  # another session may give the name to another solver
+    try:
+        known = get_solver(solver.info.name)
+    except (ExtensionError, InputError):
+        return False
+    return known is solver or (type(known) is type(solver) and _state(known) == _state(solver))
+
+
+def _state(solver: Solver) -> Any:
+    """Its parameters as plain data: the fields of a data class, else what the object holds."""
+    return identity(solver) if is_dataclass(solver) else identity(vars(solver))
 
 
 def _label(name: str, own: Mapping[str, Any]) -> str:

@@ -1,16 +1,20 @@
-"""Which solver ``auto`` takes, and why: the first by the ranks in the solvers' records that is installed, licensed and able."""
+"""Which solver ``auto`` takes, and why: the first by the ranks in the solvers' records that is installed, licensed and able.
+
+Solvers that the session registered compete with ours. Those of other packages come after all of these, so that installing a
+package changes no result: they serve models that nobody else reads.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from ..errors import UnsupportedModelError
+from ..errors import TooLargeError, UnsupportedModelError
 from ..models.model import Model
 from .interface.solver import Solver
 from .records.licence import LicenceState
 from .records.options import Options
 from .records.rank import Purpose
-from .registry import all_solvers, installed
+from .registry import EXTENSIONS, all_solvers, installed
 
 __all__ = ["choose", "ranked"]
 
@@ -18,7 +22,7 @@ __all__ = ["choose", "ranked"]
 def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[str, str]:
     """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
     passed: list[str] = []
-    for solver in _in_order(model, all_solvers(discover=False)):
+    for solver in _candidates(model):
         name = solver.info.name
         if not installed(solver):
             passed.append(f"{name} is not installed")
@@ -35,15 +39,37 @@ def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[
             continue
         why = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
         return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
-    raise UnsupportedModelError(f"no installed solver can read {model.name}: {'; '.join(passed) or 'see marginopt.solvers()'}")
+    purpose = Purpose.of(model.form)  # raises the model's own reason, where it has no form at all
+    why = "; ".join(passed) or "see marginopt.solvers()"
+    raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}")
 
 
 def ranked(purpose: Purpose, known: Mapping[str, Solver]) -> list[Solver]:
-    """The solvers that have a rank for this class of problems, best first."""
-    return sorted((s for s in known.values() if purpose in s.info.rank), key=lambda s: (s.info.rank[purpose], s.info.name))
+    """The solvers that have a rank for this class of problems, best first; of equals those that the session registered."""
+    able = [solver for solver in known.values() if purpose in solver.info.rank]
+    return sorted(able, key=lambda s: (s.info.rank[purpose], s.info.name not in EXTENSIONS.session, s.info.name))
 
 
-def _in_order(model: Model, known: Mapping[str, Solver]) -> Iterator[Solver]:
-    """Solvers that read structure first: the class of the others needs the form, which these do without."""
+def _candidates(model: Model) -> Iterator[Solver]:
+    """Every solver that has a rank for the model's class; no package is looked for before all others have been refused.
+
+    Solvers that read structure come first: the class of the others needs the form, which these do without.
+    """
+    session = EXTENSIONS.session
+    known = {**all_solvers(discover=False), **session}
     yield from ranked(Purpose.STRUCTURE, known)
-    yield from ranked(Purpose.of(model.form), known)
+    purpose = _class_of(model)
+    if purpose is not None:
+        yield from ranked(purpose, known)
+    packages = {name: solver for name, solver in EXTENSIONS.usable().items() if name not in session}
+    yield from ranked(Purpose.STRUCTURE, packages)
+    if purpose is not None:
+        yield from ranked(purpose, packages)
+
+
+def _class_of(model: Model) -> Purpose | None:
+    """The class of its form; None where it has none, or one that is too large."""
+    try:
+        return Purpose.of(model.form)
+    except (TooLargeError, UnsupportedModelError):
+        return None

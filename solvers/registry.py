@@ -21,7 +21,7 @@ from .interface.solver import Solver
 from .interface.versions import installed_version
 from .records.licence import Licence, LicenceState
 
-__all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "readers", "require", "solvers"]
+__all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "ours", "readers", "require", "solvers"]
 
 
 @functools.cache
@@ -54,6 +54,11 @@ def _modules() -> tuple[object, ...]:
 def _own() -> dict[str, Solver]:
     """Every solver that is not from outside; ``auto`` is no solver's name."""
     return {**_static(), **_discovered()}
+
+
+def ours(solver: Solver) -> bool:
+    """Whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
+    return _own().get(solver.info.name) is solver
 
 
 def _accept(thing: object) -> Solver | None:

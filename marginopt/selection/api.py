@@ -9,6 +9,7 @@ import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
+from ..solvers.asked import SolverLike, resolve
 from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
 from .bat import Bat
 from .cross_validation import CrossValidation
@@ -32,10 +33,11 @@ def select(
     gammas: Sequence[float] | None = None,
     rng: int = 0,
     tol: float = 1e-6,
+    solver: SolverLike = "smo",
 ) -> Selection:
     """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`.
 
-    Every selector trains the same model by the same solver (SMO, to the same tolerance) on X and y alone, so counts and times
+    Every selector trains the same model by the same solver, to the same tolerance, on X and y alone, so counts and times
     compare. Data are taken literally: standardise them first, on the training part.
 
     Parameters
@@ -53,6 +55,9 @@ def select(
         Seed of the splits and of the bats.
     tol : float
         Relative gap of every model trained.
+    solver : str, Solver or pair
+        Of every model trained, as for ``solve``, by name: it is no model of its own that ``auto`` could choose for. "maxmin"
+        needs an algorithm that reads `SimplexQP`.
 
     Returns
     -------
@@ -68,7 +73,7 @@ def select(
     """
     chosen = _selector(selector)
     begin = time.perf_counter()
-    sample = _sample(chosen, X, y, C, gammas, rng, tol)
+    sample = _sample(chosen, X, y, C, gammas, rng, tol, solver)
     choice = chosen.choose(sample)
     seconds = time.perf_counter() - begin
     notes = _notes(sample, choice)
@@ -99,6 +104,7 @@ def _sample(
     gammas: Sequence[float] | None,
     rng: int,
     tol: float,
+    solver: SolverLike,
 ) -> Sample:
     points = as_points(X)
     labels = as_labels(y, points.shape[0])
@@ -106,9 +112,11 @@ def _sample(
         raise InputError(f"rng must be a seed, an integer ≥ 0; it is {rng!r}")
     if not (_spread(points) > 0).any():
         raise InputError("all rows of X are equal: no kernel tells them apart, so there is no gamma to select")
+    if resolve(solver).auto:
+        raise InputError("select trains all its models by one solver, which is named: 'smo', 'mfw', ...; it is 'auto'")
     costs = _candidates(selector.default_C if C is None else C, "C")
     candidates = _candidates(GAMMA_GRID if gammas is None else gammas, "gammas")
-    return Sample(points, labels, candidates, costs, int(rng), as_positive(tol, "tol"))
+    return Sample(points, labels, candidates, costs, int(rng), as_positive(tol, "tol"), solver)
 
 
 def _candidates(values: float | Sequence[float], name: str) -> FloatArray:

@@ -15,6 +15,7 @@ from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
+from ..solvers.asked import SolverLike
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 
@@ -38,6 +39,8 @@ class Sample:
         Of the splits and of whatever is random.
     tol : float
         Relative gap to which every model is solved.
+    solver : str, Solver or pair
+        Of every model.
     """
 
     X: Points
@@ -46,6 +49,7 @@ class Sample:
     costs: FloatArray
     seed: int
     tol: float
+    solver: SolverLike = "smo"
 
     @cached_property
     def distances(self) -> FloatArray:

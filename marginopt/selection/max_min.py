@@ -62,6 +62,7 @@ class MaxMinSelector(Selector):
         )
         native: dict[str, Any] = {
             "rate": self.rate, "stationarity": self.stationarity, "warm": self.warm, "inner_tol": sample.tol,
+            "inner": sample.solver,
         }  # fmt: skip
         result = solve(model, "maxmin", seed=sample.seed, **native)
         if not result.values:

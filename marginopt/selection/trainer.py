@@ -6,13 +6,13 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ..errors import InputError, SolverError
+from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray
 from ..models.formulations.convex_hulls import ConvexHullsDual
 from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
-from ..solvers.simplex.smo.simplex import SMO
+from ..solvers.unjudged import unjudged
 from .base import Sample
 
 __all__ = ["Judge", "Split", "Trainer", "best_cost", "check_judge", "folds_of", "split_for"]
@@ -24,7 +24,10 @@ Judge: TypeAlias = Literal["holdout", "training"]
 
 
 class Trainer:
-    """SMO on the two-hulls dual, cold, to the sample's tolerance; ``count`` models so far, ``unsolved`` of them short of it."""
+    """The sample's solver on the two-hulls dual, cold, to the sample's tolerance.
+
+    ``count`` models so far, ``unsolved`` of them short of the tolerance.
+    """
 
     def __init__(self, sample: Sample) -> None:
         self.sample = sample
@@ -41,9 +44,8 @@ class Trainer:
         train, judged = split
         y = self.sample.y
         model = ConvexHullsDual(K[np.ix_(train, train)], y[train], C=C, kernel=Precomputed())
-        raw = SMO().run(model, self._options)
-        if raw.values is None:
-            raise SolverError(f"a model with C = {C:g} was not solved: {raw.native_status}")
+        raw = unjudged(self.sample.solver, model, self._options)
+        assert raw.values is not None  # a solver without a point is an error there
         self.count += 1
         self.unsolved += raw.status is not Status.OPTIMAL
         a = np.asarray(raw.values["a"])

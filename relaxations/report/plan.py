@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -11,9 +12,9 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_positive
 from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ...solvers.asked import Asked, SolverLike, as_list, resolve, resolve_all
 from ...solvers.auto import choose
 from ...solvers.records.options import Options
-from ...solvers.registry import get_solver
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
 from ..registry import default_relaxations
@@ -25,6 +26,7 @@ from .cells.record import Data
 from .cells.relaxation import RelaxationTask
 from .cells.task import Task
 from .m_words import constants
+from .store import CellStore, digest
 
 __all__ = ["Plan"]
 
@@ -42,14 +44,17 @@ class Plan:
     instances : tuple of Instance
     lams : tuple of float
     relaxations : tuple of Reduction
-    exact : None, str or tuple of str
+    exact : tuple of Asked
+        The exact solvers; none for no exact solve.
+    beside : bool
+        Whether the generic open solver stands beside what auto picks.
     encodings : tuple of str
     constants : tuple of BigM
         M of the encodings that have one.
     kappas : tuple of float
     seeds : tuple of int
         Of the exact solvers.
-    solver : str
+    solver : Asked
         Of the relaxations.
     options : Options
         Of every solve; the node limit is the exact solvers' alone.
@@ -58,12 +63,13 @@ class Plan:
     instances: tuple[Data, ...]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
-    exact: str | tuple[str, ...] | None
+    exact: tuple[Asked, ...]
+    beside: bool
     encodings: tuple[Encoding, ...]
     constants: tuple[BigM, ...]
     kappas: tuple[float, ...]
     seeds: tuple[int, ...]
-    solver: str
+    solver: Asked
     options: Options
 
     @classmethod
@@ -71,13 +77,13 @@ class Plan:
         cls,
         instances: Sequence[Data],
         relaxations: Sequence[Reduction[Any]] | None,
-        exact: str | Sequence[str] | None,
+        exact: SolverLike | Sequence[SolverLike] | None,
         lam: float | Sequence[float],
         encodings: str | Sequence[str],
         M: str | float | Sequence[str | float] | None,
         kappa: float | Sequence[float] | None,
         seeds: Sequence[int] | None,
-        solver: str,
+        solver: SolverLike,
         options: Options,
     ) -> Plan:
         """The dimensions as `gap_report` takes them.
@@ -95,20 +101,17 @@ class Plan:
         chosen += [m for m in given if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
             raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
-        solvers = [] if exact is None else [exact] if isinstance(exact, str) else list(exact)
-        for name in (solver, *solvers):
-            if name != "auto":
-                get_solver(name)  # a misspelt name is an error of the call, not a cell
         return cls(
             instances=tuple(instances),
             lams=tuple(as_positive(v, "lam") for v in np.atleast_1d(np.asarray(lam, dtype=np.float64))),
             relaxations=tuple(chosen),
-            exact=exact if exact is None or isinstance(exact, str) else tuple(exact),
+            exact=_exact(exact),
+            beside=isinstance(exact, str) and resolve(exact).auto,
             encodings=_encodings(encodings),
             constants=given or (BigM("incumbent"),),
             kappas=_kappas(kappa),
             seeds=_seeds(seeds, options),
-            solver=solver,
+            solver=resolve(solver),
             options=options,
         )
 
@@ -152,8 +155,8 @@ class Plan:
         """All that follows a heuristic."""
         return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first, w)]
 
-    def _variants(self, solver: str) -> Iterator[tuple[Encoding | None, BigM | None]]:
-        if not get_solver(solver).reads_form:  # reads the data, not the form
+    def _variants(self, solver: Asked) -> Iterator[tuple[Encoding | None, BigM | None]]:
+        if solver.solver is not None and not solver.solver.reads_form:  # reads the data, not the form
             yield None, None
             return
         for encoding in self.encodings:
@@ -162,31 +165,54 @@ class Plan:
             else:
                 yield from ((encoding, m) for m in self.constants)
 
-    def _solvers(self, model: ZeroOneSVM) -> list[str]:
-        if self.exact is None:
-            return []
-        if isinstance(self.exact, str) and self.exact != "auto":
-            return [self.exact]
-        if not isinstance(self.exact, str) and "auto" not in self.exact:
-            return list(self.exact)
-        picked = choose(model, self.options)[0]
-        names = [picked, GENERIC] if self.exact == "auto" else [picked if name == "auto" else name for name in self.exact]
-        return list(dict.fromkeys(names))
+    def _solvers(self, model: ZeroOneSVM) -> list[Asked]:
+        """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
+        asked = [item.settled(choose(model, self.options)[0]) if item.auto else item for item in self.exact]
+        if self.beside:
+            asked.append(resolve(GENERIC))
+        return list({item.label: item for item in asked}.values())
+
+    def open_store(self, path: str | Path) -> CellStore:
+        """The store of the report.
+
+        Raises
+        ------
+        DataError
+            The file is no store.
+        InputError
+            A solver has no key in it (`Asked.key`).
+        """
+        for item in (self.solver, *self.exact):
+            digest(item.key)
+        return CellStore(path)
 
     def record(self) -> dict[str, Any]:
         """The options in words, for the foot."""
-        exact = self.exact if self.exact is None or isinstance(self.exact, str) else list(self.exact)
+        labels = [item.label for item in self.exact]
+        exact = None if not labels else labels[0] if len(labels) == 1 else labels
         record: dict[str, Any] = {"exact": exact, "encodings": list(self.encodings)}
         record["M of the exact encodings"] = [m.source_name for m in self.constants]
         if self.kappas:
             record["kappa"] = list(self.kappas)
-        record |= {"solver seeds": list(self.seeds), "relaxation solver": self.solver, "time limit": self.options.time_limit}
+        record |= {"solver seeds": list(self.seeds), "relaxation solver": self.solver.label}
+        record["time limit"] = self.options.time_limit
         if self.options.node_limit is not None:
             record["node limit"] = self.options.node_limit
         if self.options.memory_limit is not None:
             record["memory limit"] = self.options.memory_limit
         threads = "all" if self.options.threads is None else self.options.threads
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
+
+
+def _exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked, ...]:
+    """The exact solvers; seeds and starts are the report's."""
+    listed = [] if given is None else as_list(given)
+    asked = resolve_all(listed) if listed else ()
+    for item in asked:
+        for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
+            if option in item.own:
+                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
+    return asked
 
 
 def _encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:

@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...solvers.asked import SolverLike
+from ...solvers.interface.solver import Solver
 from ...solvers.interface.versions import version_of
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
@@ -30,7 +32,6 @@ from .plan import Plan
 from .progress import Progress
 from .report import GapReport
 from .runner import Runner
-from .store import CellStore
 
 __all__ = ["gap_report"]
 
@@ -38,13 +39,13 @@ __all__ = ["gap_report"]
 def gap_report(
     instances: Sequence[Data],
     relaxations: Sequence[Reduction[Any]] | None = None,
-    exact: str | Sequence[str] | None = "auto",
+    exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Sequence[float] = 1.0,
     time_limit: float = 30.0,
     seed: int = 0,
     progress: bool = True,
     threads: int | None = None,
-    solver: str = "auto",
+    solver: SolverLike = "auto",
     store: str | Path | None = None,
     *,
     encodings: str | Sequence[str] = "bigm",
@@ -68,9 +69,10 @@ def gap_report(
         several n.
     relaxations : sequence of Reduction, optional
         `default_relaxations` where they are not given.
-    exact : "auto", str, sequence of str or None
-        Exact solvers by name. "auto": what ``solve`` picks for the 0-1 model and, beside it, SCIP on the big-M form. None for
-        no exact solve: gaps are then intervals between the best bound and the best classifier.
+    exact : str, Solver, pair, sequence of them, or None
+        Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
+        model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
+        and the best classifier.
     lam : float or sequence of float
         λ, one or several.
     time_limit : float
@@ -81,11 +83,12 @@ def gap_report(
         Lines on standard error, with an estimate of what remains.
     threads : int, optional
         For each solver; where it is not given, all, divided by the number of cells at a time.
-    solver : str
+    solver : str, Solver or pair
         Solver of the relaxations.
     store : path-like, optional
         A file (`CellStore`) that keeps every cell when it is done: an interrupted report continues from it,
-        several reports may use one at once, and a kill at any moment costs only the cells that are being computed.
+        several reports may use one at once, and a kill at any moment costs only the cells that are being computed. A solver
+        object is known again by its class and parameters.
     encodings : str or sequence of str
         "bigm", "indicator", "strengthened": how exact solvers get the problem. Those that read the data have no encoding.
     M : str, float or sequence, optional
@@ -111,7 +114,7 @@ def gap_report(
     ------
     InputError
         No instances, names that repeat, labels that are not -1 and +1, an unknown solver or encoding, λ ≤ 0, κ outside
-        [0, 1]: before anything is solved.
+        [0, 1], a solver with a parameter that a store cannot tell from another one: before anything is solved.
     DataError
         The store's file is not a store.
     """
@@ -119,7 +122,7 @@ def gap_report(
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
     heuristics = plan.heuristics()
     if store is not None:
-        CellStore(store)  # a file that is none is an error now
+        plan.open_store(store)  # what is wrong with it is an error now
     begin = time.perf_counter()
     runner = Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
     found = runner.run(heuristics)
@@ -132,7 +135,9 @@ def gap_report(
     exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
     base = next((r.name for r in plan.relaxations if r == BigM("zero")), None)
     base = base or next((r.name for r in plan.relaxations if isinstance(r, BigM)), "")
-    meta = _meta(plan, {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason})
+    named = {label: solver for task in tasks for label, solver in task.solvers.items()}
+    used = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
+    meta = _meta(plan, [named[label] if label in named else get_solver(label) for label in sorted(used)])
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
     cells = tuple(InstanceCell.from_record(record["cell"]) for record in found)
     return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
@@ -141,9 +146,8 @@ def gap_report(
 _KINDS = ("relaxation", "exact", "kappa")
 
 
-def _meta(plan: Plan, used: set[str]) -> dict[str, Any]:
+def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:
     """What the head says: versions, machine, BLAS, licences, options, seeds."""
-    solvers = [get_solver(name) for name in sorted(used)]
     packages = {solver.info.package for solver in solvers if installed(solver)} - {""}
     versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):

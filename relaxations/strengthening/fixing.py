@@ -35,6 +35,7 @@ from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian_bound
+from ...solvers.asked import SolverLike
 from ...solvers.polish import polish
 from ...solvers.records.options import Options
 from ..bounds.combined import Combined
@@ -252,7 +253,7 @@ class _Excess:
 
 
 def fix_variables(
-    model: ZeroOneSVM, relaxation: Reduction[Any] | None = None, solver: str = "auto", options: Options | None = None
+    model: ZeroOneSVM, relaxation: Reduction[Any] | None = None, solver: SolverLike = "auto", options: Options | None = None
 ) -> Fixing:
     """Solve a relaxation and take its γ (0 for one without) and the model's upper bound as a `Fixing`.
 

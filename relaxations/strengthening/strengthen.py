@@ -11,6 +11,7 @@ from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import repair_gamma
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...solvers.asked import Asked, SolverLike
 from ...solvers.records.options import Options
 from ..bounds.combined import Combined
 from ..bounds.conic import Conic
@@ -29,7 +30,7 @@ def strengthen(
     rng: int | np.random.Generator = 0,
     rounds: int = 200,
     relaxation: Reduction[Any] | None = None,
-    solver: str = "auto",
+    solver: SolverLike | Asked = "auto",
     options: Options | None = None,
 ) -> ZeroOneSVM:
     """The model in its strengthened encoding, with an incumbent, the M that follows from it, and γ* as data.
@@ -47,8 +48,8 @@ def strengthen(
         Of the `heuristic`.
     relaxation : Reduction, optional
         One whose lifted dual has γ (``hull``): `Conic` where it is not given, `Combined` where the λ_i differ.
-    solver : str
-        Of the relaxation.
+    solver : str, Solver or pair
+        Of the relaxation, as for ``solve``.
     options : Options, optional
         Of that solve; relative gap 1e-8 where they are not given.
 

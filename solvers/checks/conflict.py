@@ -22,6 +22,7 @@ from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
+from ..asked import Asked, SolverLike, resolve
 from ..judging.result import Result
 from ..records.options import Options
 from ..records.status import Status
@@ -82,13 +83,13 @@ class Conflict:
         return "\n".join(lines)
 
 
-def conflict(model: Model | StandardForm, solver: str | None = None, most: int = 400) -> Conflict:
+def conflict(model: Model | StandardForm, solver: SolverLike | None = None, most: int = 400) -> Conflict:
     """An irreducible infeasible set of rows, cones and bounds of a form that has no point.
 
     Parameters
     ----------
     model : Model or StandardForm
-    solver : str, optional
+    solver : str, Solver or pair, optional
         Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones.
     most : int
         Solves at most; a set that is left larger than irreducible says so.
@@ -100,7 +101,7 @@ def conflict(model: Model | StandardForm, solver: str | None = None, most: int =
     """
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-    search = _Search(form, solver or ("highs" if linear else "clarabel"), most)
+    search = _Search(form, resolve(("highs" if linear else "clarabel") if solver is None else solver), most)
     kept, done = search.run()
     proof = _exact(form, kept) if linear and not form.integer.any() else None
     names = {element: _name(form, element) for element in kept}
@@ -108,7 +109,7 @@ def conflict(model: Model | StandardForm, solver: str | None = None, most: int =
     if proof is not None:
         argument = "proved in rational arithmetic, and irreducible"
     elif form.integer.any():
-        argument = f"claimed by {search.solver} for integers" + (", each row needed" if done else ", perhaps reducible")
+        argument = f"claimed by {search.solver.label} for integers" + (", each row needed" if done else ", perhaps reducible")
     else:
         argument = "Farkas multipliers checked in floating point" + (", each row needed" if done else ", perhaps reducible")
     rows: dict[str, tuple[int, ...]] = {}
@@ -128,7 +129,7 @@ def conflict(model: Model | StandardForm, solver: str | None = None, most: int =
 class _Search:
     """The deletion filter and what it knows."""
 
-    def __init__(self, form: StandardForm, solver: str, most: int) -> None:
+    def __init__(self, form: StandardForm, solver: Asked, most: int) -> None:
         self.form, self.solver, self.left = form, solver, most
         self.weights: dict[Element, float] = {}
 
@@ -136,7 +137,7 @@ class _Search:
         """The elements that are left, and whether each was found needed."""
         kept = self._reduced(_elements(self.form))
         if kept is None:
-            raise InputError(f"{self.form.name} has a point, or no proof that it has none was found by {self.solver}")
+            raise InputError(f"{self.form.name} has a point, or no proof that it has none was found by {self.solver.label}")
         needed: list[Element] = []
         while rest := [element for element in kept if element not in needed]:
             if self.left <= 0:

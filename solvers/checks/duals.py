@@ -15,6 +15,7 @@ from ...errors import InputError
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
+from ..asked import SolverLike
 from ..judging.result import Result
 from ..records.options import Options
 from ..solve import solve_problem
@@ -63,7 +64,13 @@ class DualCheck:
 
 
 def check_duals(
-    result: Result, model: Model | StandardForm, *, most: int = 12, seed: int = 0, step: float = 1e-4, solver: str = "clarabel"
+    result: Result,
+    model: Model | StandardForm,
+    *,
+    most: int = 12,
+    seed: int = 0,
+    step: float = 1e-4,
+    solver: SolverLike = "clarabel",
 ) -> DualCheck:
     """Compare multipliers with differences of the optimum, at a sample of rows.
 
@@ -77,7 +84,7 @@ def check_duals(
         Rows at most, drawn by ``seed``: every one costs two solves.
     step : float
         By which g_i is moved, relative to 1 + |g_i|.
-    solver : str
+    solver : str, Solver or pair
         Which solves the moved forms.
 
     Raises
@@ -111,7 +118,7 @@ def _shifted(form: StandardForm, k: int, i: int, h: float) -> StandardForm:
     return form.replace(constraints=(*form.constraints[:k], replace(c, g=g), *form.constraints[k + 1 :]))
 
 
-def _optimum(form: StandardForm, solver: str) -> float:
+def _optimum(form: StandardForm, solver: SolverLike) -> float:
     """The optimum in the form's sense; infinite where there is no feasible point."""
     result = solve_problem(form, solver, Options(tol=1e-9))
     return float("inf") if result.certificate is None else result.certificate.objective

@@ -13,18 +13,16 @@ from ...models.arrays import FloatArray
 from ...models.formulations.max_min import MaxMinProblem
 from ...models.kernels.threads import pooled
 from ...models.views import SimplexQP
+from ..asked import Asked, SolverLike, resolve
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..simplex.answer import simplex_multipliers
-from ..simplex.projected_gradient.pga import ProjectedGradient
-from ..simplex.smo.simplex import SMO
 
 __all__ = ["MaxMin", "MaxMinState", "Step"]
 
-Inner: TypeAlias = Literal["smo", "pga"]
 #: How far to move: by the secant of f', or η = |last move| as printed.
 Rate: TypeAlias = Literal["secant", "printed"]
 
@@ -94,8 +92,8 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     Parameters
     ----------
-    inner : {"smo", "pga"}
-        Solver of the inner problem.
+    inner : str, Solver or pair
+        Solver of the inner problem, an algorithm that reads `SimplexQP`: "smo", "pga".
     rate : {"secant", "printed"}
         How η follows from the last moves.
     inner_tol : float
@@ -106,7 +104,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         Whether the inner solve starts from the last minimiser; printed: cold, False.
     """
 
-    inner: Inner = "smo"
+    inner: SolverLike = "smo"
     rate: Rate = "secant"
     inner_tol: float = 1e-6
     stationarity: float = 1e-3
@@ -122,8 +120,6 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
     )
 
     def __post_init__(self) -> None:
-        if self.inner not in ("smo", "pga"):
-            raise InputError(f"inner must be 'smo' or 'pga'; it is {self.inner!r}")
         if self.rate not in ("secant", "printed"):
             raise InputError(f"rate must be 'secant' or 'printed'; it is {self.rate!r}")
         for name in ("inner_tol", "stationarity"):
@@ -132,7 +128,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def load(self, view: MaxMinProblem) -> None:
         """Load the inner algorithm's loops."""
-        self._inner().load(view.inner(view.gamma0).simplex)
+        self._inner()[0].load(view.inner(view.gamma0).simplex)
 
     def init(self, view: MaxMinProblem, options: Options, rng: np.random.Generator) -> MaxMinState:
         """γ0; the first inner problem is solved by the first ``advance``."""
@@ -184,14 +180,19 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             return (state.problem.upper - state.problem.lower) / _FACTOR
         return (_FACTOR - 1.0) * float(state.gamma.max())
 
-    def _inner(self) -> Algorithm[SimplexQP, Any]:
-        return SMO() if self.inner == "smo" else ProjectedGradient()
+    def _inner(self) -> tuple[Algorithm[SimplexQP, Any], Asked]:
+        """The inner algorithm, and what was asked with it."""
+        asked = resolve(self.inner)
+        if not isinstance(asked.solver, Algorithm) or SimplexQP not in asked.solver.info.views:
+            raise InputError(f"inner must be an algorithm that reads a SimplexQP, such as 'smo' or 'pga'; it is {asked.label}")
+        return asked.solver, asked
 
     def _begin(self, state: MaxMinState) -> InnerRun:
         """The inner problem at γ, from the last minimiser where that is asked for."""
         start = {"a": state.a} if self.warm and state.a is not None else None
-        options = Options(tol=self.inner_tol, seed=state.seed, start=start)
-        view, algorithm = state.problem.inner(state.gamma).simplex, self._inner()
+        algorithm, asked = self._inner()
+        options = asked.over(Options(tol=self.inner_tol, seed=state.seed, start=start))
+        view = state.problem.inner(state.gamma).simplex
         return InnerRun(view, algorithm, algorithm.init(view, options, np.random.default_rng(state.seed)))
 
     def _take(self, state: MaxMinState, run: InnerRun) -> None:

@@ -13,12 +13,12 @@ from ....errors import DataError, MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
 from ....models.formulations.zero_one.model import Encoding, ZeroOneSVM
-from ....solvers.interface.solver import Gives
+from ....solvers.asked import Asked
+from ....solvers.interface.solver import Gives, Solver
 from ....solvers.judging.result import Result
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ....solvers.records.trace import Trace
-from ....solvers.registry import get_solver
 from ....solvers.solve import solve_problem
 from ...bounds.big_m import BigM
 from ...reduction import restated
@@ -138,10 +138,10 @@ class ExactTask(Task):
     """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding."""
 
     w: FloatArray
-    solver: str
+    solver: Asked
     encoding: Encoding | None
     constants: BigM | None
-    relaxation_solver: str
+    relaxation_solver: Asked
 
     @property
     def kind(self) -> str:
@@ -154,11 +154,16 @@ class ExactTask(Task):
         return ", ".join(filter(None, (self._empty.variant, f"seed {self.options.seed}" if self.options.seed else "")))
 
     @property
+    def solvers(self) -> dict[str, Solver]:
+        """The one that was asked for."""
+        return self.solver.by_label
+
+    @property
     def parts(self) -> dict[str, Any]:
         """With the incumbent, the solver, the encoding and M."""
-        what = {"solver": self.solver, "encoding": self.encoding, "M": self.constants}
+        what = {"solver": self.solver.key, "encoding": self.encoding, "M": self.constants}
         if self.encoding == "strengthened":
-            what["relaxation solver"] = self.relaxation_solver
+            what["relaxation solver"] = self.relaxation_solver.key
         return {**super().parts, "incumbent": self.w, **what}
 
     @property
@@ -166,10 +171,10 @@ class ExactTask(Task):
         return ExactCell(
             self.name,
             self.lam,
-            self.solver,
+            self.solver.label,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
-            time_limit=self.options.time_limit,
+            time_limit=self.solver.over(self.options).time_limit,
             seed=self.options.seed,
             caveat="" if self.constants is None else self.constants.caveat(self.model),
         )
@@ -198,7 +203,8 @@ class ExactTask(Task):
         try:
             model = self._encoded()
             prepared = time.perf_counter() - begin
-            warm = Gives.WARM_START in get_solver(self.solver).info.gives
+            assert self.solver.solver is not None  # auto was settled with the plan
+            warm = Gives.WARM_START in self.solver.solver.info.gives
             result = solve_problem(model, self.solver, replace(options, start=model.point(self.w) if warm else None))
         except MarginoptError as error:
             return replace(empty, reason=str(error))
@@ -225,7 +231,7 @@ class ExactTask(Task):
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
             m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),
-            root=_root(result),
+            root=_root(self.solver.solver, result),
             bound_seconds=_time_to_bound(trace),
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
             trace=trace,
@@ -236,14 +242,14 @@ class ExactTask(Task):
         return f"{self.where}: {self.label}: {outcome(record['cell'])}"
 
 
-def _root(result: Result) -> float | None:
+def _root(solver: Solver, result: Result) -> float | None:
     """The bound after the root node: what the solver says, else the last bound of its trace before the first branching.
 
     Our own solver starts from the bound 0 and has no root relaxation of its own. A root that was cut off says less than the
     final bound, whatever number stands there.
     """
     told = as_number(result.root_bound)
-    if told is None and get_solver(result.solver).reads_form:
+    if told is None and solver.reads_form:
         root = [row.bound for row in result.trace if row.iteration <= 1 and np.isfinite(row.bound)]
         told = root[-1] if root else None
     final = as_number(result.best_bound[0])

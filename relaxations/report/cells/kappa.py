@@ -11,6 +11,8 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.conic.model import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
+from ....solvers.asked import Asked
+from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.solve import solve_problem
 from ...reduction import without_warnings
@@ -75,7 +77,7 @@ class KappaTask(Task):
 
     w: FloatArray
     kappa: float
-    solver: str
+    solver: Asked
 
     @property
     def kind(self) -> str:
@@ -88,9 +90,14 @@ class KappaTask(Task):
         return f"conic SDP, κ = {self.kappa:g}"
 
     @property
+    def solvers(self) -> dict[str, Solver]:
+        """The one that was asked for."""
+        return self.solver.by_label
+
+    @property
     def parts(self) -> dict[str, Any]:
         """With κ in place of λ."""
-        return {**super().parts, "lam": None, "incumbent": self.w, "kappa": self.kappa, "solver": self.solver}
+        return {**super().parts, "lam": None, "incumbent": self.w, "kappa": self.kappa, "solver": self.solver.key}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve and recover."""
@@ -99,7 +106,7 @@ class KappaTask(Task):
 
     def _cell(self, options: Options) -> KappaCell:
         n = self.model.X.shape[0]
-        empty = KappaCell(self.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver)
+        empty = KappaCell(self.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
         try:
             with without_warnings():
                 model = ConicSVM(self.model.X, self.model.y, kappa=self.kappa)
@@ -111,7 +118,7 @@ class KappaTask(Task):
         z = result.values.get("z")
         return replace(
             empty,
-            solver=result.solver,
+            solver=result.solver if self.solver.auto else self.solver.label,
             version=result.version,
             status=str(result.status),
             native_status=result.claim.native_status,

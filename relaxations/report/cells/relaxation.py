@@ -8,6 +8,8 @@ from typing import Any
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.linear import linear_summary
+from ....solvers.asked import Asked
+from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ...reduction import Reduction
 from ...relax import relax
@@ -83,7 +85,7 @@ class RelaxationTask(Task):
 
     w: FloatArray
     reduction: Reduction[Any]
-    solver: str
+    solver: Asked
 
     @property
     def kind(self) -> str:
@@ -96,9 +98,14 @@ class RelaxationTask(Task):
         return self.reduction.name
 
     @property
+    def solvers(self) -> dict[str, Solver]:
+        """The one that was asked for."""
+        return self.solver.by_label
+
+    @property
     def parts(self) -> dict[str, Any]:
         """With the incumbent, the reduction and its solver."""
-        return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver}
+        return {**super().parts, "incumbent": self.w, "reduction": self.reduction, "solver": self.solver.key}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve, recover, look at W."""
@@ -107,7 +114,7 @@ class RelaxationTask(Task):
 
     def _cell(self, options: Options) -> RelaxationCell:
         model, reduction = self.model, self.reduction
-        empty = RelaxationCell(self.name, self.lam, reduction.name, self.solver)
+        empty = RelaxationCell(self.name, self.lam, reduction.name, self.solver.label)
         try:
             M = reduction.constants(model)
             solved = relax(model, reduction, self.solver, options)
@@ -117,7 +124,7 @@ class RelaxationTask(Task):
         figures = {} if solved.values is None else linear_summary(model.X, model.y, solved.values["w"])
         return replace(
             empty,
-            solver=result.solver,
+            solver=result.solver if self.solver.auto else self.solver.label,
             version=result.version,
             status=str(result.status),
             native_status=result.claim.native_status,

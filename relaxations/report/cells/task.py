@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ...relax import bound_words
@@ -46,6 +47,11 @@ class Task(ABC):
     @abstractmethod
     def label(self) -> str:
         """What is computed: tasks of one label take about as long."""
+
+    @property
+    def solvers(self) -> dict[str, Solver]:
+        """The solvers that were asked for, by the labels that cells bear; ``auto`` is none of them."""
+        return {}
 
     @property
     def lam(self) -> float:

@@ -1,0 +1,167 @@
+"""Reports, strengthening and fixing by solvers that are objects, or pairs with options, as a plug-in or a script has them."""
+
+from __future__ import annotations
+
+import pickle
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any, ClassVar
+
+import pytest
+from data import clouds
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models import StandardForm, ZeroOneSVM
+from marginopt.relaxations import BigM, Conic, GapReport, fix_variables, gap_report, strengthen
+from marginopt.relaxations.report.store import CellStore
+from marginopt.solvers import Answer, Options, SolverInfo
+from marginopt.solvers.asked import Asked, resolve
+from marginopt.solvers.backends.clarabel import Clarabel
+from marginopt.solvers.backends.scip import Scip
+from marginopt.solvers.registry import EXTENSIONS, all_solvers
+
+CALLS: list[str] = []
+
+
+@dataclass(frozen=True)
+class Recorded(Clarabel):
+    """Clarabel as somebody's own backend: it notes that it was called."""
+
+    mark: str = "plain"
+    watch: Callable[[], None] | None = field(default=None, repr=False)
+
+    info: ClassVar[SolverInfo] = replace(Clarabel.info, name="recorded", rank={})
+
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
+        CALLS.append(self.mark)
+        return super().solve_form(form, options)
+
+
+class RecordedScip(Scip):
+    """SCIP likewise, and no data class."""
+
+    info: ClassVar[SolverInfo] = replace(Scip.info, name="recorded-scip", rank={})
+
+    def __init__(self, mark: str = "plain") -> None:
+        self.mark = mark
+
+    def solve_form(self, form: StandardForm, options: Options) -> Answer:
+        CALLS.append(self.mark)
+        return super().solve_form(form, options)
+
+
+@pytest.fixture(autouse=True)
+def no_calls() -> Iterator[None]:
+    CALLS.clear()
+    yield
+    for name in EXTENSIONS.session:
+        EXTENSIONS.remove(name)
+
+
+@dataclass(frozen=True)
+class Points:
+    X: Any
+    y: Any
+    name: str = "clouds"
+    source: str = "drawn in the test"
+
+
+def report(**asked: Any) -> GapReport:
+    arguments: dict[str, Any] = {"relaxations": [BigM("zero"), Conic()], "exact": None, "progress": False, "time_limit": 60.0}
+    return gap_report([Points(*clouds(1, 12))], **{**arguments, **asked})
+
+
+def test_cells_by_objects_and_pairs_are_those_by_names(tmp_path: Path) -> None:
+    named = report(solver="clarabel", exact=["scip", "zero-one-bb"])
+    asked = report(solver=Recorded("mine"), exact=[RecordedScip(), ("zero-one-bb", {"engine": "boxes"})])
+    assert CALLS == ["mine", "mine", "plain"]
+    assert [c.solver for c in asked.exacts] == ["recorded-scip", "zero-one-bb(engine='boxes')"]
+    assert [c.solver for c in asked.relaxations] == ["recorded(mark='mine')"] * 2
+    for ours, theirs in zip(named.relaxations, asked.relaxations, strict=True):
+        assert theirs.bound == pytest.approx(ours.bound, rel=1e-6)
+    assert all(c.proven for c in (*named.exacts, *asked.exacts))
+    assert len({round(c.incumbent or 0.0, 6) for c in (*named.exacts, *asked.exacts)}) == 1
+    assert asked.meta["options"]["relaxation solver"] == "recorded(mark='mine')"
+    assert asked.meta["options"]["exact"] == ["recorded-scip", "zero-one-bb(engine='boxes')"]
+    paths = asked.write(tmp_path / "report.json")
+    assert GapReport.from_json(paths[0]).exacts == asked.exacts
+
+
+def test_one_pair_is_one_exact_solver() -> None:
+    found = report(relaxations=[BigM("zero")], exact=("zero-one-bb", {"time_limit": 7.0}))
+    assert [(c.solver, c.time_limit) for c in found.exacts] == [("zero-one-bb(time_limit=7)", 7.0)]
+
+
+def test_auto_with_options_goes_to_the_solver_that_it_picks() -> None:
+    found = report(relaxations=[BigM("zero")], exact=[("auto", {"engine": "conflicts"})], solver=("auto", {"tol": 1e-5}))
+    assert [c.solver for c in found.exacts] == ["zero-one-bb(engine='conflicts')"]
+    assert found.relaxations[0].solver == mo.solve(BigM("zero").apply(ZeroOneSVM(*clouds(1, 12)))).solver
+
+
+def test_a_stored_report_knows_an_object_again_by_class_and_parameters(tmp_path: Path) -> None:
+    store = tmp_path / "cells.db"
+    report(solver=Recorded("a"), exact=[RecordedScip("a")], store=store)
+    assert CALLS == ["a", "a", "a"]
+    again = report(solver=Recorded("a"), exact=[RecordedScip("a")], store=store)
+    assert CALLS == ["a", "a", "a"]  # nothing is computed again
+    assert len(again.relaxations) == 2
+    report(solver=Recorded("b"), exact=[RecordedScip("b")], store=store)
+    assert CALLS[3:] == ["b", "b", "b"]  # another parameter is another solver
+    report(solver=(Recorded("b"), {"tol": 1e-4}), store=store)
+    assert CALLS[6:] == ["b", "b"]  # and so are other options
+    assert CellStore(store).counts() == {"instance": 1, "relaxation": 6, "exact": 2}
+
+
+def test_names_have_the_keys_that_old_stores_have() -> None:
+    assert all(Asked(name, solver).key == name for name, solver in all_solvers().items())
+    assert resolve("auto").key == "auto"
+    assert resolve(Clarabel()).key == "clarabel"  # the registry's own, made anew
+    assert resolve(("smo", {"tol": 1e-9})).key == ["smo", {"tol": "1e-09"}]
+
+
+def test_a_name_of_the_session_is_the_object_behind_it() -> None:
+    mo.register(Recorded("a"))
+    first = resolve("recorded").key
+    mo.register(Recorded("b"), replace=True)
+    assert resolve("recorded").key != first
+    assert resolve(Recorded("a")).key == first
+    assert resolve("auto").key == "auto"  # it has no rank, so auto cannot take it
+
+
+def test_a_parameter_without_identity_is_refused_before_anything_is_solved(tmp_path: Path) -> None:
+    solver = Recorded("watched", watch=lambda: None)
+    report(solver=solver)
+    CALLS.clear()
+    with pytest.raises(InputError, match=r"recorded\(mark='watched'\) has no key in a store: a value of type function"):
+        report(solver=solver, store=tmp_path / "cells.db")
+    assert not CALLS and not (tmp_path / "cells.db").exists()
+
+
+@pytest.mark.parametrize("option", [{"seed": 1}, {"start": {}}])
+def test_seeds_and_starts_of_exact_solvers_are_the_reports(option: dict[str, Any]) -> None:
+    with pytest.raises(InputError, match="the report itself sets"):
+        report(exact=[("scip", option)])
+
+
+@pytest.mark.parametrize("name", sorted(all_solvers()))
+def test_every_solver_travels_to_another_process(name: str) -> None:
+    asked = resolve((name, {"tol": 1e-5}))
+    there = pickle.loads(pickle.dumps(asked))
+    assert there.solver is asked.solver  # by its name: found in the registry there
+    assert (there.label, there.own) == (asked.label, asked.own)
+
+
+def test_an_object_travels_as_it_is() -> None:
+    there = pickle.loads(pickle.dumps(resolve(Recorded("a"))))
+    assert there.solver == Recorded("a")
+
+
+def test_strengthening_and_fixing_by_an_object() -> None:
+    model = ZeroOneSVM(*clouds(2, 14))
+    strong = strengthen(model, solver=Recorded("gamma"))
+    assert strong.encoding == "strengthened" and "gamma" in CALLS
+    fixing = fix_variables(strong, solver=(Recorded("fix"), {"tol": 1e-8}))
+    assert "fix" in CALLS
+    assert fixing.upper_bound == pytest.approx(strong.incumbent_value)
