@@ -43,8 +43,8 @@ class GaussianClusters:
     With χ±1 = ±½d/||d||, each point is independently
 
     - *none*: from N(χ₁, σ²I) labelled +1 or from N(χ₋₁, σ²I) labelled -1, with probability ½ each;
-    - *clustered*: as above with 0.45 each; with 0.1 from N(10χ₋₁, 0.001σ²I), labelled +1;
-    - *spread*: as above with 0.45 each; with 0.05 each from N(χ±1, 100σ²I), rightly labelled.
+    - *clustered*: as above with (1-s)/2 each; with s from N(10χ₋₁, 0.001σ²I), labelled +1;
+    - *spread*: as above with (1-s)/2 each; with s/2 each from N(χ±1, 100σ²I), rightly labelled.
 
     Parameters
     ----------
@@ -54,11 +54,14 @@ class GaussianClusters:
         σ > 0.
     outliers : {"none", "clustered", "spread"}
         The kind of outlier.
+    share : float
+        s in [0, 1): 0.1 is printed. **[erratum]** The clustered figures of Table 1 need 0.05.
     """
 
     direction: FloatArray
     sigma: float
     outliers: Outliers = "none"
+    share: float = 0.1
 
     def __post_init__(self) -> None:
         direction = np.array(self.direction, dtype=np.float64)
@@ -69,6 +72,7 @@ class GaussianClusters:
         object.__setattr__(self, "sigma", _positive(self.sigma, "sigma"))
         if self.outliers not in get_args(Outliers):
             raise InputError(f"outliers must be one of {', '.join(get_args(Outliers))}, got {self.outliers!r}")
+        object.__setattr__(self, "share", as_fraction(self.share, "share", 0.99))
 
     @property
     def bayes(self) -> FloatArray:
@@ -85,7 +89,8 @@ class GaussianClusters:
 
     def _draw(self, n: int, rng: np.random.Generator, outliers: Outliers) -> Instance:
         # Groups: 0 and 1 the classes -1 and +1; 2 and 3 the outliers (clustered has only 3, labelled +1).
-        shares = {"none": [0.5, 0.5, 0, 0], "clustered": [0.45, 0.45, 0, 0.1], "spread": [0.45, 0.45, 0.05, 0.05]}
+        s, inside = self.share, (1.0 - self.share) / 2.0
+        shares = {"none": [0.5, 0.5, 0, 0], "clustered": [inside, inside, 0, s], "spread": [inside, inside, s / 2.0, s / 2.0]}
         for _ in range(TRIES):
             group = rng.choice(4, size=n, p=shares[outliers])
             y = np.where(group % 2 == 1, 1.0, -1.0)

@@ -123,4 +123,5 @@ ENTRIES: tuple[Expected, ...] = (
     Expected("a5a", 6414, 123, 2, f"Adult; {_PLATT}", counts=(4845, 1569), file=True),
     Expected("w1a", 2477, 300, 2, f"Web; {_PLATT}", counts=(2405, 72), file=True),
     Expected("w4a", 7366, 300, 2, f"Web; {_PLATT}", counts=(7150, 216), file=True),
+    Expected("w7a", 24692, 300, 2, f"Web; {_PLATT}", counts=(23952, 740), file=True),
 )  # fmt: skip

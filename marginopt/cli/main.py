@@ -1,4 +1,4 @@
-"""The command line: ``marginopt formulations | solvers | data | inspect | solve | compare | report | check-proof``.
+"""The command line: ``marginopt formulations | solvers | data | inspect | solve | compare | report | reproduce | check-proof``.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from . import commands, report as report_command, stating
+from . import commands, report as report_command, reproduce as reproduce_command, stating
 
 __all__ = ["main", "parser"]
 
@@ -77,6 +77,9 @@ def parser() -> argparse.ArgumentParser:
     stating.add_data_options(report)
     report_command.add_options(report)
     report.set_defaults(run=report_command.report)
+    papers = sub.add_parser("reproduce", help="the papers' tables and figures, measured again beside the published numbers")
+    reproduce_command.add_options(papers)
+    papers.set_defaults(run=reproduce_command.reproduce)
     certify = sub.add_parser("certify", help="certify a solution file or a stored result anew, from the program's file")
     certify.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
     certify.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
@@ -86,7 +89,7 @@ def parser() -> argparse.ArgumentParser:
     proof.add_argument("file", help="proof log written by solve --proof")
     stating.add_proof_options(proof)
     proof.set_defaults(run=commands.check_proof)
-    for command in (formulations, solvers, data, inspect, solve, compare, report, certify, proof):
+    for command in (formulations, solvers, data, inspect, solve, compare, report, papers, certify, proof):
         command.add_argument("--json", action="store_true", help="print JSON for machines")
     return top
 

@@ -1,0 +1,1 @@
+"""Cepeda, Gómez, Han: Robust support vector machines via conic optimization."""

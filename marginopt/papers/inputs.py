@@ -1,0 +1,61 @@
+"""Data of the papers' tables: from the catalogue; else a file of that name in the directory of MARGINOPT_DATA."""
+
+from __future__ import annotations
+
+import functools
+
+import numpy as np
+
+from ..errors import DataError
+from ..instances import Instance
+from ..instances.catalogue import catalogue, load
+from ..instances.formats.readers import read_libsvm
+from ..instances.sources import DATA_VARIABLE, Part, data_file
+from ..models.arrays import FloatArray, to_dense
+
+__all__ = ["data_identity", "data_set", "dense"]
+
+
+def data_set(name: str, part: Part | None = None) -> Instance:
+    """A set by its name, read once for a process.
+
+    Raises
+    ------
+    DataError
+        It cannot be had here: says what is needed.
+    """
+    found = _read(name, part)
+    if isinstance(found, str):
+        raise DataError(found)
+    return found
+
+
+@functools.lru_cache(maxsize=4)
+def _read(name: str, part: Part | None) -> Instance | str:
+    """The set, or why it cannot be had: a failure is remembered too, since asking a network may take long."""
+    try:
+        if any(entry.name == name for entry in catalogue()):
+            return load(name, part)
+        path = data_file(name, "test" if part == "test" else "train")
+        if path is None:
+            return f"{name} is not in the catalogue: put {name}.libsvm.bz2 into the directory of {DATA_VARIABLE}"
+        return read_libsvm(path)
+    except DataError as error:
+        return str(error)
+
+
+def dense(instance: Instance) -> tuple[FloatArray, FloatArray]:
+    """Rows and labels as dense arrays."""
+    return np.ascontiguousarray(to_dense(instance.X)), np.asarray(instance.y, dtype=np.float64)
+
+
+def data_identity(names: tuple[str, ...]) -> list[object]:
+    """What sets hold, for the store's key; the word "absent" where one cannot be had."""
+    found: list[object] = []
+    for name in names:
+        try:
+            instance = data_set(name)
+            found.append([name, instance.X, instance.y])
+        except DataError:
+            found.append([name, "absent"])
+    return found

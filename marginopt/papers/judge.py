@@ -1,0 +1,96 @@
+"""A cell measured and judged: inside one published deviation, above or below."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+import numpy as np
+
+from .record import Entry, Published, Results, Run, Value
+
+__all__ = ["Judged", "Verdict", "judge", "mean_of"]
+
+Summary = Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
+
+
+class Verdict(StrEnum):
+    """How a measured mean lies to a published one."""
+
+    INSIDE = "inside"
+    ABOVE = "above"
+    BELOW = "below"
+    TIMED = "seconds"
+    UNPUBLISHED = "not published"
+    MISSING = "not run"
+
+
+def mean_of(name: str, scale: float = 1.0) -> Summary:
+    """Mean and deviation of a field of the records, times ``scale``."""
+
+    def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
+        values = scale * np.array([record[name] for _, record in records], dtype=np.float64)
+        if not values.size:
+            return None
+        return Value(float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else None, values.size)
+
+    return summary
+
+
+@dataclass(frozen=True)
+class Judged:
+    """A cell with what was measured.
+
+    Parameters
+    ----------
+    entry : Entry
+    value : Value or None
+    planned : int
+        Runs that the effort asks for.
+    done : int
+    reason : str
+        Why there is no value; empty where there is one.
+    """
+
+    entry: Entry
+    value: Value | None
+    planned: int
+    done: int
+    reason: str
+
+    @property
+    def verdict(self) -> Verdict:
+        """Inside: the mean is at most one published deviation away, or half the last printed digit's unit."""
+        if self.value is None:
+            return Verdict.MISSING
+        there = self.entry.published
+        if there is None:
+            return Verdict.UNPUBLISHED
+        if not self.entry.compared:
+            return Verdict.TIMED
+        if abs(self.value.mean - there.value) <= _reach(there):
+            return Verdict.INSIDE
+        return Verdict.ABOVE if self.value.mean > there.value else Verdict.BELOW
+
+    @property
+    def ratio(self) -> float | None:
+        """Measured over published."""
+        there = self.entry.published
+        return None if there is None or self.value is None or there.value == 0 else self.value.mean / there.value
+
+
+def _reach(there: Published) -> float:
+    return max(there.deviation or 0.0, 0.5 * there.unit) * (1.0 + 1e-9)
+
+
+def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
+    """What was measured of a cell."""
+    records = [(run, results[run]) for run in entry.runs if run in results]
+    value = entry.summary(records) if records else None
+    reason = ""
+    if value is None:
+        reasons = [lacking[run] for run in entry.runs if run in lacking]
+        reason = entry.missing or (reasons[0] if reasons else "not run at this effort")
+    return Judged(entry, value, len(entry.runs), len(records), reason)

@@ -1,0 +1,1 @@
+"""Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH."""

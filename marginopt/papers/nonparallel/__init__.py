@@ -1,0 +1,1 @@
+"""Zhang, Lai, Zhou, Liang: NPSVC++."""

@@ -1,0 +1,137 @@
+"""The page of a paper: one HTML file, one Markdown file with its pictures beside it, one CSV of all cells."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+from collections.abc import Iterable
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from ..files import write_text
+from ..relaxations.report.formats.markdown import escaped
+from .judge import Judged, Verdict
+from .record import Published, Value
+from .reproduce import Reproduction, TableResult
+
+if TYPE_CHECKING:
+    from jinja2 import Environment
+
+__all__ = ["write_index", "write_pages"]
+
+_TEMPLATES = Path(__file__).parent / "templates"
+
+
+@functools.cache
+def _environment(html: bool) -> Environment:
+    import jinja2
+
+    made = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=html, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
+    )  # fmt: skip
+    made.filters["plain"] = escaped
+    made.globals.update(
+        published=_published, measured=_measured, verdict=_verdict, marks=_marks, notes=_notes, share=_share, Verdict=Verdict
+    )
+    return made
+
+
+def write_pages(found: Reproduction, folder: Path) -> list[Path]:
+    """Write a paper's page in all formats."""
+    name = found.paper.name
+    written = [
+        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
+        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
+        write_text(folder / f"{name}.csv", _rows(found)),
+    ]
+    pictures = [picture for _, picture in found.pictures if picture is not None]
+    if pictures:
+        (folder / name).mkdir(exist_ok=True)
+    return [*written, *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures)]
+
+
+def write_index(every: Iterable[Reproduction], folder: Path) -> Path:
+    """Write the table of the papers: how many cells are inside, table by table."""
+    return write_text(folder / "README.md", _environment(False).get_template("index.md").render(every=list(every)))
+
+
+def _number(value: float, unit: float) -> str:
+    """With one digit more than is printed in the paper."""
+    if unit <= 0:
+        return f"{value:.4g}"
+    places = max(0, round(-_log10(unit))) + (1 if unit >= 0.1 else 0)
+    return f"{value:.{places}f}" if abs(value) < 1e6 and places <= 5 else f"{value:.3g}"
+
+
+def _log10(value: float) -> float:
+    import math
+
+    return math.log10(value)
+
+
+def _published(there: Published | None) -> str:
+    if there is None:
+        return ""
+    return f"{there.value:g}" if there.deviation is None else f"{there.value:g} ± {there.deviation:g}"
+
+
+def _measured(cell: Judged) -> str:
+    value: Value | None = cell.value
+    if value is None:
+        return ""
+    unit = 0.0 if cell.entry.published is None else cell.entry.published.unit
+    number = _number(value.mean, unit)
+    return number if value.deviation is None else f"{number} ± {_number(value.deviation, unit)}"
+
+
+def _verdict(cell: Judged) -> str:
+    if cell.verdict is Verdict.MISSING:
+        return f"not run: {cell.reason}" if cell.reason not in ("not run", "not run at this effort") else cell.reason
+    if cell.verdict is Verdict.TIMED:
+        return "" if cell.ratio is None else f"{cell.ratio:.2g} × published"
+    return str(cell.verdict)
+
+
+def _notes(result: TableResult) -> list[str]:
+    """The notes of the cells, each once."""
+    return list(dict.fromkeys(note for cell in result.cells for note in cell.entry.notes))
+
+
+def _marks(result: TableResult, cell: Judged) -> str:
+    """Numbers of a cell's notes; a cell outside without one stands as open."""
+    every = _notes(result)
+    if cell.entry.notes:
+        return ", ".join(str(every.index(note) + 1) for note in cell.entry.notes)
+    return "open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else ""
+
+
+def _share(inside: int, judged: int) -> str:
+    return "none judged" if judged == 0 else f"{inside} of {judged} inside ({100.0 * inside / judged:.0f}%)"
+
+
+def _rows(found: Reproduction) -> str:
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(
+        ["table", "cell", "published", "published_std", "measured", "measured_std", "repetitions", "verdict", "notes"]
+    )
+    for result in found.tables:
+        for cell in result.cells:
+            there, here = cell.entry.published, cell.value
+            writer.writerow(
+                [
+                    result.table.name,
+                    " | ".join(cell.entry.labels),
+                    *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
+                    *(("", "", 0) if here is None else (f"{here.mean:.6g}", _word(here.deviation), here.repetitions)),
+                    cell.verdict,
+                    " ".join(cell.entry.notes) or cell.reason,
+                ]
+            )
+    return text.getvalue()
+
+
+def _word(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"

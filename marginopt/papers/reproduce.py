@@ -1,0 +1,165 @@
+"""Run the papers' tables and figures and gather what came out."""
+
+from __future__ import annotations
+
+import datetime
+import platform
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import metadata
+from pathlib import Path
+
+from ..drawing import Picture
+from ..errors import InputError
+from ..relaxations.report.machine import blas, machine
+from ..relaxations.report.store import CellStore
+from .effort import Effort, effort_of
+from .finding import asked
+from .four import PAPERS
+from .judge import Judged, Verdict, judge
+from .record import Paper, PaperFigure, PaperTable
+from .task import measure_all, stored
+
+__all__ = ["Reproduction", "TableResult", "reproduce"]
+
+
+@dataclass(frozen=True)
+class TableResult:
+    """A table and its cells as measured."""
+
+    table: PaperTable
+    cells: tuple[Judged, ...]
+
+    def count(self, *verdicts: Verdict) -> int:
+        """Number of cells of these verdicts."""
+        return sum(cell.verdict in verdicts for cell in self.cells)
+
+    @property
+    def inside(self) -> int:
+        """Cells inside one published deviation."""
+        return self.count(Verdict.INSIDE)
+
+    @property
+    def judged(self) -> int:
+        """Cells that were measured and are judged."""
+        return self.count(Verdict.INSIDE, Verdict.ABOVE, Verdict.BELOW)
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """One paper: its tables and figures as measured, and how.
+
+    Parameters
+    ----------
+    paper : Paper
+    tables : tuple of TableResult
+    pictures : tuple of (PaperFigure, Picture or None)
+    effort : Effort
+    head : tuple of (str, str)
+        Machine, versions, seeds, command.
+    """
+
+    paper: Paper
+    tables: tuple[TableResult, ...]
+    pictures: tuple[tuple[PaperFigure, Picture | None], ...]
+    effort: Effort
+    head: tuple[tuple[str, str], ...]
+
+    @property
+    def inside(self) -> int:
+        """Cells inside one published deviation."""
+        return sum(table.inside for table in self.tables)
+
+    @property
+    def judged(self) -> int:
+        """Cells that were measured and are judged."""
+        return sum(table.judged for table in self.tables)
+
+    @property
+    def missing(self) -> int:
+        """Cells without a measured figure."""
+        return sum(table.count(Verdict.MISSING) for table in self.tables)
+
+
+def reproduce(
+    names: Sequence[str] = (),
+    *,
+    effort: str = "quick",
+    repetitions: int | None = None,
+    store: str | Path,
+    jobs: int | None = None,
+    progress: bool = True,
+    run: bool = True,
+    command: str = "",
+) -> list[Reproduction]:
+    """Measure published tables and figures again.
+
+    Parameters
+    ----------
+    names : sequence of str
+        Papers ("conic"), tables ("conic-table-1"), figures; all where none is given.
+    effort : {"quick", "reduced", "full"}
+        One row of each table and few repetitions; all rows with thinned grids and few repetitions; the paper's protocol.
+    repetitions : int, optional
+        Another number of repetitions at most.
+    store : path-like
+        The file that keeps every run when it is done: what it has is not run again, and a kill costs what is being computed.
+    jobs : int, optional
+        Runs at a time; -1 for all cores.
+    progress : bool
+        Lines on standard error.
+    run : bool
+        False: what the store has, and nothing is run.
+    command : str
+        For the head.
+
+    Returns
+    -------
+    list of Reproduction
+        One for each paper that is asked for.
+
+    Raises
+    ------
+    InputError
+        An unknown name or effort.
+    DataError
+        The store's file is not a store.
+    """
+    much = effort_of(effort, repetitions)
+    tables, figures = asked(names)
+    path = Path(store)
+    if not run and not path.is_file():
+        raise InputError(f"there is no store {path}: run the tables first")
+    CellStore(path)  # a file that is none is an error now
+    wanted: list[PaperTable | PaperFigure] = [*tables, *figures]
+    runs = list(dict.fromkeys(r for one in wanted for r in one.runs(much)))
+    results, lacking = measure_all(runs, path, jobs, progress) if run else stored(runs, path)
+    head = _head(much, command)
+    found = []
+    for paper in PAPERS.values():
+        mine = tuple(
+            TableResult(table, tuple(judge(entry, results, lacking) for entry in table.entries(much)))
+            for table in tables
+            if table.paper is paper
+        )
+        drawn = tuple((figure, figure.draw(results)) for figure in figures if figure.paper is paper)
+        if mine or drawn:
+            found.append(Reproduction(paper, mine, drawn, much, head))
+    return found
+
+
+def _head(effort: Effort, command: str) -> tuple[tuple[str, str], ...]:
+    """How it was made."""
+    packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
+    versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]
+    most = "the paper's number" if effort.most is None else f"at most {effort.most}"
+    grids = "thinned as each table says" if effort.thin else "the paper's"
+    return (
+        ("effort", f"{effort.name}: repetitions {most}, grids {grids}" + (", one row of each table" if effort.one_row else "")),
+        ("command", command or "marginopt.papers.reproduce"),
+        ("seeds", "0, 1, .., one for each repetition"),
+        ("machine", machine()),
+        ("BLAS", "; ".join(blas()) + "; one thread for a run"),
+        ("versions", ", ".join(versions)),
+        ("created", datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds")),
+    )
