@@ -5,13 +5,16 @@
 """
 
 from .models.formulations.margin.domains import Box, Domain, Increasing, Integers, Reals, Signs
+from .models.formulations.margin.losses.conic import Conic
 from .models.formulations.margin.losses.epsilon_insensitive import EpsilonInsensitive
 from .models.formulations.margin.losses.hinge import Hinge, SquaredHinge
 from .models.formulations.margin.losses.loss import Loss
 from .models.formulations.margin.losses.nu import NuHinge, OneClass
 from .models.formulations.margin.losses.pairwise import PairwiseHinge
 from .models.formulations.margin.losses.piecewise import PiecewiseLinear
+from .models.formulations.margin.losses.piecewise_quadratic import PiecewiseQuadratic
 from .models.formulations.margin.losses.ramp import Ramp
+from .models.formulations.margin.losses.svdd import SVDD
 from .models.formulations.margin.losses.zero_one import ZeroOne
 from .models.formulations.margin.model import Margin
 from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
@@ -23,13 +26,14 @@ from .models.formulations.margin.regularisers.nothing import NoRegulariser
 from .models.formulations.margin.regularisers.regulariser import Regulariser
 from .models.formulations.margin.regularisers.squared_norm import SquaredNorm
 from .models.formulations.margin.restrictions.counts import ErrorBudget, Nonzero
-from .models.formulations.margin.restrictions.parity import Parity
+from .models.formulations.margin.restrictions.parity import CountParity, Parity
 from .models.formulations.margin.restrictions.restriction import Restriction
 from .models.formulations.margin.restrictions.rows import Fixed, Keep, LinearRows
 
 __all__ = [
-    "L0", "L1", "Box", "Domain", "ElasticNet", "EpsilonInsensitive", "ErrorBudget", "Fixed", "GroupL1", "Hinge", "Increasing",
-    "Integers", "Keep", "KernelWeightsL1", "LinearRows", "Loss", "Margin", "NoRegulariser", "Nonzero", "NuHinge", "OneClass",
-    "PairwiseHinge", "Parity", "PiecewiseLinear", "Ramp", "Reals", "Regulariser", "Restriction", "Signs", "SquaredHinge",
-    "SquaredNorm", "ZeroOne", "at_most", "error_budget", "fixed", "keep", "parity",
+    "L0", "L1", "SVDD", "Box", "Conic", "CountParity", "Domain", "ElasticNet", "EpsilonInsensitive", "ErrorBudget", "Fixed",
+    "GroupL1", "Hinge", "Increasing", "Integers", "Keep", "KernelWeightsL1", "LinearRows", "Loss", "Margin", "NoRegulariser",
+    "Nonzero", "NuHinge", "OneClass", "PairwiseHinge", "Parity", "PiecewiseLinear", "PiecewiseQuadratic", "Ramp", "Reals",
+    "Regulariser", "Restriction", "Signs", "SquaredHinge", "SquaredNorm", "ZeroOne", "at_most", "error_budget", "fixed", "keep",
+    "parity",
 ]  # fmt: skip

@@ -57,6 +57,18 @@ class Affine:
         left = sp.csr_array(matrix)
         return Affine({label: sp.csr_array(left @ m) for label, m in self.terms.items()}, np.asarray(left @ self.constant))
 
+    @staticmethod
+    def interleaved(*parts: Affine) -> Affine:
+        """Row 0 of every part, then row 1 of every part, ...: the rows of as many cones as the parts have rows."""
+        n = parts[0].rows
+        order = np.arange(len(parts) * n).reshape(len(parts), n).T.ravel()
+        widths = {label: matrix.shape[1] for part in parts for label, matrix in part.terms.items()}
+        stacked = {
+            label: sp.csr_array(sp.vstack([_matrix(part, label, n, width) for part in parts], format="csr"))
+            for label, width in widths.items()
+        }
+        return Affine(stacked, np.concatenate([part.constant for part in parts])).at(order)
+
 
 class Assembly:
     """A standard form under construction."""
@@ -105,15 +117,7 @@ class Assembly:
         if big_m is not None:
             self.require_nonnegative(label, rows + binary.scaled(big_m))
             return
-        n = rows.rows
-        pairs = np.arange(2 * n).reshape(2, n).T.ravel()
-        labels = {**binary.terms, **rows.terms}
-        stacked = {
-            k: sp.csr_array(sp.vstack([_matrix(part, k, n, m.shape[1]) for part in (binary, rows)], format="csr"))
-            for k, m in labels.items()
-        }
-        both = Affine(stacked, np.concatenate([binary.constant, rows.constant]))
-        self.require(label, both.at(pairs), Indicator(2, n))
+        self.require(label, Affine.interleaved(binary, rows), Indicator(2, rows.rows))
 
     def cost(self, weights: FloatArray | float, rows: Affine) -> None:
         """Add Σ weights_i rows_i to what is minimised."""
@@ -125,6 +129,10 @@ class Assembly:
         if (factors < 0).any():
             raise InputError(f"the weight of a square must be ≥ 0; it is {factors.min():g}")
         self._squares.append((rows, factors))
+
+    def gain_of_squares(self, weights: FloatArray | float, rows: Affine) -> None:
+        """Take Σ weights_i rows_i² from what is minimised; the caller knows that the sum stays convex."""
+        self._squares.append((rows, -np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
     def form(self) -> StandardForm:
         """What was collected."""

@@ -20,6 +20,7 @@ from ...arrays import (
     as_vector,
     entries,
 )
+from ...kernels.kernels import Kernel, as_kernel
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
@@ -28,10 +29,12 @@ from ...statement import Line, Statement
 from ..linear import first_column_is_one, linear_summary, warn_about_features
 from .assembly import Assembly
 from .domains import Domain, Reals
+from .features import Features, Images, Plain
 from .losses.hinge import Hinge
 from .losses.loss import Loss
 from .naming import LOSSES, REGULARISERS, named
 from .part import Part, Setting
+from .reach import Reach
 from .regularisers.l1 import L1, ElasticNet
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
@@ -63,6 +66,10 @@ class Margin(Model):
     upper_bound : float, optional
         The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is
         known where domain and restrictions allow it.
+    kernel : Kernel, optional
+        x_i is replaced by its image in feature space: ``w`` then has the intercept first (k + 1 where it is penalised), and after
+        it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.coordinates`). X needs no
+        column of ones. Regularisers, domains and restrictions other than the norm read those coordinates.
 
     Notes
     -----
@@ -75,7 +82,7 @@ class Margin(Model):
     ------
     InputError
         Wrong shapes, non-finite data, labels that a loss of margins does not take, weights < 0, a free intercept without a first
-        column of ones, or parts that are not parts.
+        column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite.
     """
 
     X: Points
@@ -87,6 +94,7 @@ class Margin(Model):
     domain: Domain = Reals()  # noqa: RUF009 - frozen
     subject_to: Sequence[Restriction] = ()
     upper_bound: float | None = None
+    kernel: Kernel | None = None
 
     name = "Margin"
 
@@ -121,15 +129,30 @@ class Margin(Model):
         object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
-        if self.intercept == "free" and not first_column_is_one(X):
+        if self.kernel is not None:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+        if self.intercept == "free" and not first_column_is_one(self.points):
             raise InputError(
                 "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        self.domain.bounds(X.shape[1])  # a domain that does not fit is an error of the statement
-        if self.loss.intercept:
+        self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
+        _ = self._costs
+        curvature = np.where(self.penalised, self.regulariser.curvature(), 0.0)
+        object.__setattr__(self, "loss", self.loss.settled(self.loss.rows(self.points, self.y)[0], curvature))
+        if self.loss.intercept and self.kernel is None:
             warn_about_features(X)
+
+    @cached_property
+    def features(self) -> Features:
+        """What the rows of the program are: the data, or their images under a kernel."""
+        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
+
+    @property
+    def points(self) -> Points:
+        """One row for each point, one column for each coefficient in w."""
+        return self.features.rows
 
     @property
     def parts(self) -> tuple[Part, ...]:
@@ -144,24 +167,29 @@ class Margin(Model):
     @cached_property
     def penalised(self) -> BoolArray:
         """Coefficients that the regulariser sees."""
-        mask = np.ones(self.X.shape[1], dtype=bool)
+        mask = np.ones(self.points.shape[1], dtype=bool)
         mask[0] = self.intercept == "penalised"
         return mask
 
     @property
     def form_bytes(self) -> int:
         """Bytes of the rows."""
-        return 24 * entries(self.X) + 400 * self.X.shape[0]
+        n = self.X.shape[0]
+        return 24 * (entries(self.X) if self.kernel is None else n * (n + 1)) + 400 * n
 
     def compile(self) -> StandardForm:
         """w, then what regulariser, loss, domain and restrictions add."""
         to = Assembly(self.name)
-        p = self.X.shape[1]
+        p = self.points.shape[1]
         lower, upper = self.domain.bounds(p)
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
-        span, reach = self._bounds(lower, upper)
-        A, c = self.loss.rows(self.X, self.y)
-        at = Setting(self.X, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span)
+        A, c = self.loss.rows(self.points, self.y)
+        alone = not self.subject_to and self.domain.free
+        level = self._level(lower, upper)
+        span, reach = Reach(
+            self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone
+        ).bounds()  # fmt: skip
+        at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         errors = self.loss.add(to, at)
         self.domain.add(to, w)
@@ -175,45 +203,26 @@ class Margin(Model):
     def _costs(self) -> FloatArray:
         return self.loss.costs(as_vector(self.weights, self.X.shape[0], "weights"), self.y)
 
-    def _bounds(self, lower: FloatArray, upper: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """Bounds of |w_j| and of |argument_i| over what may be optimal."""
-        A, c = self.loss.rows(self.X, self.y)
-        rows = A.toarray()
-        span = np.maximum(np.abs(lower), np.abs(upper))
-        level = self._level(lower, upper)
-        if level is not None:
-            alone = self.regulariser.reach(level, np.eye(int(self.penalised.sum())))
-            span[self.penalised] = np.minimum(span[self.penalised], alone)
-        with np.errstate(invalid="ignore"):
-            by_span = np.where(rows != 0, np.abs(rows) * span, 0.0).sum(axis=1)
-        if level is None:
-            return span, by_span + np.abs(c)
-        reach = self.regulariser.reach(level, rows[:, self.penalised])
-        if not self.penalised.all():
-            if not self.subject_to and self.domain.free:
-                span[0] = self.loss.flat() + float(reach.max(initial=0.0))
-            reach = reach + span[0] * np.abs(rows[:, 0])
-        return span, np.minimum(by_span, reach) + np.abs(c)
-
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""
         if not self.loss.nonnegative():
             return None
         if self.upper_bound is not None:
             return float(self.upper_bound)
-        zero = np.zeros(self.X.shape[1])
-        if (lower > 0).any() or (upper < 0).any() or any(r.violation(self.X, self.y, zero) > 0 for r in self.subject_to):
+        zero = np.zeros(self.points.shape[1])
+        if (lower > 0).any() or (upper < 0).any() or any(r.violation(self.points, self.y, zero) > 0 for r in self.subject_to):
             return None
         return self.objective(zero)
 
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
-        A, c = self.loss.rows(self.X, self.y)
+        A, c = self.loss.rows(self.points, self.y)
         return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self._costs, A @ np.asarray(w) + c)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
-        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+        """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SVDD`)."""
+        products = self.features.products(values["w"], X)
+        return self.loss.scores(values, products, self.features.squares(X) if self.loss.needs_squares else products)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins; none for a loss of residuals, which has no classes."""
@@ -224,18 +233,19 @@ class Margin(Model):
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        w = values["w"]
-        found = {} if self.loss.labels else {"mean_absolute_residual": float(np.abs(self.y - np.asarray(self.X @ w)).mean())}
-        found = linear_summary(self.X, self.y, w) if self.loss.labels else found
-        broken = {r.name: r.violation(self.X, self.y, w) for r in self.subject_to}
+        w, Z = values["w"], self.points
+        found = {} if self.loss.labels else {"mean_absolute_residual": float(np.abs(self.y - np.asarray(Z @ w)).mean())}
+        found = linear_summary(Z, self.y, w) if self.loss.labels else found
+        broken = {r.name: r.violation(Z, self.y, w) for r in self.subject_to}
         return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
 
     @property
     def statement(self) -> Statement:
         """The parts, one after the other."""
-        n, p = self.X.shape
+        n, p = self.points.shape
         cost, norm = self.loss.cost_line(), self.regulariser.cost_line()
         free = " (w without intercept in the first term)" if self.intercept == "free" else ""
+        kernel = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
         kind = "convex" if self.convex else "mixed-integer"
         return Statement(
             title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
@@ -245,7 +255,7 @@ class Margin(Model):
             objective=Line(f"{norm.text} + {cost.text}", f"{norm.latex} + {cost.latex}"),
             constraints=tuple(line for part in self.parts for line in part.lines()),
             sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
-            notes=(f"the intercept is {self.intercept}{free}",),
+            notes=(f"the intercept is {self.intercept}{free}", *kernel),
             source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
         )
 

@@ -5,15 +5,17 @@ from __future__ import annotations
 import difflib
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, TypeVar
+from typing import Any, Literal, TypeVar
 
 from ....errors import InputError
+from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
 from .losses.hinge import Hinge, SquaredHinge
 from .losses.loss import Loss
 from .losses.nu import NuHinge, OneClass
 from .losses.pairwise import PairwiseHinge
 from .losses.ramp import Ramp
+from .losses.svdd import SVDD
 from .losses.zero_one import ZeroOne
 from .regularisers.l0 import L0
 from .regularisers.l1 import L1, ElasticNet
@@ -21,7 +23,7 @@ from .regularisers.nothing import NoRegulariser
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.counts import ErrorBudget, Nonzero
-from .restrictions.parity import Parity
+from .restrictions.parity import CountParity, Parity
 from .restrictions.rows import Fixed, Keep
 
 __all__ = ["LOSSES", "REGULARISERS", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
@@ -33,10 +35,13 @@ LOSSES: Mapping[str, Loss] = {
     "squared-hinge": SquaredHinge(),
     "ramp": Ramp(),
     "zero-one": ZeroOne(),
+    "misclassified": ZeroOne(0.0),
+    "conic": Conic(),
     "epsilon-insensitive": EpsilonInsensitive(),
     "squared-epsilon-insensitive": EpsilonInsensitive(squared=True),
     "nu": NuHinge(),
     "one-class": OneClass(),
+    "svdd": SVDD(),
     "pairwise": PairwiseHinge(),
 }
 REGULARISERS: Mapping[str, Regulariser] = {
@@ -66,9 +71,20 @@ def named(given: P | str, table: Mapping[str, P], what: str) -> P:
     raise InputError(f"there is no {what} {given!r}; {hint}known: {', '.join(table)}")
 
 
-def parity(groups: Any, epsilon: float = 0.0) -> Parity:
-    """Scores and membership of a group have a covariance of at most ε; see `Parity`."""
-    return Parity(groups, epsilon)
+def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:
+    """Groups are treated alike: the covariance of score and membership is at most ε (`Parity`), a convex proxy.
+
+    Or, ``by="counts"``, shares of positive scores differ by at most ε, with binaries (`CountParity`).
+
+    Raises
+    ------
+    InputError
+        Neither of the two.
+    """
+    kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
+    if by not in kinds:
+        raise InputError(f"parity is by 'covariance' or by 'counts'; it is {by!r}")
+    return kinds[by](groups, epsilon)
 
 
 def keep(points: Any) -> Keep:

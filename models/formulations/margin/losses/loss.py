@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from collections.abc import Mapping
 from typing import ClassVar
 
 import numpy as np
@@ -30,6 +31,8 @@ class Loss(Part):
 
     labels: ClassVar[bool] = True
     intercept: ClassVar[bool] = True
+    #: Whether `scores` reads x'x.
+    needs_squares: ClassVar[bool] = False
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """A and c with argument Aw + c; margins unless a loss says otherwise."""
@@ -54,6 +57,22 @@ class Loss(Part):
     @abstractmethod
     def cost_line(self) -> Line:
         """Its share of the objective in the variables that `add` makes."""
+
+    def settled(self, rows: sp.csr_array, curvature: FloatArray) -> Loss:
+        """The loss on these data: with what it leaves to them decided, or refused.
+
+        Parameters
+        ----------
+        rows : csr_array
+            A of `rows`.
+        curvature : ndarray (p,)
+            μ_j ≥ 0 such that the regulariser minus Σ μ_j w_j² is convex.
+        """
+        return self
+
+    def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
+        """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
+        return products
 
     def nonnegative(self) -> bool:
         """Whether no value is below 0, so that the objective bounds the regulariser."""

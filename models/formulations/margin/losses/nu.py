@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -92,6 +93,10 @@ class OneClass(NuHinge):
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """Scores Xw."""
         return sp.csr_array(X), np.zeros(X.shape[0])
+
+    def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
+        """x'w - ρ: negative outside."""
+        return np.asarray(products - values["rho"][0])
 
     def lines(self) -> tuple[Line, ...]:
         """Rows of slack and level."""

@@ -1,4 +1,4 @@
-"""A convex piecewise-linear loss of the user's own."""
+"""A piecewise-linear loss of the user's own, through given points; with binaries where it is not convex."""
 
 from __future__ import annotations
 
@@ -8,6 +8,7 @@ import numpy as np
 
 from .....errors import InputError
 from ....arrays import FloatArray
+from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
@@ -18,20 +19,23 @@ __all__ = ["PiecewiseLinear"]
 
 @dataclass(frozen=True)
 class PiecewiseLinear(Loss):
-    """max_k (s_k m + t_k) through given points (m, loss), straight beyond the first and the last pair.
+    """The function through given points (m, loss), straight beyond the first and the last pair; two points of one m are a jump.
 
-    Epigraph: τ ≥ s_k m + t_k for each segment k, cost τ.
+    *Convex* (slopes that do not fall, no jump): τ ≥ s_k m + t_k for each segment k, cost τ.
+
+    *Else*: the margin is the sum of one part for each segment, of which all but the chosen one are zero (multiple choice):
+    δ_k in {0, 1}, Σ δ_k = 1, a_k δ_k ≤ m_k ≤ b_k δ_k, m = Σ m_k, cost Σ s_k m_k + t_k δ_k. Its continuous relaxation is the
+    convex envelope of the loss between the bounds of m. At a jump the lower value counts.
 
     Parameters
     ----------
     breakpoints : tuple of (margin, loss)
-        At least two, margins increasing. The loss is linear between them; beyond the ends the first and last segment go on.
+        Margins must not decrease, at least two of them different, and no three of them equal; the first and the last two differ.
 
     Raises
     ------
     InputError
-        Fewer than two points, margins that do not increase, numbers that are not finite, or slopes that fall: such a loss is not
-        convex (`Ramp` and `ZeroOne` are losses with binaries).
+        Breakpoints that are not such; not convex and margins without a bound (when the problem is compiled).
     """
 
     breakpoints: tuple[tuple[float, float], ...]
@@ -40,48 +44,100 @@ class PiecewiseLinear(Loss):
         points = np.array(self.breakpoints, dtype=np.float64)
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
             raise InputError(f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}")
-        if not (np.diff(points[:, 0]) > 0).all():
-            raise InputError("the margins of breakpoints must increase")
-        object.__setattr__(self, "breakpoints", tuple((float(m), float(v)) for m, v in points))
-        slopes = self._segments()[0]
-        if (np.diff(slopes) < 0).any():
+        steps = np.diff(points[:, 0])
+        if (steps < 0).any() or steps[0] == 0 or steps[-1] == 0 or ((steps[:-1] == 0) & (steps[1:] == 0)).any():
             raise InputError(
-                "the slopes of breakpoints must not fall, or the loss is not convex; they are "
-                + ", ".join(f"{s:g}" for s in slopes)
+                "the margins of breakpoints must not decrease; two may be equal, for a jump, but not the first or last two"
             )
+        object.__setattr__(self, "breakpoints", tuple((float(m), float(v)) for m, v in points))
 
-    def _segments(self) -> tuple[FloatArray, FloatArray]:
-        """Slopes s and intercepts t of the segments."""
+    @property
+    def convex(self) -> bool:  # type: ignore[override]
+        """Whether no slope falls and nothing jumps."""
+        m = np.array(self.breakpoints)[:, 0]
+        return bool((np.diff(m) > 0).all() and (np.diff(self._segments()[0]) >= 0).all())
+
+    def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
+        """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
         m, v = np.array(self.breakpoints).T
-        slopes = np.diff(v) / np.diff(m)
-        return slopes, v[:-1] - slopes * m[:-1]
+        there = np.flatnonzero(np.diff(m) > 0)
+        slopes = np.diff(v)[there] / np.diff(m)[there]
+        ends = np.column_stack([m[there], m[there + 1]])
+        ends[0, 0], ends[-1, 1] = -np.inf, np.inf
+        return slopes, v[there] - slopes * m[there], ends
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """max_k (s_k m + t_k)."""
-        slopes, intercepts = self._segments()
-        return np.asarray((slopes[:, None] * argument + intercepts[:, None]).max(axis=0))
+        """The lowest of the segments that hold the margin."""
+        slopes, intercepts, ends = self._segments()
+        lines = slopes[:, None] * argument + intercepts[:, None]
+        inside = (ends[:, :1] <= argument) & (argument <= ends[:, 1:])
+        return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
-        """τ and a row for each segment and point."""
-        tau = to.variables("tau", at.argument.rows)
-        for k, (s, t) in enumerate(zip(*self._segments(), strict=True)):
-            to.require_nonnegative(f"segment {k}", tau - at.argument.scaled(float(s)) - float(t))
-        to.cost(at.weights, tau)
+        """An epigraph, or a choice of segments."""
+        (self._epigraph if self.convex else self._choice)(to, at)
         return None
 
+    def _epigraph(self, to: Assembly, at: Setting) -> None:
+        tau = to.variables("tau", at.argument.rows)
+        slopes, intercepts, _ = self._segments()
+        for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
+            to.require_nonnegative(f"segment {k}", tau - at.argument.scaled(s) - t)
+        to.cost(at.weights, tau)
+
+    def _choice(self, to: Assembly, at: Setting) -> None:
+        if not np.isfinite(at.reach).all():
+            raise InputError(
+                "a piecewise-linear loss that is not convex needs bounds of the margins: give domain=Box(lower, upper), or "
+                "upper_bound= with a regulariser that bounds w (SquaredNorm, L1) and breakpoints with losses ≥ 0"
+            )
+        slopes, intercepts, ends = self._segments()
+        whole, one = -at.argument, Affine({}, np.full(at.argument.rows, -1.0))
+        for k, (s, t) in enumerate(zip(slopes.tolist(), intercepts.tolist(), strict=True)):
+            low = np.maximum(ends[k, 0], np.minimum(-at.reach, ends[0, 1]))
+            high = np.minimum(ends[k, 1], np.maximum(at.reach, ends[-1, 0]))
+            chosen = to.binaries(f"segment {k}", at.argument.rows)
+            piece = to.variables(f"margin {k}", at.argument.rows)
+            to.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
+            to.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
+            to.cost(s * at.weights, piece)
+            to.cost(t * at.weights, chosen)
+            whole, one = whole + piece, one + chosen
+        to.require("whole", whole, Zero(whole.rows))
+        to.require("one segment", one, Zero(one.rows))
+
     def cost_line(self) -> Line:
-        """Σ c_i τ_i."""
-        return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
+        """Σ c_i τ_i, or the chosen segments."""
+        if self.convex:
+            return Line("sum_i c_i tau_i", r"\textstyle\sum_i c_i\tau_i")
+        return Line("sum_i c_i sum_k (s_k m_ik + t_k d_ik)", r"\textstyle\sum_i c_i\sum_k (s_k m_{ik} + t_k\delta_{ik})")
 
     def nonnegative(self) -> bool:
         """Whether the least value, at a breakpoint or beyond the ends, is ≥ 0."""
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
 
+    def flat(self) -> float:
+        """Where the first and the last segment begin, if both are level."""
+        slopes, _, ends = self._segments()
+        level = slopes.size > 1 and slopes[0] == 0 == slopes[-1]
+        return float(max(abs(ends[0, 1]), abs(ends[-1, 0]))) if level else float("inf")
+
     def lines(self) -> tuple[Line, ...]:
-        """A row for each segment."""
-        pieces = enumerate(zip(*self._segments(), strict=True))
-        return tuple(
-            Line(f"tau_i >= {s:g} y_i x_i'w + {t:g}", rf"\tau_i \ge {s:g}\, y_i x_i^\top w + {t:g}", f"segment {k}")
-            for k, (s, t) in pieces
+        """A row for each segment, or the choice among them."""
+        slopes, intercepts, ends = self._segments()
+        if self.convex:
+            return tuple(
+                Line(f"tau_i >= {s:g} y_i x_i'w + {t:g}", rf"\tau_i \ge {s:g}\, y_i x_i^\top w + {t:g}", f"segment {k}")
+                for k, (s, t) in enumerate(zip(slopes, intercepts, strict=True))
+            )
+        shown = ", ".join(f"{m:g}" for m in ends[:-1, 1])
+        return (
+            Line("y_i x_i'w = sum_k m_ik", r"y_i x_i^\top w = \textstyle\sum_k m_{ik}", "whole"),
+            Line("sum_k d_ik = 1, d in {0, 1}", r"\textstyle\sum_k\delta_{ik} = 1,\ \delta\in\{0,1\}", "one segment"),
+            Line(
+                f"m_ik between the ends of segment k times d_ik; they meet at {shown}",
+                rf"a_k\delta_{{ik}} \le m_{{ik}} \le b_k\delta_{{ik}},\ b = ({shown},\infty)",
+                "segment 0 from, segment 0 to, ...",
+            ),
         )

@@ -23,13 +23,14 @@ class ZeroOne(Loss):
     Parameters
     ----------
     threshold : float
-        t > 0. One counts points within the margin, as Conic (3) does. A small one counts misclassified points where nothing fixes
-        the scale of w otherwise, as with integer coefficients (t = 1 there: a margin of 0 is an error).
+        t ≥ 0. One counts points within the margin, as Conic (3) does. Zero goes by sign, 1{m < 0}: misclassified points; w = 0
+        misclassifies nothing, so it needs something that keeps w away from there (`Fixed`, `LinearRows`). With integer
+        coefficients t = 1 makes a margin of 0 an error.
 
     Raises
     ------
     InputError
-        A threshold that is not > 0.
+        A threshold below 0.
     """
 
     threshold: float = 1.0
@@ -37,7 +38,7 @@ class ZeroOne(Loss):
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold"))
+        object.__setattr__(self, "threshold", as_positive(self.threshold, "threshold", zero=True))
 
     def values(self, argument: FloatArray) -> FloatArray:
         """1{m < t}."""

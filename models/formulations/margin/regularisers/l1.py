@@ -95,6 +95,10 @@ class ElasticNet(Regulariser):
         """The rows of a."""
         return _LINES
 
+    def curvature(self) -> float:
+        """μ_2."""
+        return self.l2
+
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """The smaller of what each norm allows."""
         return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))

@@ -29,6 +29,10 @@ class Regulariser(Part):
     def cost_line(self) -> Line:
         """Its share of the objective."""
 
+    def curvature(self) -> float:
+        """The largest μ such that R(w) - μ||w||² is convex."""
+        return 0.0
+
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
         return np.where(rows.any(axis=1), np.inf, 0.0)

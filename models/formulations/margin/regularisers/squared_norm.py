@@ -46,6 +46,10 @@ class SquaredNorm(Regulariser):
         """No constraints."""
         return ()
 
+    def curvature(self) -> float:
+        """μ."""
+        return self.mu
+
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """||x|| √(level/μ)."""
         return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))

@@ -1,9 +1,10 @@
-"""Parity between groups: the covariance of membership and score is small."""
+"""Parity between groups: the covariance of membership and score is small, or shares of positive scores are close."""
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -12,9 +13,9 @@ from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from .restriction import Restriction
-from .rows import covariances
+from .rows import covariances, memberships
 
-__all__ = ["Parity"]
+__all__ = ["CountParity", "Parity"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -60,3 +61,66 @@ class Parity(Restriction):
         e = f"{self.epsilon:g}"
         tex = rf"|\mathrm{{cov}}(\mathrm{{group}}, x^\top w)| \le {e}"
         return (Line(f"|cov(group, x'w)| <= {e}", tex, "parity above, parity below"),)
+
+
+@dataclass(frozen=True, eq=False)
+class CountParity(Restriction):
+    """|share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
+
+    d_i in {0, 1}; d_i = 1 requires x_i'w ≥ 0, d_i = 0 requires x_i'w ≤ 0, so that a score of zero counts on either side.
+
+    Parameters
+    ----------
+    groups : array_like (n,)
+        The group of each point, any names.
+    epsilon : float
+        ε ≥ 0.
+
+    Raises
+    ------
+    InputError
+        ε < 0; not one group for each point, or one group alone (when the problem is compiled).
+    """
+
+    groups: Any
+    epsilon: float = 0.0
+
+    name = "count parity"
+    convex: ClassVar[bool] = False
+    of_margins: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", np.array(self.groups))
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """d, its switches, and two rows for each two groups."""
+        n = at.X.shape[0]
+        d, scores, big_m = to.binaries(f"{name} d", n), at.w.under(at.X), at.big_m(0.0)
+        to.switch(f"{name} positive", -d + 1.0, scores, big_m)
+        to.switch(f"{name} negative", d, -scores, big_m)
+        rows = d.under(group_differences(self.groups, n))
+        to.require_nonnegative(f"{name} above", -rows + self.epsilon)
+        to.require_nonnegative(f"{name} below", rows + self.epsilon)
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """The largest excess over ε of any two groups, scores within 1e-6 of zero counted to bring the two together."""
+        scores = np.asarray(X @ w)
+        low, high = (scores > 1e-6).astype(np.float64), (scores > -1e-6).astype(np.float64)
+        D = group_differences(self.groups, y.size)
+        plus, minus = np.maximum(D, 0.0), np.maximum(-D, 0.0)
+        least = np.maximum(plus @ low - minus @ high, minus @ low - plus @ high)
+        return float(np.maximum(least - self.epsilon, 0.0).max(initial=0.0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows."""
+        e = f"{self.epsilon:g}"
+        tex = rf"|\mathrm{{share}}_g(x^\top w \ge 0) - \mathrm{{share}}_h(x^\top w\ge 0)| \le {e}"
+        return (Line(f"|share_g(x'w >= 0) - share_h(x'w >= 0)| <= {e}", tex, "count parity above, count parity below"),)
+
+
+def group_differences(groups: Any, n: int) -> FloatArray:
+    """Rows 1{i in g}/|g| - 1{i in h}/|h| for any two groups g, h."""
+    inside = memberships(groups, n)
+    means = inside / inside.sum(axis=1, keepdims=True)
+    return np.array([means[g] - means[h] for g, h in itertools.combinations(range(len(means)), 2)])

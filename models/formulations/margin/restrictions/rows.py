@@ -120,8 +120,8 @@ class Keep(Restriction):
         return (Line("y_i x_i'w >= 1 for kept i", r"y_i x_i^\top w \ge 1 \text{ for kept } i", "keep"),)
 
 
-def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
-    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
+def memberships(groups: Any, n: int) -> FloatArray:
+    """Rows 1{i in g}, one for each group.
 
     Raises
     ------
@@ -134,7 +134,18 @@ def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
     names = np.unique(given)
     if names.size < 2:
         raise InputError("parity needs at least two groups")
-    chosen = names[1:] if names.size == 2 else names
-    inside = (given[None, :] == chosen[:, None]).astype(np.float64)
+    return (given[None, :] == names[:, None]).astype(np.float64)
+
+
+def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
+    """Rows c_g = (1/n) Σ_i (1{i in g} - share of g) x_i: covariance of membership and score, for each group but one of two.
+
+    Raises
+    ------
+    InputError
+        Not one group for each point, or fewer than two groups.
+    """
+    inside = memberships(groups, n)
+    inside = inside[1:] if inside.shape[0] == 2 else inside
     centred = (inside - inside.mean(axis=1, keepdims=True)) / n
     return sp.csr_array(sp.csr_array(centred) @ sp.csr_array(X))

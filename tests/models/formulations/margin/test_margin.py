@@ -157,8 +157,8 @@ def test_an_error_of_a_budget_is_a_margin_below_one_whatever_the_threshold() -> 
 
 def test_refusals_of_parts() -> None:
     X, y = small(0)
-    with pytest.raises(InputError, match="must not fall, or the loss is not convex"):
-        margin.PiecewiseLinear(((0.0, 0.0), (1.0, 1.0), (2.0, 1.5)))
+    with pytest.raises(InputError, match="needs bounds of the margins"):
+        _ = mo.Margin(X, y, margin.PiecewiseLinear(((0.0, 0.0), (1.0, 1.0), (2.0, 1.5)))).form
     with pytest.raises(InputError, match="counting coefficients needs bounds"):
         _ = mo.Margin(X, y, regulariser="l0").form
     with pytest.raises(InputError, match="share must be between 0 and 1"):

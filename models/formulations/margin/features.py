@@ -1,0 +1,80 @@
+"""What the rows of a composed problem are: the data, or their images under a kernel."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+
+from ...arrays import FloatArray, Points, as_points, row_norms_squared
+from ...kernels.coordinates import KernelCoordinates
+from ...kernels.kernels import Kernel
+
+__all__ = ["Features", "Images", "Plain"]
+
+
+class Features(ABC):
+    """Rows in which scores are linear, for the data and for new points."""
+
+    @property
+    @abstractmethod
+    def rows(self) -> Points:
+        """One row for each point, one column for each coefficient."""
+
+    @abstractmethod
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Scores x'w of new points."""
+
+    @abstractmethod
+    def squares(self, X: object) -> FloatArray:
+        """x'x of new points."""
+
+
+@dataclass(frozen=True, eq=False)
+class Plain(Features):
+    """The data as they are."""
+
+    X: Points
+
+    @property
+    def rows(self) -> Points:
+        """X."""
+        return self.X
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Xw."""
+        return np.asarray(as_points(X, columns=self.X.shape[1]) @ w)
+
+    def squares(self, X: object) -> FloatArray:
+        """Squared norms of the rows."""
+        return row_norms_squared(as_points(X, columns=self.X.shape[1]))
+
+
+@dataclass(frozen=True, eq=False)
+class Images(Features):
+    """Coordinates in feature space, after a one for the intercept where there is one."""
+
+    X: Points
+    kernel: Kernel
+    intercept: bool
+
+    @cached_property
+    def coordinates(self) -> KernelCoordinates:
+        """Of the span of the points."""
+        return KernelCoordinates(self.X, self.kernel)
+
+    @cached_property
+    def rows(self) -> Points:
+        """A one, if any, and the coordinates."""
+        inner = self.coordinates.rows
+        return np.column_stack([np.ones(inner.shape[0]), inner]) if self.intercept else inner
+
+    def products(self, w: FloatArray, X: object) -> FloatArray:
+        """Σ β_i k(x_i, x), and the intercept."""
+        return self.coordinates.scores(w[1:], X) + w[0] if self.intercept else self.coordinates.scores(w, X)
+
+    def squares(self, X: object) -> FloatArray:
+        """k(x, x)."""
+        return self.coordinates.squares(X)

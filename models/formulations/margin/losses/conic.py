@@ -1,0 +1,124 @@
+"""The conic loss, Conic Proposition 1: concave where the regulariser is convex enough to make up for it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+import scipy.sparse as sp
+
+from .....errors import InputError
+from ....arrays import FloatArray, to_dense
+from ....program.cones import RotatedSecondOrder, Zero
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from .loss import Loss
+
+__all__ = ["Conic"]
+
+#: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
+_INSIDE = 1e-6
+
+
+@dataclass(frozen=True)
+class Conic(Loss):
+    """c_i times 1{m < 1}, convexified by γ_i: with r = 1 - m, 0 for r ≤ 0, 2√(c_iγ_i) r - γ_i r² up to r = √(c_i/γ_i), then c_i.
+
+    Conic Proposition 1. It is min over 0 ≤ z ≤ 1 of c z + γ(r₊²/z + r₋²/(1 - z) - r²), at most the 0-1 loss with the cost c_i, so
+    the optimum bounds that of `ZeroOne` from below. The sum with μ||w||² is convex, and the form too, for γ in Γ, Conic (13):
+    μI - Σ γ_i x_i x_i' ⪰ 0. The form: r₊ - r₋ = r; s z ≥ r₊², t (1 - z) ≥ r₋²; cost Σ c_i z_i + γ_i (s_i + t_i - r_i²).
+
+    Parameters
+    ----------
+    gamma : float or tuple of float, optional
+        γ ≥ 0, one for all points or one each; the largest equal one in Γ where it is not given.
+
+    Raises
+    ------
+    InputError
+        γ < 0; γ outside Γ, or a regulariser without curvature in a direction that the points see (L1, a free intercept), when
+        the problem is stated.
+    """
+
+    gamma: float | tuple[float, ...] | None = None
+
+    def __post_init__(self) -> None:
+        if self.gamma is None:
+            return
+        gamma = np.asarray(self.gamma, dtype=np.float64)
+        if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
+            raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
+        object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
+
+    def settled(self, rows: sp.csr_array, curvature: FloatArray) -> Conic:
+        """With γ decided, in Γ."""
+        A = to_dense(rows)
+        seen = A.any(axis=0)
+        if (curvature[seen] <= 0).any():
+            raise InputError(
+                "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
+                "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
+            )
+        scaled = A[:, seen] / np.sqrt(curvature[seen])
+        if self.gamma is None:
+            largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
+            return replace(self, gamma=(1.0 - _INSIDE) / largest if largest > 0 else 0.0)
+        gamma = self._gamma(A.shape[0])
+        top = float(np.linalg.eigvalsh((scaled * gamma[:, None]).T @ scaled)[-1]) if scaled.size else 0.0
+        if top >= 1.0:
+            raise InputError(
+                "gamma must lie in Gamma: mu I - sum gamma_i x_i x_i' must be positive definite, with mu of the regulariser, but "
+                f"relative to mu the sum's largest eigenvalue is {top:.6g}; divide gamma by a little more than that"
+            )
+        return self
+
+    def _gamma(self, n: int) -> FloatArray:
+        gamma = np.asarray(self.gamma, dtype=np.float64)
+        if gamma.ndim and gamma.size != n:
+            raise InputError(f"gamma must be one number or one for each of the {n} points; it has {gamma.size}")
+        return np.array(np.broadcast_to(gamma, n))
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """The loss at a cost of 1 for each point."""
+        return self._values(np.ones(argument.size), argument)
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The costs are inside: 2√(cγ) r - γr²."""
+        return float(self._values(costs, argument).sum())
+
+    def _values(self, costs: FloatArray, argument: FloatArray) -> FloatArray:
+        gamma, r = self._gamma(argument.size), np.maximum(1.0 - argument, 0.0)
+        below = gamma * r**2 < costs
+        return np.where(below, r * (2.0 * np.sqrt(costs * gamma) - gamma * r), np.where(gamma > 0, costs, 0.0))
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """z, the two parts of r and their squares over z and 1 - z, for the points with γ_i > 0."""
+        gamma = self._gamma(at.argument.rows)
+        chosen = np.flatnonzero(gamma > 0)
+        r, gamma, n = -at.argument.at(chosen) + 1.0, gamma[chosen], chosen.size
+        z = to.variables("z", n, 0.0, 1.0)
+        over, under, s, t = (to.variables(label, n, 0.0) for label in ("r_plus", "r_minus", "s", "t"))
+        to.require("split", over - under - r, Zero(max(n, 1)))
+        to.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, max(n, 1)))
+        to.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, max(n, 1)))
+        to.cost(at.weights[chosen], z)
+        to.cost(gamma, s + t)
+        to.gain_of_squares(gamma, r)
+        return None
+
+    def cost_line(self) -> Line:
+        """Σ c_i z_i + γ_i (s_i + t_i - r_i²)."""
+        return Line(
+            "sum_i c_i z_i + g_i (s_i + t_i - (1 - y_i x_i'w)^2)",
+            r"\textstyle\sum_i c_i z_i + \gamma_i\bigl(s_i + t_i - (1-y_i x_i^\top w)^2\bigr)",
+        )
+
+    def lines(self) -> tuple[Line, ...]:
+        """Split and perspectives."""
+        return (
+            Line("r+_i - r-_i = 1 - y_i x_i'w, r+, r- >= 0", r"r_i^+ - r_i^- = 1 - y_i x_i^\top w,\ r^\pm\ge 0", "split"),
+            Line("s_i z_i >= (r+_i)^2", r"s_i z_i \ge (r_i^+)^2", "violated"),
+            Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
+            Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
+        )

@@ -1,0 +1,60 @@
+"""How far coefficients and arguments can be at an optimum: what big-M constants follow from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...arrays import BoolArray, FloatArray
+from .losses.loss import Loss
+from .regularisers.regulariser import Regulariser
+
+__all__ = ["Reach"]
+
+
+@dataclass(frozen=True, eq=False)
+class Reach:
+    """Bounds from the domain's, and from R(w) ≤ level, which an optimal w satisfies.
+
+    Parameters
+    ----------
+    loss, regulariser
+        The parts.
+    penalised : ndarray of bool (p,)
+    A, c : ndarray
+        Argument Aw + c of the loss, dense.
+    lower, upper : ndarray (p,)
+        The domain's.
+    level : float or None
+        Of R; None where none is known.
+    alone : bool
+        Whether nothing but the loss holds a free intercept.
+    """
+
+    loss: Loss
+    regulariser: Regulariser
+    penalised: BoolArray
+    A: FloatArray
+    c: FloatArray
+    lower: FloatArray
+    upper: FloatArray
+    level: float | None
+    alone: bool
+
+    def bounds(self) -> tuple[FloatArray, FloatArray]:
+        """Of |w_j| and of |argument_i|; infinite where none is known."""
+        span = np.maximum(np.abs(self.lower), np.abs(self.upper))
+        if self.level is not None:
+            own = self.regulariser.reach(self.level, np.eye(int(self.penalised.sum())))
+            span[self.penalised] = np.minimum(span[self.penalised], own)
+        with np.errstate(invalid="ignore"):
+            by_span = np.where(self.A != 0, np.abs(self.A) * span, 0.0).sum(axis=1)
+        if self.level is None:
+            return span, by_span + np.abs(self.c)
+        reach = self.regulariser.reach(self.level, self.A[:, self.penalised])
+        if not self.penalised.all():
+            if self.alone:
+                span[0] = self.loss.flat() + float(reach.max(initial=0.0))
+            reach = reach + span[0] * np.abs(self.A[:, 0])
+        return span, np.minimum(by_span, reach) + np.abs(self.c)

@@ -1,0 +1,254 @@
+"""Conic, piecewise and ball losses, parity by counts, and kernels: each against a statement of its own."""
+
+from __future__ import annotations
+
+import itertools
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from sklearn.svm import SVC, OneClassSVM
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError
+from marginopt.relaxations import conic_loss
+
+RNG = np.random.default_rng(5)
+Y = np.repeat([-1.0, 1.0], 8)
+X = np.column_stack([np.ones(16), RNG.normal(size=(16, 2)) + 0.6 * Y[:, None]])
+
+
+# -- the conic loss -------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("mu", [1.0, 0.4])
+def test_the_conic_loss_is_proposition_1_and_bounds_the_zero_one_loss(mu: float) -> None:
+    model = mo.Margin(X, Y, "conic", margin.SquaredNorm(mu), weights=0.5)
+    assert model.form.convexity.known
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    w = result.values["w"]
+    gamma = model.loss.gamma
+    direct = mu * w @ w + conic_loss(Y * (X @ w), gamma, 0.5).sum()
+    assert result.objective == pytest.approx(direct, rel=1e-6)
+    assert model.objective(w) == pytest.approx(direct, rel=1e-12)
+    assert result.certificate.bound == pytest.approx(result.objective, rel=1e-6)
+    exact = mo.solve(mo.Margin(X, Y, "zero-one", margin.SquaredNorm(mu), weights=0.5), "scip")
+    assert result.objective <= exact.objective + 1e-6
+    rng = np.random.default_rng(0)
+    for scale in (0.01, 0.1, 1.0):
+        assert model.objective(w + scale * rng.normal(size=3)) >= result.objective - 1e-7
+
+
+def test_gammas_of_the_points_and_the_elastic_net() -> None:
+    gamma = tuple(np.where(np.arange(16) % 3 == 0, 0.0, 0.005))
+    weights = RNG.uniform(0.2, 1.0, 16)
+    model = mo.Margin(X, Y, margin.Conic(gamma), margin.ElasticNet(0.1, 0.7), weights=weights)
+    result = mo.solve(model, "clarabel", tol=1e-9)
+    assert result.objective == pytest.approx(model.objective(result.values["w"]), rel=1e-6)
+    single = sum(float(conic_loss(m, g, c)) for m, g, c in zip(Y * (X @ result.values["w"]), gamma, weights, strict=True))
+    assert model.loss.total(weights, Y * (X @ result.values["w"])) == pytest.approx(single)
+
+
+def test_where_the_conic_loss_is_not_convex_it_says_so() -> None:
+    with pytest.raises(InputError, match=r"strongly convex in every coefficient.*Ramp and ZeroOne"):
+        mo.Margin(X, Y, "conic", "l1")
+    with pytest.raises(InputError, match="strongly convex"):
+        mo.Margin(X, Y, "conic", intercept="free")
+    with pytest.raises(InputError, match="must lie in Gamma"):
+        mo.Margin(X, Y, margin.Conic(10.0))
+    with pytest.raises(InputError, match="one for each of the 16 points"):
+        mo.Margin(X, Y, margin.Conic((0.1, 0.1)))
+    with pytest.raises(InputError, match="finite numbers ≥ 0"):
+        margin.Conic(-1.0)
+
+
+# -- losses of the user's own ---------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("regulariser", ["l2", "l1"])
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_breakpoints_that_are_not_convex_state_ramp_and_zero_one(regulariser: str, intercept: str) -> None:
+    ramp = margin.PiecewiseLinear(((-2.0, 2.0), (-1.0, 2.0), (1.0, 0.0), (2.0, 0.0)))
+    step = margin.PiecewiseLinear(((0.0, 1.0), (1.0, 1.0), (1.0, 0.0), (2.0, 0.0)))
+    assert not ramp.convex
+    assert not step.convex
+    margins = np.array([-3.0, -1.0, 0.2, 1.0, 4.0])
+    np.testing.assert_allclose(ramp.values(margins), margin.Ramp(2, 2).values(margins))
+    np.testing.assert_allclose(step.values(margins), margin.ZeroOne().values(margins))
+    for own, named in ((ramp, "ramp"), (step, "zero-one")):
+        first = mo.solve(
+            mo.Margin(X, Y, own, regulariser, intercept=intercept, weights=0.4), "highs" if regulariser == "l1" else "scip"
+        )
+        second = mo.solve(mo.Margin(X, Y, named, regulariser, intercept=intercept, weights=0.4), "scip")
+        assert first.objective == pytest.approx(second.objective, rel=1e-4, abs=1e-5)
+
+
+def test_a_loss_with_several_valleys_is_evaluated_as_stated() -> None:
+    wavy = margin.PiecewiseLinear(((-1.0, 1.0), (0.0, 0.2), (0.5, 0.9), (1.0, 0.0), (3.0, 0.5)))
+    model = mo.Margin(X, Y, wavy, weights=0.5, domain=margin.Box(-2, 2))
+    result = mo.solve(model, "scip")
+    assert result.objective == pytest.approx(model.objective(result.values["w"]), rel=1e-5)
+    rng = np.random.default_rng(1)
+    assert all(model.objective(np.clip(w, -2, 2)) >= result.objective - 1e-4 for w in rng.normal(scale=0.7, size=(3000, 3)))
+    with pytest.raises(InputError, match="needs bounds of the margins"):
+        _ = mo.Margin(X, Y, wavy, "none").form
+
+
+def test_a_piecewise_quadratic_states_the_squared_hinge_and_the_huberised_one() -> None:
+    squared = margin.PiecewiseQuadratic((1.0,), ((1.0, -2.0, 1.0), (0.0, 0.0, 0.0)))
+    first, second = (mo.solve(mo.Margin(X, Y, loss, weights=0.4), "clarabel", tol=1e-9) for loss in (squared, "squared-hinge"))
+    assert first.objective == pytest.approx(second.objective, rel=1e-7)
+    d = 0.5  # Rosset and Zhu: (1 - m)²/2d above 1 - d, linear below
+    huber = margin.PiecewiseQuadratic((1 - d, 1.0), ((0, -1, 1 - d / 2), (1 / (2 * d), -1 / d, 1 / (2 * d)), (0, 0, 0)))
+    assert huber.nonnegative()
+    model = mo.Margin(X, Y, huber, "l1", weights=0.4)
+    w = cp.Variable(3)
+    r = 1 - cp.multiply(Y, X @ w)
+    # the huberised hinge is the infimal convolution of s²/2d and (r - s)_+
+    s = cp.Variable(16)
+    stated = cp.Problem(cp.Minimize(cp.norm1(w) + 0.4 * (cp.sum_squares(s) / (2 * d) + cp.sum(cp.pos(r - s)))), [s >= 0])
+    stated.solve(solver="CLARABEL")
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    assert found.objective == pytest.approx(stated.value, rel=1e-6)
+    assert model.objective(found.values["w"]) == pytest.approx(stated.value, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("breakpoints", "pieces", "message"),
+    [
+        ((1.0,), ((1.0, 0.0, 0.0),), "one piece"),
+        ((1.0,), ((-1.0, 0.0, 0.0), (0.0, 0.0, 0.0)), "a ≥ 0"),
+        ((1.0,), ((0.0, 0.0, 0.0), (0.0, 0.0, 1.0)), "must meet at 1"),
+        ((1.0,), ((0.0, 1.0, -1.0), (0.0, 0.0, 0.0)), "must not fall"),
+    ],
+)
+def test_pieces_that_are_refused(breakpoints: tuple[float, ...], pieces: tuple, message: str) -> None:  # type: ignore[type-arg]
+    with pytest.raises(InputError, match=message):
+        margin.PiecewiseQuadratic(breakpoints, pieces)
+
+
+def test_breakpoints_that_are_refused() -> None:
+    for points in (((0.0, 1.0), (0.0, 0.0)), ((1.0, 0.0), (0.0, 1.0)), ((0.0, 1.0), (1.0, 1.0), (1.0, 0.0))):
+        with pytest.raises(InputError, match="must not decrease"):
+            margin.PiecewiseLinear(points)
+
+
+def test_errors_by_sign_count_misclassified_points() -> None:
+    """With w_1 = 1 fixed the least number of misclassified points, by enumeration of the other direction's angles."""
+    model = mo.Margin(X, Y, "misclassified", "none", domain=margin.Box(-50, 50), subject_to=mo.fixed({1: 1.0}))
+    found = mo.solve(model, "scip")
+    best = 16
+    for i, j in itertools.combinations(range(16), 2):  # some optimal hyperplane passes through two points, or nearly
+        M = X[[i, j]][:, [0, 2]]
+        if abs(np.linalg.det(M)) > 1e-9:
+            b, w = np.linalg.solve(M, -X[[i, j], 1])
+            if max(abs(b), abs(w)) <= 50:
+                best = min(best, int((Y * (X @ [b, 1.0, w]) < -1e-9).sum()))
+    assert found.objective == pytest.approx(best)
+
+
+# -- the ball -------------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("nu", [0.2, 0.6])
+def test_svdd_is_the_ball_with_slack(nu: float) -> None:
+    points = X[:, 1:]
+    model = mo.Margin(points, Y, "svdd", weights=1 / (nu * 16))
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    c, R2, xi = cp.Variable(2), cp.Variable(nonneg=True), cp.Variable(16, nonneg=True)
+    rows = [cp.sum_squares(points[i] - c) <= R2 + xi[i] for i in range(16)]
+    ball = cp.Problem(cp.Minimize(R2 + cp.sum(xi) / (nu * 16)), rows)
+    ball.solve(solver="CLARABEL")
+    assert found.objective == pytest.approx(ball.value, rel=1e-6)
+    np.testing.assert_allclose(found.values["w"], c.value, atol=1e-4)
+    np.testing.assert_allclose(
+        model.decision_function(found.values, points), R2.value - ((points - c.value) ** 2).sum(axis=1), atol=1e-3
+    )
+    with pytest.raises(InputError, match="must sum to at least 1"):
+        mo.Margin(points, Y, "svdd", weights=0.01)
+
+
+# -- parity by counts -----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["hinge", "zero-one"])
+def test_parity_by_counts_against_enumeration(loss: str) -> None:
+    Xs, ys = X[4:11], Y[4:11]
+    group = np.array([0, 1, 0, 1, 1, 0, 1])
+    model = mo.Margin(Xs, ys, loss, weights=1.0, subject_to=mo.parity(group, 0.1, by="counts"))
+    found = mo.solve(model, "scip")
+    assert model.subject_to[0].violation(Xs, ys, found.values["w"]) <= 1e-9
+    best = np.inf
+    for signs in itertools.product([-1.0, 1.0], repeat=7):
+        s = np.array(signs)
+        if abs((s[group == 0] > 0).mean() - (s[group == 1] > 0).mean()) > 0.1:
+            continue
+        rows = mo.margin.LinearRows(s[:, None] * Xs, lower=0.0)
+        one = mo.solve(mo.Margin(Xs, ys, loss, weights=1.0, subject_to=rows), "clarabel" if loss == "hinge" else "scip")
+        best = min(best, one.objective)
+    assert found.objective == pytest.approx(best, rel=1e-4)
+
+
+# -- kernels --------------------------------------------------------------------------------------------------------------
+
+
+def test_the_kernel_hinge_is_scikit_learns() -> None:
+    points = X[:, 1:]
+    model = mo.Margin(points, Y, regulariser="half-l2", intercept="free", weights=2.0, kernel=mo.RBF(0.7))
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    theirs = SVC(C=2.0, gamma=0.7, tol=1e-8).fit(points, Y)
+    new = RNG.normal(size=(9, 2))
+    np.testing.assert_allclose(model.decision_function(found.values, new), theirs.decision_function(new), atol=1e-4)
+    np.testing.assert_allclose(model.decision_function(found.values, points), model.points @ found.values["w"], atol=1e-7)
+
+
+def test_a_penalised_intercept_is_k_plus_1_and_low_rank_kernels_are_exact() -> None:
+    points, kernel = X[:, 1:], mo.Polynomial(2, 1.0, 0.0)  # rank 3
+    model = mo.Margin(points, Y, weights=0.5, kernel=kernel)
+    assert model.points.shape == (16, 4)
+    K = np.outer(Y, Y) * (kernel.matrix(points, points) + 1.0)
+    values, vectors = np.linalg.eigh(K)
+    root = vectors * np.sqrt(np.maximum(values, 0.0))
+    v = cp.Variable(16)
+    stated = cp.Problem(cp.Minimize(cp.sum_squares(v) + 0.5 * cp.sum(cp.pos(1 - root @ v))))
+    stated.solve(solver="CLARABEL")
+    assert mo.solve(model, "clarabel").objective == pytest.approx(stated.value, rel=1e-6)
+
+
+def test_the_kernel_zero_one_problem_against_enumeration() -> None:
+    """Conic (23)-(24): min α'Kα + λΣz, z_i = 0 requires (Kα)_i ≥ 1, over all kept sets."""
+    rng = np.random.default_rng(2)
+    points, y = rng.normal(size=(7, 2)), np.array([-1.0, 1, -1, 1, 1, -1, 1])
+    model = mo.Margin(points, y, "zero-one", weights=0.6, kernel=mo.RBF(0.4))
+    found = mo.solve(model, "scip")
+    K = np.outer(y, y) * (mo.RBF(0.4).matrix(points, points) + 1.0)
+    best = np.inf
+    for kept in itertools.product([False, True], repeat=7):
+        chosen = np.flatnonzero(kept)
+        value = 0.6 * (7 - chosen.size)
+        if chosen.size:
+            a = cp.Variable(chosen.size, nonneg=True)
+            dual = cp.Problem(cp.Maximize(cp.sum(a) - 0.25 * cp.quad_form(a, cp.psd_wrap(K[np.ix_(chosen, chosen)]))))
+            value += dual.solve(solver="CLARABEL")
+        best = min(best, value)
+    assert found.objective == pytest.approx(best, rel=1e-4)
+
+
+def test_the_kernel_one_class_problem_is_scikit_learns() -> None:
+    points = X[:, 1:]
+    nu = 0.4
+    model = mo.Margin(points, Y, margin.OneClass(nu), "half-l2", weights=1 / 16, kernel=mo.RBF(0.5))
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    theirs = OneClassSVM(nu=nu, gamma=0.5, tol=1e-8).fit(points)
+    scores = model.decision_function(found.values, points)
+    scale = theirs.decision_function(points)
+    np.testing.assert_allclose(scores * 16, scale, atol=1e-3)
+    ball = mo.Margin(points, Y, "svdd", weights=1 / (nu * 16), kernel=mo.RBF(0.5))
+    inside = ball.decision_function(mo.solve(ball, "clarabel", tol=1e-9).values, points)
+    np.testing.assert_array_equal(np.sign(np.round(inside, 5)), np.sign(np.round(scores, 5)))
+
+
+def test_no_mercer_kernel_no_norm() -> None:
+    with pytest.raises(InputError, match="not positive semidefinite"):
+        mo.Margin(X[:, 1:], Y, kernel=lambda A, B: -(A @ B.T))
