@@ -93,7 +93,7 @@ class Polish:
 
 
 def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
-    """`conflict_kernels.Rows` of the reduced rows with thresholds ``tau``."""
+    """`kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
     from .kernels.conflicts import Rows
 
     n = len(reduced.weights)
@@ -119,7 +119,7 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
 
 
 def empty_active(p: int) -> Any:
-    """`conflict_kernels.Active` at w = 0."""
+    """`kernels.conflicts.Active` at w = 0."""
     from .kernels.conflicts import Active
 
     return Active(

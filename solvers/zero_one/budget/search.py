@@ -3,7 +3,7 @@
 A node has deleted points (r of the budget is left), kept points and free points; solutions of interest have ||w||² < cut. Each
 of them deletes a point of every conflict at the cut. So a node is empty when disjoint conflicts (points counted by their
 multiplicity) need more than r deletions, or when a conflict has no free point; with one free point that point is deleted; else a
-point is deleted in one child and kept in the other. The compiled part is that of the proof pass, `conflict_kernels.prove`.
+point is deleted in one child and kept in the other. The compiled part is that of the proof pass, `kernels.conflicts.prove`.
 """
 
 from __future__ import annotations

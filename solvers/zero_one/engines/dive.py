@@ -63,7 +63,7 @@ class Dive:
         stack.found[-1] = upper
 
     def run(self, cut: float, nodes: int) -> int:
-        """Search on; see `conflict_kernels.search`."""
+        """Search on; see `kernels.conflicts.search`."""
         return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, cut, nodes))
 
     def bound(self) -> float:

@@ -3,7 +3,7 @@
 The tree need not be the search's: only the bound counts. Conflicts are written with multipliers that are whole numbers where
 those prove enough; nodes refer to them. A node proves by packing conflicts that solutions of interest delete points of cost at
 least e among the free ones, deletes a point that is the only free one of a conflict, and ends with a conflict of kept points or
-branches on a point. The compiled part is `conflict_kernels.prove`; ``docs/zero-one-bb.md`` has the rules, and `check_conflicts`
+branches on a point. The compiled part is `kernels.conflicts.prove`; ``docs/zero-one-bb.md`` has the rules, and `check_conflicts`
 verifies them.
 """
 
@@ -185,7 +185,7 @@ class ConflictRecorder:
 
 
 def empty_book(n: int, p: int) -> Any:
-    """`conflict_kernels.Book` for n points in p coordinates."""
+    """`kernels.conflicts.Book` for n points in p coordinates."""
     from ..kernels.conflicts import Book
 
     width, i64 = 2 * p + 6, np.int64

@@ -1,7 +1,7 @@
 """Norm-conflicts one at a time, with the multipliers that prove them: for searches that are steered from Python.
 
 A set S of points is a conflict at T if no w with ||w||² < T keeps all of it; the compiled dual method finds one and its
-multipliers (`conflict_kernels.active_set`, `conflict_kernels.certified`). ``docs/zero-one-bb.md`` has the proofs.
+multipliers (`kernels.conflicts.active_set`, `kernels.conflicts.certified`). ``docs/zero-one-bb.md`` has the proofs.
 """
 
 from __future__ import annotations

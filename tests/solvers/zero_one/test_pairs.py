@@ -82,7 +82,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
 def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
     room, half = k.empty_pairs(80, 2), np.array([1e-3, 1e-3])
     most = np.concatenate([[-1e40, -1e35, 1e40], np.zeros(70)])
-    k._edges(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
+    k.edges(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
     met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
     assert met == [2**70 - 1, 2**70 - 1, 0]
 

@@ -1,0 +1,39 @@
+"""Compiled kernels of the box engine: pairs and hinge relaxation over a box, tightening, and the tree search.
+
+The mathematics, with proofs, is in ``docs/zero-one-bb.md``; the names here are those of that page. All of it works on
+the *reduced* problem of `solvers.zero_one.reduced`, min ||w||² + Σ_i λ_i 1{g_i'w < 1}, whose last coordinate is a free
+intercept when ``free`` is set (its square is then replaced by (w - lo)(w - hi) ≤ 0, the only change).
+"""
+
+from __future__ import annotations
+
+from .edges import edges
+from .exploration import explore
+from .newton import newton
+from .pairing import pair_up
+from .pool import move
+from .records import (
+    BUDGET,
+    CANDIDATE,
+    DONE,
+    FREE,
+    GROW,
+    KEPT,
+    LEAF,
+    NOW,
+    PAGE,
+    RESERVE,
+    ROUNDS,
+    VIOLATED,
+    WIDEST,
+    Data,
+    Pool,
+    empty_node,
+    empty_pairs,
+    empty_relaxation,
+)
+
+__all__ = [
+    "BUDGET", "CANDIDATE", "DONE", "FREE", "GROW", "KEPT", "LEAF", "NOW", "PAGE", "RESERVE", "ROUNDS", "VIOLATED", "WIDEST",
+    "Data", "Pool", "edges", "empty_node", "empty_pairs", "empty_relaxation", "explore", "move", "newton", "pair_up",
+]  # fmt: skip

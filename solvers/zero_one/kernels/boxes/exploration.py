@@ -1,0 +1,228 @@
+"""The tree search over boxes: best-first with dives."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import EPS, entry, inner
+from .branching import branch_coordinate, branch_point
+from .edges import by_falling
+from .pool import load, pop, push, store
+from .proof_events import log_node, log_split
+from .records import (
+    BUDGET,
+    CANDIDATE,
+    DONE,
+    FREE,
+    GROW,
+    KEPT,
+    LEAF,
+    PAGE,
+    RESERVE,
+    ROUNDS,
+    VIOLATED,
+    Data,
+    Log,
+    Node,
+    Pool,
+    empty_node,
+    empty_pairs,
+    empty_relaxation,
+)
+from .tightening import tighten
+
+#: A node with at most this many free points branches on a point.
+BY_POINTS = 1
+
+
+@inner
+def _scaled(data: Data, w: Any, total: float, margin: Any, order: Any) -> tuple[float, float]:
+    """Best multiple t of w: (objective, t), every crossing of a margin tried."""
+    rows, weights = data.rows, data.weights
+    n, p = rows.shape
+    count: Any = np.int64(0)
+    norm = 0.0
+    for j in range(p - 1 if data.free else p):
+        norm += w[j] * w[j]
+    for i in range(n):
+        u = 0.0
+        for j in range(p):
+            u += rows[i, j] * w[j]
+        if u > 1e-9:
+            margin[count] = u
+            margin[n + count] = weights[i]
+            count += 1
+    by_falling(margin, count, order)
+    best, scale = total, 0.0
+    cost = total
+    for k in range(count):
+        i = order[k]
+        cost -= margin[n + i]
+        t = 1.0 / margin[i]
+        value = t * t * norm + cost
+        if value < best:
+            best, scale = value, t
+    return best, scale
+
+
+@inner
+def _gather(data: Data, node: Node, m: int, base: float) -> tuple[float, int]:
+    """Drop the points that the box decides; (base, points left), or (∞, 0) where a kept point cannot be kept."""
+    lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
+    p = lo.size
+    k = 0
+    for i in range(m):
+        point = idx[i]
+        low = high = size = 0.0
+        for j in range(p):
+            a = data.rows[point, j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = 4.0 * EPS * (p + 2) * size
+        low -= err
+        high += err
+        state, lower = z[i], l[i]
+        if state == FREE:
+            lower = max(lower, low)
+            if high < 1.0:
+                state = VIOLATED
+            elif lower >= 1.0:
+                state = KEPT
+        elif state == KEPT and high < 1.0:
+            return np.inf, 0
+        if state == KEPT and low >= 1.0:
+            continue
+        if state == VIOLATED and high <= 1.0:
+            base += data.weights[point]
+            continue
+        idx[k], z[k], l[k] = point, state, lower
+        lam[k], norm[k] = data.weights[point], data.norms[point]
+        for j in range(p):
+            G[j, k] = data.rows[point, j]
+        k += 1
+    return base, k
+
+
+@inner
+def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
+    """Leave the states of all points of a fully decided node in ``leaf`` and its centre in ``found``."""
+    lo, hi, idx, z = node.lo, node.hi, node.idx, node.z
+    p = lo.size
+    for i in range(data.weights.size):
+        low = high = size = 0.0
+        for j in range(p):
+            a = data.rows[i, j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = 4.0 * EPS * (p + 2) * size
+        pool.leaf[i] = KEPT if low - err >= 1.0 else VIOLATED if high + err < 1.0 else FREE
+    for i in range(m):
+        pool.leaf[idx[i]] = z[i]
+    for j in range(p):
+        pool.found[j] = c[j]
+
+
+@entry
+def explore(data: Data, pool: Pool, cut: float, nodes: int, sample: int, total: float) -> int:
+    """Work on at most ``nodes`` nodes that may hold something better than ``cut``; returns why it stopped.
+
+    Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
+    the heap, until the dive ends. Branches on points where at most `BY_POINTS` are free or the box is at the limit of
+    floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate. Where memory is short
+    (``FRUGAL``) nodes are taken from the heap's end, which is nearly depth-first and keeps the heap as it is.
+    """
+    n, p = data.rows.shape
+    now = pool.now
+    node, R, P, margin = empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n)
+    lo, hi, z, c = node.lo, node.hi, node.z, R.c
+    need = n // PAGE + 2
+    log = Log(pool.log, now)
+    for _ in range(nodes):
+        logged = pool.log.size > 0
+        reserve = 1 if now.frugal == 1 else RESERVE
+        if now.records < 2 * reserve or now.pages < need * reserve or now.waiting + 2 > pool.heap.size:
+            return GROW
+        if logged and now.log_at + 6 * (n + 1) * ROUNDS + 32 > pool.log.size:
+            return GROW
+        code = now.current
+        if code < 0:
+            if now.waiting == 0 or pool.key[pool.heap[0] >> 1, pool.heap[0] & 1] >= cut:
+                return DONE
+            if now.frugal == 1:
+                code = np.int64(pool.heap[now.waiting - 1])
+            else:
+                code = pop(pool.heap, now.waiting, pool.key)
+            now.waiting -= 1
+            if pool.key[code >> 1, code & 1] >= cut:
+                load(pool, code, node)
+                continue
+        now.current = -1
+        parent, side, D = pool.ident[code >> 1], code & 1, pool.key[code >> 1, code & 1]
+        base, m = load(pool, code, node)
+        ident = now.next_id
+        now.next_id += 1
+        now.nodes += 1
+        if logged:
+            log_node(log, ident, parent, side)
+        base, m = _gather(data, node, m, base)
+        if base >= cut:
+            continue
+        now.points += m
+        new = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
+        if new >= cut:
+            continue
+        D = max(D, new)
+        if now.nodes % sample == 0:
+            value, scale = _scaled(data, c, total, margin, P.queue)
+            if value < pool.found[p]:
+                pool.found[p] = value
+                for j in range(p):
+                    pool.found[j] = scale * c[j]
+                now.candidate = 1
+        free = 0
+        for i in range(m):
+            free += z[i] == FREE
+        if free == 0:
+            _report_leaf(data, pool, node, m, c)
+            pool.found[p + 1] = D
+            return LEAF
+        j = branch_coordinate(node, m)
+        mid = 0.5 * (lo[j] + hi[j])
+        tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
+        r = store(pool, node, m, base)
+        first = 0
+        if free <= BY_POINTS or tiny:
+            i = branch_point(node, m, c)
+            pool.split[r] = -1 - i
+            u = 0.0
+            for k in range(p):
+                u += node.G[k, i] * c[k]
+            first = 0 if u > 0.5 * (1.0 + node.l[i]) else 1
+            name = -1.0 - node.idx[i]
+        else:
+            pool.split[r], pool.mid[r] = j, mid
+            first = 0 if c[j] <= mid else 1
+            name = float(j)
+        pool.key[r, 0] = pool.key[r, 1] = D
+        pool.ident[r] = ident
+        if logged:
+            log_split(log, ident, name, mid)
+        now.current = 2 * r + first
+        push(pool.heap, now.waiting, pool.key, 2 * r + 1 - first)
+        now.waiting += 1
+        if now.candidate == 1:
+            now.candidate = 0
+            return CANDIDATE
+    return BUDGET

@@ -1,0 +1,92 @@
+"""A largest matching in a bipartite graph of bit sets, by augmenting paths."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import inner
+from .records import Pairs
+
+_DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
+_BIT = np.zeros(64, np.int64)
+for _k in range(64):
+    _BIT[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
+
+
+@inner
+def _lowest(x: Any) -> int:
+    """Position of the lowest set bit."""
+    return int(_BIT[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
+
+
+@inner
+def _augment(P: Pairs, root: int, words: int) -> bool:
+    """Match row ``root``, moving others along an alternating path; columns that lead nowhere stay out of later searches."""
+    free, dead, seen = P.seen[0], P.seen[1], P.seen[2]
+    row_of, column_of = P.match[1], P.match[0]
+    for q in range(words):
+        seen[q] = dead[q]
+    P.queue[0] = root
+    at, end = 0, 1
+    while at < end:
+        r = P.queue[at]
+        at += 1
+        for q in range(words):
+            bits = P.adjacent[r, q] & ~seen[q]
+            if bits == 0:
+                continue
+            if bits & free[q] != 0:
+                k = (q << 6) + _lowest(bits & free[q])
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                while True:
+                    before = column_of[r]
+                    column_of[r], row_of[k] = k, r
+                    if r == root:
+                        return True
+                    k = before
+                    r = P.parent[k]
+            seen[q] |= bits
+            while bits != 0:
+                k = (q << 6) + _lowest(bits)
+                bits &= bits - np.uint64(1)
+                P.parent[k] = r
+                P.queue[end] = row_of[k]
+                end += 1
+    for q in range(words):
+        dead[q] = seen[q]
+    return False
+
+
+@inner
+def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
+    """A largest matching between rows and columns that still have weight; ``match[0, r]`` is a row's column or -1."""
+    words = (columns.size + 63) >> 6
+    free, dead = P.seen[0], P.seen[1]
+    for q in range(words):
+        free[q] = dead[q] = np.uint64(0)
+    for k in range(columns.size):
+        bit = np.uint64(1) << np.uint64(k & 63)
+        if left[columns[k]] > 0.0:
+            free[k >> 6] |= bit
+        else:
+            dead[k >> 6] |= bit
+    for r in range(rows.size):
+        P.match[0, r] = -1
+        if not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            bits = P.adjacent[r, q] & free[q]
+            if bits != 0:
+                k = (q << 6) + _lowest(bits)
+                free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
+                P.match[0, r], P.match[1, k] = k, r
+                break
+    for r in range(rows.size):
+        if P.match[0, r] >= 0 or not left[rows[r]] > 0.0:
+            continue
+        for q in range(words):
+            if P.adjacent[r, q] & ~dead[q] != 0:
+                _augment(P, r, words)
+                break

@@ -1,0 +1,171 @@
+"""The smoothed hinge relaxation over a box: projected semismooth Newton steps, and how far its bound may be off."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled import EPS, entry, inner
+from .records import Relaxation
+
+
+@inner
+def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
+    """d = -H⁻¹g on the coordinates that are ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
+    for j in range(p):
+        if not on[j]:
+            d[j] = 0.0
+            continue
+        for i in range(j, p):
+            if not on[i]:
+                continue
+            t = H[i, j]
+            for k in range(j):
+                if on[k]:
+                    t -= L[i, k] * L[j, k]
+            if i == j:
+                L[j, j] = math.sqrt(max(t, 1e-14 * H[j, j]))
+            else:
+                L[i, j] = t / L[j, j]
+        t = -g[j]
+        for k in range(j):
+            if on[k]:
+                t -= L[j, k] * d[k]
+        d[j] = t / L[j, j]
+    for j in range(p - 1, -1, -1):
+        if not on[j]:
+            continue
+        t = d[j]
+        for k in range(j + 1, p):
+            if on[k]:
+                t -= L[k, j] * d[k]
+        d[j] = t / L[j, j]
+
+
+@inner
+def margins(G: Any, m: int, w: Any, u: Any) -> None:
+    """u = G'w of the first m points."""
+    p = w.size
+    w0 = w[0]
+    for i in range(m):
+        u[i] = w0 * G[0, i]
+    for j in range(1, p):
+        wj = w[j]
+        for i in range(m):
+            u[i] += wj * G[j, i]
+
+
+@inner
+def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
+    """Smoothed objective at w, whose margins are u (constant left out)."""
+    F = 0.0
+    for i in range(m):
+        t = b[i] - u[i]
+        a = min(max(h[i] * t, 0.0), cap[i])
+        F += a * (t - 0.5 * a / h[i])
+    for j in range(w.size):
+        F += w[j] * (w[j] + q[j])
+    return F
+
+
+@entry
+def newton(
+    R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float
+) -> tuple[float, int]:
+    """Projected semismooth Newton on the smoothed relaxation of m points; fills α, s, c and returns (D, iterations).
+
+    min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). Stops where the
+    Newton decrement is below ``stop`` or D ≥ ``cut``: D is a bound at every iterate.
+    """
+    p = w.size
+    G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
+    al, ws = R.alpha, R.work
+    g, d, wt = ws[0], ws[1], ws[2]
+    H, L = ws[3 : 3 + p], ws[3 + p : 3 + 2 * p]
+    on = np.empty(p, np.bool_)
+    for j in range(p):
+        w[j] = min(max(w[j], lo[j]), hi[j])
+    margins(G, m, w, u)
+    F = _value(b, cap, h, m, u, q, w)
+    D = -np.inf
+    it = 0
+    while True:
+        ab = 0.0
+        for i in range(m):
+            a = h[i] * (b[i] - u[i])
+            hh[i] = h[i] if a > 0.0 and a < cap[i] else 0.0
+            a = min(max(a, 0.0), cap[i])
+            al[i] = a
+            ab += a * b[i]
+        D = const + ab
+        for j in range(p):
+            r = 0.0
+            for i in range(m):
+                r += al[i] * G[j, i]
+            s[j] = r - q[j]
+            g[j] = 2.0 * w[j] - s[j]
+            c[j] = min(max(0.5 * s[j], lo[j]), hi[j])
+            D += c[j] * (c[j] - s[j])
+            on[j] = not ((w[j] <= lo[j] and g[j] > 0.0) or (w[j] >= hi[j] and g[j] < 0.0))
+        if cut <= D or it >= 40:
+            break
+        for j in range(p):
+            if not on[j]:
+                continue
+            for k in range(j + 1):
+                r = 0.0
+                for i in range(m):
+                    r += hh[i] * G[j, i] * G[k, i]
+                H[j, k] = r
+            H[j, j] += 2.0
+        _solve(H, g, on, d, L, p)
+        slope = 0.0
+        for j in range(p):
+            slope += g[j] * d[j]
+        if -slope <= stop:
+            break
+        it += 1
+        step = 1.0
+        for _ in range(25):
+            first = 0.0
+            for j in range(p):
+                wt[j] = min(max(w[j] + step * d[j], lo[j]), hi[j])
+                first += g[j] * (wt[j] - w[j])
+            margins(G, m, wt, u)
+            Ft = _value(b, cap, h, m, u, q, wt)
+            if Ft <= F + 0.05 * first:
+                break
+            curve = Ft - F - first
+            step *= min(max(-0.5 * first / curve, 0.1), 0.7) if curve > 0.0 else 0.5
+        if Ft >= F:
+            margins(G, m, w, u)
+            break
+        F = Ft
+        for j in range(p):
+            w[j] = wt[j]
+    return D, it
+
+
+@inner
+def rounding(R: Relaxation, m: int, const: float) -> float:
+    """A bound on the rounding error of D; ``ds`` receives one on each |s_j|.
+
+    Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
+    """
+    G, b, q, al, s, c, ds = R.rows, R.b, R.q, R.alpha, R.s, R.c, R.ds
+    p = c.size
+    e = 4.0 * EPS * (m + 8)
+    total = abs(const)
+    slack = 0.0
+    for i in range(m):
+        total += al[i] * abs(b[i])
+    for j in range(p):
+        r = abs(q[j])
+        for i in range(m):
+            r += al[i] * abs(G[j, i])
+        ds[j] = e * r
+        slack += ds[j] * (abs(c[j]) + ds[j])
+        total += abs(c[j]) * (abs(c[j]) + abs(s[j]))
+    return 4.0 * EPS * (m + 2 * p + 8) * total + slack

@@ -1,0 +1,109 @@
+"""Pairs of points that a box excludes, packed and paid."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..compiled import EPS, entry, inner
+from .edges import by_falling, edges, one_side
+from .matching import match
+from .newton import margins
+from .records import FREE, KEPT, VIOLATED, Data, Node, Pairs, Relaxation
+
+SINGLE = 2.0**-24
+#: Matchings of what weights are left.
+REPEATS = 3
+
+
+@inner
+def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
+    """Record a pair and take its price from both points."""
+    price = min(left[i], left[j])
+    P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
+    for k in (i, j):
+        left[k] = 0.0 if left[k] == price else (left[k] - price) * (1.0 - 4.0 * EPS)
+    return float(price)
+
+
+@inner
+def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
+    """Points that a kept one excludes become violated: (their weight, how many); (∞, 1) where it is a kept one too."""
+    count, total, kept = 0, 0.0, 0
+    for k in range(columns.size):
+        if z[columns[k]] == KEPT:
+            P.queue[kept] = k
+            kept += 1
+    for r in range(rows.size):
+        whole = z[rows[r]] == KEPT
+        for t in range(columns.size if whole else kept):
+            k = t if whole else P.queue[t]
+            i, j = rows[r], columns[k]
+            if P.adjacent[r, k >> 6] >> np.uint64(k & 63) & np.uint64(1) == 0:
+                continue
+            if z[i] == z[j]:
+                P.points[0, 0], P.points[0, 1], P.price[0] = i, j, 0.0
+                return np.inf, 1
+            free = j if z[i] == KEPT else i
+            if z[free] == FREE:
+                P.points[count, 0], P.points[count, 1], P.price[count] = i, j, left[free]
+                total += left[free]
+                count += 1
+                z[free], left[free] = VIOLATED, 0.0
+    return total, count
+
+
+@entry
+def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
+    """Pack pairs of points that no w of the box keeps both: (what they cost at least, how many), (∞, 1) for two kept ones.
+
+    Every pair is paid from what is ``left`` of its points' weights; the rest stays in the relaxation. The partner of a kept
+    point becomes violated. A point whose hinge at w is as good as its share of a pair is not paired.
+
+    Single precision is enough for the ranges: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms|
+    with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is
+    allowed. Underflow is far below that: near g_i'mid = 1 the allowance for double precision is at least 1e-15. A sum that
+    is not a number is no pair.
+    """
+    lo, hi, w, idx, z, l, G, left = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
+    p = w.size
+    u, most, env, err = R.u, R.spare[0], R.spare[1], R.spare[2]
+    mid, half, wide = R.work[0], R.work[1], R.work[2]
+    margins(G, m, w, u)
+    for j in range(p):
+        mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
+        wide[j] = 8.0 * EPS * (p + 4) * max(abs(lo[j]), abs(hi[j])) + 2.0 * SINGLE * (p + 6) * half[j]
+    margins(G, m, mid, most)
+    for i in range(m):
+        err[i] = 2.0 * SINGLE * (p + 6) * abs(most[i] - 1.0)
+    for j in range(p):
+        for i in range(m):
+            err[i] += abs(G[j, i]) * wide[j]
+    for i in range(m):
+        most[i] = (most[i] - 1.0) + err[i]
+        left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
+        env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
+    by_falling(u, m, P.queue)
+    rows = columns = P.side[0]
+    for side in range(2):
+        first, end = one_side(data, node, m, R, P, side)
+        rows, columns = columns, P.side[side, first:end]
+    edges(G, rows, columns, most, env, half, P)
+    total, count = _settle_kept(P, rows, columns, z, left)
+    if total == np.inf:
+        return total, count
+    for i in range(m):
+        left[i] = 0.0 if z[i] == KEPT else left[i]
+    for _ in range(REPEATS):
+        match(P, rows, columns, left)
+        more = False
+        for r in range(rows.size):
+            if P.match[0, r] >= 0 and count < P.price.size:
+                i, j = rows[r], columns[P.match[0, r]]
+                total += _pay(P, count, i, j, left)
+                count += 1
+                more = more or left[i] > 0.0 or left[j] > 0.0
+        if not more:
+            break
+    return total, count

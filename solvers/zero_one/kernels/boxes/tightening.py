@@ -1,0 +1,176 @@
+"""Relax and tighten a node: its bound, a smaller box, points that are decided."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled import EPS, inner
+from .newton import newton, rounding
+from .pairing import pair_up
+from .proof_events import log_multipliers, log_pairs
+from .records import FREE, KEPT, ROUNDS, VIOLATED, Data, Log, Node, Pairs, Relaxation
+
+#: The smoothing of the hinge that the rounds start from.
+SMOOTHING = 0.1
+
+
+@inner
+def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
+    """Cut the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate; False where empty."""
+    R = math.sqrt(R2) * (1.0 + 1e-15) + ec
+    for j in range(c.size):
+        pad = 1e-14 * (abs(c[j]) + R) + ec
+        up = down = R + pad
+        rise = abs(2.0 * c[j] - s[j]) - ds[j]
+        if rise > 0.0:
+            x = 2.0 * R2 / (rise + math.sqrt(rise * rise + 4.0 * R2)) * (1.0 + 1e-14) + pad
+            if c[j] <= lo[j]:
+                up = min(up, x)
+            else:
+                down = min(down, x)
+        lo[j] = max(lo[j], c[j] - down)
+        hi[j] = min(hi[j], c[j] + up)
+        if lo[j] > hi[j]:
+            return False
+    return True
+
+
+@inner
+def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
+    """Decide what the ball and the box decide; returns how much changed, or -1 where nothing remains.
+
+    With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
+    β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test
+    moves by its own rounding error to the safe side: ``err`` bounds that of u.
+    """
+    G, z, l, norm, al, lo, hi, lam, c = node.G, node.z, node.l, node.norm, node.alpha, node.lo, node.hi, R.left, R.c
+    p = c.size
+    change = 0.0
+    r = (cut - D) * (1.0 + 1e-14)
+    for i in range(m):
+        if z[i] != FREE:
+            continue
+        u = low = high = size = 0.0
+        for j in range(p):
+            a = G[j, i]
+            u += a * c[j]
+            if a > 0.0:
+                low += a * lo[j]
+                high += a * hi[j]
+            else:
+                low += a * hi[j]
+                high += a * lo[j]
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        err = norm[i] * ec + 4.0 * EPS * (p + 2) * size
+        low -= err
+        high += err
+        t = max(1.0 - u - err, 0.0) / norm[i]
+        kept_out = high < 1.0 or t * t * (1.0 - 1e-15) >= r
+        a = al[i]
+        turn = u - 0.5 * a * norm[i] * norm[i]
+        beta = lam[i] - a * (1.0 - u) - 0.25 * (a * norm[i]) ** 2
+        beta -= a * err + 8.0 * EPS * (lam[i] + a * (1.0 + abs(u)) + (a * norm[i]) ** 2)
+        off = err + 8.0 * EPS * (abs(u) + a * norm[i] * norm[i])
+        t = max(turn - 1.0 - off, 0.0) / norm[i]
+        violated_out = low >= 1.0 or beta + t * t * (1.0 - 1e-15) >= r
+        if kept_out and violated_out:
+            return -1.0
+        if kept_out:
+            z[i] = VIOLATED
+            change += 0.3
+        elif violated_out:
+            z[i] = KEPT
+            change += 0.3
+        else:
+            new = max(low, turn - norm[i] * math.sqrt(max(r - beta, 0.0)) * (1.0 + 1e-14) - off)
+            if new > l[i]:
+                change += (new - l[i]) / (1.0 - l[i])
+                l[i] = new
+                if new >= 1.0:
+                    z[i] = KEPT
+    return change
+
+
+@inner
+def tighten(
+    data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
+) -> float:
+    """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
+    now = log.now
+    lo, hi, w, idx, z, l, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, node.alpha
+    A, b, cap, h, q, left, act = R.rows, R.b, R.cap, R.h, R.q, R.left, R.position
+    p = w.size
+    D = -np.inf
+    for turn in range(ROUNDS):
+        for j in range(p):
+            w[j] = min(max(w[j], lo[j]), hi[j])
+        const = base
+        for i in range(m):
+            if z[i] == VIOLATED:
+                const += data.weights[idx[i]]
+        loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
+        paid, count = pair_up(data, node, m, R, P)
+        if log.buffer.size > 0:
+            log_pairs(log, ident, idx, P, count)
+        if paid == np.inf:
+            return np.inf
+        const += paid + loss
+        k: Any = np.int64(0)  # a literal 0 would compile `newton` once more
+        for i in range(m):
+            al[i] = 0.0
+            if z[i] == FREE and left[i] <= 0.0:
+                continue
+            act[k] = i
+            b[k] = -1.0 if z[i] == VIOLATED else 1.0
+            for j in range(p):
+                A[j, k] = b[k] * G[j, i]
+            k += 1
+        for j in range(p):
+            q[j] = 0.0
+        if data.free:
+            q[p - 1] = -(lo[p - 1] + hi[p - 1])
+        width = SMOOTHING
+        while True:
+            for t in range(k):
+                i = act[t]
+                if z[i] == FREE:
+                    C = max(1.0 - l[i], 1e-9)
+                    cap[t] = left[i] / C * (1.0 - 4.0 * EPS)
+                    h[t] = cap[t] / (C * width)
+                else:
+                    cap[t] = np.inf
+                    h[t] = data.unit / (width * width)
+            new, its = newton(R, k, const, lo, hi, w, cut, 0.02 * width * data.unit)
+            now.relaxations += 1
+            now.newton_steps += its
+            new -= rounding(R, k, const)
+            slack = 0.0
+            for t in range(k):
+                short, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
+                slack += cap[t] * short - a * short if z[act[t]] == FREE else a * short
+            if new >= cut or new + slack < cut or width < 1e-6:
+                break
+            width *= 0.1
+        for t in range(k):
+            al[act[t]] = R.alpha[t]
+        if log.buffer.size > 0:
+            log_multipliers(log, ident, idx, z, al, m)
+        if new >= cut:
+            return new
+        last = turn > 0 and new - D < 0.02 * (cut - new)
+        D = max(new, D)
+        ec = 0.0
+        for j in range(p):
+            ec += R.ds[j]
+        ec += 1e-15 * math.sqrt(cut)
+        if not shrink_box(lo, hi, R.c, R.s, R.ds, cut - new, ec):
+            return np.inf
+        change = fix_points(node, m, R, new, cut, ec)
+        if change < 0.0:
+            return np.inf
+        if last or change < 0.5:
+            break
+    return D

@@ -1,0 +1,22 @@
+"""Compiled kernels of the conflict engine: the dual active-set method and the search on norm-conflicts.
+
+The mathematics, with proofs, is in ``docs/zero-one-bb.md``. The rows here are the penalised parts a_i of the reduced rows, with
+thresholds τ_i: point i is kept where a_i'w + s_i b ≥ τ_i. Signs s_i = ±1 belong to a free intercept b, which is eliminated:
+some b keeps a set of points exactly where (a_i + a_j)'w ≥ τ_i + τ_j for every pair i of its positive, j of its negative
+points. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1. Pairs are exact, and make conflicts of
+up to 2(p + 1) points; the search therefore looks first at single points with a stretched intercept's column, whose square is
+a small part of the norm: conflicts of at most p + 2 points, certified with what the column leaves over times ``reach``.
+"""
+
+from __future__ import annotations
+
+from .active_set import active_set, certified
+from .proving import CUT, ENTRIES, OPEN_LEAF, PACKED, PROVED, STEPS, Book, prove
+from .records import CONFLICT, DELETED, FREE, KEPT, OPTIMUM, Active, Rows
+from .search import BUDGET, CANDIDATE, DONE, search
+from .stack import NOW, Stack
+
+__all__ = [
+    "BUDGET", "CANDIDATE", "CONFLICT", "CUT", "DELETED", "DONE", "ENTRIES", "FREE", "KEPT", "NOW", "OPEN_LEAF", "OPTIMUM",
+    "PACKED", "PROVED", "STEPS", "Active", "Book", "Rows", "Stack", "active_set", "certified", "prove", "search",
+]  # fmt: skip

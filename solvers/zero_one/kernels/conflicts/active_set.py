@@ -1,0 +1,211 @@
+"""Goldfarb and Idnani's dual active-set method, with certified norms."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from ..compiled import EPS, entry, inner
+from .records import CONFLICT, OPTIMUM, TROUBLE, Active, Rows, dot
+
+
+@entry
+def certified(active: Active, q: int, reach: float) -> float:
+    """A proved lower bound of min{||w||² : g'w ≥ 1 for the first q constraints} from u ≥ 0, whatever they are.
+
+    (Σu - |v_b| reach)₊²/||v||², v = Σ u g without its intercept's part v_b, with every rounding error to the safe side (that
+    of g itself included); ∞ where v vanishes.
+    """
+    p = active.w.size
+    total = size = 0.0
+    for k in range(q):
+        total += active.u[k]
+        norm = 0.0
+        for j in range(p):
+            norm += active.g[k, j] * active.g[k, j]
+        size += active.u[k] * math.sqrt(norm)
+    err = 4.0 * EPS * (q + p + 8) * size
+    gain = total * (1.0 - 2.0 * EPS * (q + 4))
+    norm = 0.0
+    for j in range(p):
+        v = 0.0
+        for k in range(q):
+            v += active.u[k] * active.g[k, j]
+        if reach > 0.0 and j == p - 1:
+            gain -= (abs(v) + err) * reach * (1.0 + 4.0 * EPS)
+        else:
+            norm += v * v
+    length = math.sqrt(norm) * (1.0 + EPS * (p + 8)) + err
+    if gain <= 0.0:
+        return 0.0
+    if length <= 0.0:
+        return np.inf
+    ratio = gain / length
+    return ratio * ratio * (1.0 - 8.0 * EPS)
+
+
+@inner
+def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tuple[int, int, float]:
+    """The most violated constraint: (point, its partner or -1, violation); (-1, -1, 0) where all are met."""
+    n, p = rows.a.shape
+    low0 = low1 = np.inf
+    for i in range(n):
+        u[i] = -rows.tau[i]
+    for j in range(p):
+        f = w[j]
+        if f != 0.0:
+            for i in range(n):
+                u[i] += f * rows.t[j, i]
+    for i in range(n):
+        if ok[i]:
+            t = u[i]
+            if rows.sign[i] >= 0:
+                low0 = min(low0, t)
+            else:
+                low1 = min(low1, t)
+    if not rows.free:
+        low1 = low0
+    if not low0 + low1 < -2.0 * near:
+        return -1, -1, 0.0
+    b = 0.5 * (low1 - low0)
+    first = second = -1
+    most0 = most1 = 0.0
+    for i in range(n):
+        if ok[i]:
+            t = -(u[i] + rows.sign[i] * b) * rows.pull[i] * keen[i]
+            if rows.sign[i] >= 0:
+                if t > most0:
+                    most0, first = t, i
+            elif t > most1:
+                most1, second = t, i
+    return first, second, -0.5 * (low0 + low1)
+
+
+@inner
+def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
+    p = g.size
+    if second < 0:
+        for j in range(p):
+            g[j] = rows.a[first, j] / rows.tau[first]
+    else:
+        scale = rows.tau[first] + rows.tau[second]
+        for j in range(p):
+            g[j] = (rows.a[first, j] + rows.a[second, j]) / scale
+
+
+@inner
+def _orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
+    """Row k of ``g`` against the orthonormal V[:k]: R[:k, k] and the rest z (Gram-Schmidt, twice); returns ||z||."""
+    p = z.size
+    for j in range(p):
+        z[j] = g[k, j]
+    for a in range(k):
+        R[a, k] = 0.0
+    for _ in range(2):
+        for a in range(k):
+            t = dot(V[a], z)
+            R[a, k] += t
+            for j in range(p):
+                z[j] -= t * V[a, j]
+    return math.sqrt(dot(z, z))
+
+
+@inner
+def _extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
+    """Make row k of ``g`` part of the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
+    R[k, k] = max(_orthogonalise(g, V, R, k, z), 1e-300)
+    for j in range(z.size):
+        V[k, j] = z[j] / R[k, k]
+
+
+@inner
+def _back_solve(R: Any, k: int, r: Any) -> None:
+    """r = R[:k, :k]⁻¹ R[:k, k]: the combination of the active constraints nearest to constraint k."""
+    for a in range(k - 1, -1, -1):
+        t = R[a, k]
+        for b in range(a + 1, k):
+            t -= R[a, b] * r[b]
+        r[a] = t / R[a, a]
+
+
+@entry
+def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, margins: Any, near: float) -> tuple[int, float]:
+    """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
+
+    Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, (TROUBLE, ·)
+    where rounding stops both. ``keen`` scales the violations by which the next constraint is chosen.
+    """
+    p = active.w.size
+    w, g, u, pair = active.w, active.g, active.u, active.pair
+    q = active.count[0]
+    V, R = np.empty((p + 2, p)), np.empty((p + 2, p + 2))
+    r, z = np.empty(p + 2), np.empty(p)
+    for a in range(q):
+        _extend(g, V, R, a, z)
+    for _ in range(60 * (p + 4)):
+        first, second, short = _choose(rows, ok, keen, w, margins, near)
+        if first < 0 or (rows.free and second < 0):
+            active.count[0] = q
+            return OPTIMUM, dot(w, w)
+        for a in range(q):
+            if pair[a, 0] == first and pair[a, 1] == second:
+                active.count[0] = q
+                return (OPTIMUM, dot(w, w)) if short < 1e-7 else (TROUBLE, 0.0)
+        step_up = 0.0
+        while True:
+            _constraint(rows, first, second, g[q])
+            pair[q, 0], pair[q, 1] = first, second
+            size = math.sqrt(dot(g[q], g[q]))
+            rest = _orthogonalise(g, V, R, q, z)
+            _back_solve(R, q, r)
+            drop, t1 = -1, np.inf
+            for a in range(q):
+                if r[a] > 1e-12 and u[a] < t1 * r[a]:
+                    t1, drop = u[a] / r[a], a
+            short = 1.0 - dot(g[q], w)
+            independent = rest > 1e-12 * size and q < p
+            t2 = max(short, 0.0) / (rest * rest) if independent else np.inf
+            if t1 == np.inf and t2 == np.inf:
+                # Farkas: the multipliers -r with 1 on the new constraint combine the rows to (nearly) nothing.
+                for a in range(q):
+                    u[a] = max(-r[a], 0.0)
+                u[q] = 1.0
+                active.count[0] = q + 1
+                N = certified(active, q + 1, rows.reach)
+                return (CONFLICT if N >= T else TROUBLE), N
+            step = min(t1, t2)
+            step_up += step
+            if independent:
+                for j in range(p):
+                    w[j] += step * z[j]
+            total = step_up
+            for a in range(q):
+                u[a] = max(u[a] - step * r[a], 0.0)
+                total += u[a]
+            u[q] = step_up
+            norm = dot(w, w)
+            if rows.reach > 0.0:
+                norm -= w[p - 1] * w[p - 1]
+                total -= abs(w[p - 1]) * rows.reach
+            if total > 0.0 and total * total >= T * norm:
+                N = certified(active, q + 1, rows.reach)
+                if N >= T:
+                    active.count[0] = q + 1
+                    return CONFLICT, N
+            if t1 < t2:
+                q -= 1
+                for a in range(drop, q):
+                    u[a] = u[a + 1]
+                    pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
+                    for j in range(p):
+                        g[a, j] = g[a + 1, j]
+                for a in range(drop, q):
+                    _extend(g, V, R, a, z)
+                continue
+            _extend(g, V, R, q, z)
+            q += 1
+            break
+    active.count[0] = q
+    return TROUBLE, 0.0

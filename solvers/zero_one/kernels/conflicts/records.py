@@ -1,0 +1,89 @@
+"""The points as the conflict engine reads them, and an S-pair of the dual method."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..compiled import inner
+
+# What `active_set` returns.
+OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2
+FREE, KEPT, DELETED = -1, 0, 1
+#: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
+KEEN = 5.0
+
+
+class Rows(NamedTuple):
+    """The points."""
+
+    a: Any  #: (n, p) penalised parts
+    t: Any  #: (p, n) the same, transposed: all margins at once, a coordinate at a time
+    sign: Any  #: (n,) ±1 with a free intercept, else 0
+    tau: Any  #: (n,) thresholds
+    pull: Any  #: (n,) 1/||a_i||: violations are compared as distances
+    free: bool  #: constraints are pairs
+    reach: float  #: positive: the last column is the stretched intercept's, bounded by this, and not part of the norm
+
+
+class Active(NamedTuple):
+    """An S-pair of the dual method: constraints with their multipliers, and the point w = Σ u g that they define."""
+
+    pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 without an intercept
+    g: Any  #: (p + 2, p)
+    u: Any  #: (p + 2,)
+    w: Any  #: (p,)
+    count: Any  #: (1,)
+
+
+@inner
+def no_active(p: int) -> Active:
+    """An S-pair of no constraint, w = 0."""
+    return Active(np.empty((p + 2, 2), np.int64), np.empty((p + 2, p)), np.empty(p + 2), np.zeros(p), np.zeros(1, np.int64))
+
+
+@inner
+def copy_active(source: Active, target: Active) -> None:
+    """Make ``target`` equal to ``source``."""
+    q = source.count[0]
+    target.count[0] = q
+    for j in range(target.w.size):
+        target.w[j] = source.w[j]
+    for k in range(q):
+        target.u[k] = source.u[k]
+        target.pair[k, 0], target.pair[k, 1] = source.pair[k, 0], source.pair[k, 1]
+        for j in range(target.w.size):
+            target.g[k, j] = source.g[k, j]
+
+
+@inner
+def dot(x: Any, y: Any) -> float:
+    """x'y."""
+    t = 0.0
+    for j in range(x.size):
+        t += x[j] * y[j]
+    return t
+
+
+class Room(NamedTuple):
+    """What the processing of a node works with."""
+
+    active: Active  #: of the conflict that is looked for
+    kept: Active  #: of the kept points
+    pairs: Active  #: of pairs of points, where the intercept is free
+    ok: Any  #: (n,) points in question
+    keen: Any  #: (n,)
+    margins: Any  #: (n,)
+    left: Any  #: (n,) weights that are not packed yet
+    mark: Any  #: (n,)
+    points: Any  #: (2p + 6,) free points of a conflict
+
+
+@inner
+def empty_room(n: int, p: int, exact: int) -> Any:
+    """Room for n points in p coordinates, ``exact`` of them without the stretched intercept's."""
+    return Room(
+        no_active(p), no_active(p), no_active(exact), np.zeros(n, np.bool_), np.empty(n), np.empty(n), np.empty(n),
+        np.zeros(n, np.bool_), np.empty(2 * p + 6, np.int64),
+    )  # fmt: skip
