@@ -22,7 +22,7 @@ class Verdict(StrEnum):
     INSIDE = "inside"
     ABOVE = "above"
     BELOW = "below"
-    TIMED = "seconds"
+    UNJUDGED = "not judged"
     UNPUBLISHED = "not published"
     MISSING = "not run"
 
@@ -69,7 +69,7 @@ class Judged:
         if there is None:
             return Verdict.UNPUBLISHED
         if not self.entry.compared:
-            return Verdict.TIMED
+            return Verdict.UNJUDGED
         if abs(self.value.mean - there.value) <= _reach(there):
             return Verdict.INSIDE
         return Verdict.ABOVE if self.value.mean > there.value else Verdict.BELOW

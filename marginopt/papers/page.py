@@ -89,7 +89,7 @@ def _measured(cell: Judged) -> str:
 def _verdict(cell: Judged) -> str:
     if cell.verdict is Verdict.MISSING:
         return f"not run: {cell.reason}" if cell.reason not in ("not run", "not run at this effort") else cell.reason
-    if cell.verdict is Verdict.TIMED:
+    if cell.verdict is Verdict.UNJUDGED:
         return "" if cell.ratio is None else f"{cell.ratio:.2g} × published"
     return str(cell.verdict)
 

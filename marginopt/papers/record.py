@@ -135,7 +135,7 @@ class Entry:
     missing : str
         Why nobody can measure it here.
     compared : bool
-        Whether it is judged: seconds of another machine are shown beside ours and not judged.
+        Whether it is judged: seconds of another machine, and variants of a method, are shown and not.
     """
 
     labels: tuple[str, ...]

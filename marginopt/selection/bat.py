@@ -30,6 +30,8 @@ class Bat(Selector):
         Yang's A and r, in (0, 1].
     judge, share
         As `Fisher`.
+    trainer : type of Trainer
+        What is trained: the two-hulls classifier, or one of your own.
     """
 
     bats: int = 20
@@ -38,6 +40,7 @@ class Bat(Selector):
     pulse_rate: float = 0.5
     judge: Judge = "holdout"
     share: float = 0.2
+    trainer: type[Trainer] = Trainer
 
     name = "bat"
 
@@ -53,7 +56,7 @@ class Bat(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
-        trainer = Trainer(sample)
+        trainer = self.trainer(sample)
         flight = _Flight(trainer, split_for(sample, self.judge, self.share))
         lower = np.log2([sample.gammas[0], sample.costs[0]])
         upper = np.log2([sample.gammas[-1], sample.costs[-1]])

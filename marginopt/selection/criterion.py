@@ -23,10 +23,13 @@ class CriterionSelector(Selector):
         How the 11 models of the paper, one for each C, are compared; it says "grid search" and no more.
     share : float
         Part of the training data that "holdout" keeps aside.
+    trainer : type of Trainer
+        What is trained: the two-hulls classifier, or one of your own.
     """
 
     judge: Judge = "holdout"
     share: float = 0.2
+    trainer: type[Trainer] = Trainer
 
     def __post_init__(self) -> None:
         check_judge(self.judge, self.share)
@@ -37,7 +40,7 @@ class CriterionSelector(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """No model for γ, one for each C; ``details['criterion']`` holds the value of every γ."""
-        trainer = Trainer(sample)
+        trainer = self.trainer(sample)
         split = split_for(sample, self.judge, self.share)
         criterion = np.array([self.criterion(sample, float(g)) for g in sample.gammas])
         gamma = float(sample.gammas[int(np.argmax(criterion))])

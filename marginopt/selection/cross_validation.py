@@ -23,9 +23,12 @@ class CrossValidation(Selector):
     ----------
     folds : int
         ≥ 2.
+    trainer : type of Trainer
+        What is trained: the two-hulls classifier, or one of your own.
     """
 
     folds: int = 5
+    trainer: type[Trainer] = Trainer
 
     name = "cv"
 
@@ -35,7 +38,7 @@ class CrossValidation(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        trainer, splits = Trainer(sample), folds_of(sample, self.folds)
+        trainer, splits = self.trainer(sample), folds_of(sample, self.folds)
         accuracy = np.zeros((sample.gammas.size, sample.costs.size))
         for i, gamma in enumerate(sample.gammas):
             K = trainer.kernel(float(gamma))

@@ -12,9 +12,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
-import numpy.typing as npt
 
-FloatArray = npt.NDArray[np.float64]
+from ...models.arrays import FloatArray
+
+__all__ = ["Released", "train_released"]
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,48 @@
+"""Table 2: sizes of the sets, as read here."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from ..effort import Effort
+from ..four import MAX_MIN
+from ..inputs import data_set
+from ..judge import mean_of
+from ..published import published
+from ..record import Entry, Experiment, PaperTable, Published, Run
+from .protocol import SETS
+
+__all__ = ["TABLES"]
+
+_CONSTANT = "One of the published file's 34 columns is constant; the paper counts 33."
+
+
+def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
+    n, p = data_set(run["dataset"]).X.shape
+    return {"instances": int(n), "attributes": int(p)}
+
+
+SIZES = Experiment("sizes", _sizes, lambda run: (run["dataset"],))
+
+
+def _entries(effort: Effort) -> Sequence[Entry]:
+    rows = [r for r in published("maxmin_table2_datasets") if r["key"] in effort.rows(tuple(SETS), ("BRE",))]
+    return [
+        Entry(
+            (r["dataset"], what),
+            Published.of(r[what]),
+            (Run.of(SIZES, dataset=SETS[r["key"]]),),
+            mean_of(what),
+            (_CONSTANT,) if r["key"] == "ION" and what == "attributes" else (),
+        )
+        for r in rows
+        for what in ("instances", "attributes")
+    ]
+
+
+TABLES = (
+    PaperTable(
+        "max-min-table-2", MAX_MIN, "Table 2", "the sets", ("set", "size"), "counts", "What is read here.", _entries,
+    ),
+)  # fmt: skip

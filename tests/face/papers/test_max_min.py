@@ -1,0 +1,73 @@
+"""One small cell of each table of the max-min paper."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.svm import SVC
+
+from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.finding import figures, tables
+from marginopt.papers.judge import judge
+from marginopt.papers.max_min.hinge import hinge_scores
+from marginopt.papers.max_min.protocol import ACCURACY, SETS, accuracy_runs, parts
+from marginopt.papers.max_min.table_3 import _p_value, _times_best
+from marginopt.papers.record import Run
+
+ONE = effort_of("quick", 1)
+
+
+def test_the_rivals_classifier_is_libsvm_s() -> None:
+    X, X_test, y, _ = parts("wdbc", 0)
+    gamma = 0.03
+    K, K_test = (np.exp(-gamma * ((Z[:, None] - X[None]) ** 2).sum(axis=2)) for Z in (X, X_test))
+    scores, ended = hinge_scores(K, y, 2.0, K_test)
+    assert ended
+    assert scores == pytest.approx(SVC(C=2.0, gamma=gamma).fit(X, y).decision_function(X_test), abs=1e-3)
+
+
+def test_features_are_standardised_before_the_split_as_printed() -> None:
+    X, X_test, _, _ = parts("wdbc", 0)
+    assert np.vstack([X, X_test]).mean(axis=0) == pytest.approx(0.0, abs=1e-9)
+
+
+def test_tables_3_to_6_and_the_figures_from_one_split() -> None:
+    """The runs of the quick row; Parkinsons' own table needs a file."""
+    methods = ("Fisher-SVC", "LD-SVC", "MaxMin-SVC")
+    results = {run: ACCURACY.measure(run.parameters) for m in methods for run in accuracy_runs(ONE, "BRE", m)}
+    cells = {c.entry.labels: c for e in tables()["max-min-table-3"].entries(ONE) if (c := judge(e, results, {}))}
+    for method in methods:
+        value = cells["BRE", method].value
+        assert value is not None
+        assert 85.0 < value.mean <= 100.0
+    counts = {e.labels[0]: judge(e, results, {}).value for e in tables()["max-min-table-4"].entries(ONE)}
+    assert counts["Fisher-SVC"] is not None
+    assert counts["Fisher-SVC"].mean == 11
+    assert counts["Bat-SVC"] is None
+    slopes = next(r["slopes"] for r in results.values() if "slopes" in r)
+    assert slopes[-1] <= 1e-3 < slopes[0]
+    for name in ("max-min-figure-1", "max-min-figure-2"):
+        picture = figures()[name].draw(results)
+        assert picture is not None
+        assert "BRE" in picture.svg
+
+
+def test_the_binomial_test_is_that_of_at_least_so_many() -> None:
+    """5 of 10 is 0.033; the printed 0.0064 is that of 6."""
+    names = list(SETS.values())
+    records = [
+        (Run.of(ACCURACY, dataset=name, method=method, seed=0), {"accuracy": 0.9 if (method == "MaxMin-SVC") == (k < 5) else 0.8})
+        for k, name in enumerate(names)
+        for method in ("Bat-SVC", "CV-SVC", "Fisher-SVC", "LD-SVC", "MaxMin-SVC")
+    ]
+    wins, p = _times_best(records), _p_value(records)
+    assert wins is not None
+    assert p is not None
+    assert (wins.mean, wins.repetitions) == (5.0, 10)
+    assert p.mean == pytest.approx(0.0328, abs=1e-4)
+
+
+def test_table_5_takes_the_runs_of_table_3() -> None:
+    every = set(tables()["max-min-table-3"].runs(EFFORTS["reduced"]))
+    assert set(tables()["max-min-table-5"].runs(EFFORTS["reduced"])) <= every
+    assert set(tables()["max-min-table-6"].runs(EFFORTS["reduced"])) <= every
