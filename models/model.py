@@ -172,8 +172,7 @@ class Model(ABC):
 
     def meaning(self, label: str) -> str:
         """The sentence of `meanings` on a constraint's multipliers (or on ``bounds``), or nothing."""
-        stem, _, number = label.rpartition("_")
-        return self.meanings.get(label) or (self.meanings.get(stem, "") if number.isdigit() else "")
+        return self.meanings.get(label, "")
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Figures of merit of a point beside its objective (margin violations, misclassified points, radius, ...)."""

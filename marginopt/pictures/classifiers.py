@@ -47,7 +47,7 @@ def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axe
         The data do not have two features, or ``values`` has no weights ``a`` of the model's size.
     """
     X, y = to_dense(model.X), model.y
-    if X.shape[1] != 2 or model.kernel.name == "precomputed":
+    if X.shape[1] != 2 or model.kernel.of_rows:
         raise InputError(f"a picture of the hulls needs points with two features; X has {X.shape[1]} columns, {model.kernel}")
     if "a" not in values or np.shape(values["a"]) != y.shape:
         raise InputError(f"values must hold the weights a of all {y.size} points: give result.values of this model")

@@ -123,7 +123,7 @@ class MEBDual(SimplexModel):
             kind = f"{kind}, support vector" if supports[i] else kind
             rows.append(PointRow(i, "" if self.y is None else float(self.y[i]), float(distance), left, float(a[i]), kind))
         surface = None
-        if self.y is None and self.kernel.name != "precomputed":
+        if self.y is None and not self.kernel.of_rows:
             centre = float(a @ self.gram.product(a))
 
             def surface(grid: FloatArray) -> FloatArray:

@@ -17,7 +17,7 @@ from ..program.form import StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
-from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio
+from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio, named
 
 __all__ = ["MaxMinProblem", "MaxMinSVM", "fisher_ratio"]
 
@@ -105,7 +105,7 @@ class MaxMinSVM(Model):
     @property
     def _plain(self) -> str:
         """The parameter's name in the kernel."""
-        return "gamma" if self.parameter == "per-feature" else self.parameter.removeprefix("log-")
+        return "gamma" if self.parameter == "per-feature" else named(self.parameter)[0]
 
     @property
     def _gaussian(self) -> bool:
@@ -125,11 +125,11 @@ class MaxMinSVM(Model):
         start = self._moved_kernel.parameter_value(self._plain) if self.gamma0 is None else self.gamma0
         object.__setattr__(self, "gamma0", as_positive(start, "gamma0", zero=True))
         assert self.lower is not None and self.upper is not None and self.gamma0 is not None
-        excluded = self.lower <= 0.0 and (allowed.positive or self.parameter.startswith("log-"))
+        excluded = self.lower <= 0.0 and (allowed.positive or named(self.parameter)[1])
         if excluded or self.lower < allowed.lower or not self.upper <= min(allowed.upper, 1e300):
             raise InputError(
                 f"the range of {self._plain} must be finite and inside {'(' if allowed.positive else '['}{allowed.lower:g}, "
-                f"{allowed.upper:g}]{', > 0 for a logarithm' if self.parameter.startswith('log-') else ''}; lower and upper are "
+                f"{allowed.upper:g}]{', > 0 for a logarithm' if named(self.parameter)[1] else ''}; lower and upper are "
                 f"{self.lower:g} and {self.upper:g}"
             )
         if not self.lower <= self.gamma0 <= self.upper:

@@ -13,7 +13,7 @@ from ..kernels.distances import squared_distances
 from ..kernels.kernels import Kernel, Precomputed
 from .convex_hulls import ConvexHullsDual
 
-__all__ = ["GaussianMaxMin", "KernelMaxMin", "MaxMinProblem", "fisher_ratio"]
+__all__ = ["GaussianMaxMin", "KernelMaxMin", "MaxMinProblem", "fisher_ratio", "named"]
 
 
 def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
@@ -24,6 +24,11 @@ def fisher_ratio(distances: FloatArray, y: FloatArray, gamma: float) -> float:
     is one repeated point and the classes differ, zero where all points are equal.
     """
     return class_ratio(-np.expm1(-gamma * distances), y)
+
+
+def named(parameter: str) -> tuple[str, bool]:
+    """The kernel's parameter that a user names, and whether its logarithm is moved: "log-gamma", "gamma"."""
+    return parameter.removeprefix("log-"), parameter.startswith("log-")
 
 
 def class_ratio(apart: FloatArray, y: FloatArray) -> float:
@@ -69,7 +74,7 @@ class MaxMinProblem(ABC):
     @property
     def logarithmic(self) -> bool:
         """Whether the logarithm is moved."""
-        return self.parameter.startswith("log-")
+        return named(self.parameter)[1]
 
     @property
     def additive(self) -> bool:

@@ -57,6 +57,8 @@ class Kernel(ABC):
     """
 
     name: ClassVar[str]
+    #: Whether X holds rows of the kernel matrix and no points, so that there is no f of new points to draw.
+    of_rows: ClassVar[bool] = False
 
     def fitted(self, X: Points, weights: FloatArray | None = None) -> Kernel:
         """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
@@ -347,6 +349,7 @@ class Precomputed(Kernel):
     """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
 
     name = "precomputed"
+    of_rows = True
 
     def matrix(self, X: Points, Z: Points) -> FloatArray:
         """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.

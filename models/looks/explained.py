@@ -20,7 +20,7 @@ ON = 1e-4
 
 @dataclass(frozen=True)
 class PointRow:
-    """One data point (or objective): its label, score, margin, weight in the solution, and what it is."""
+    """One data point (or objective): its label, score, margin and weight in the solution, and what it is."""
 
     index: int
     label: float | str
@@ -28,6 +28,7 @@ class PointRow:
     margin: float
     weight: float | None
     kind: str
+    misclassified: bool = False
 
 
 @dataclass(frozen=True, eq=False)
@@ -103,8 +104,9 @@ def two_classes(X: Any, y: FloatArray, f: Callable[[Any], FloatArray], weights: 
     supports = positive(a, y.size)
     rows = []
     for i in range(y.size):
-        kind = _kind(float(margins[i]), unit=unit, supports=bool(supports[i]))
-        rows.append(PointRow(i, float(y[i]), float(scores[i]), float(margins[i]), _entry(a, i), kind))
+        margin = float(margins[i])
+        kind = _kind(margin, unit=unit, supports=bool(supports[i]))
+        rows.append(PointRow(i, float(y[i]), float(scores[i]), margin, _entry(a, i), kind, margin < 0))
     levels = ((0.0, "solid"), (-1.0, "dashed"), (1.0, "dashed")) if unit else ((0.0, "solid"),)
     return Explained(tuple(rows), what, X=X, surface=f, levels=levels)
 

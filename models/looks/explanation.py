@@ -108,7 +108,7 @@ class Explanation:
     @property
     def misclassified(self) -> tuple[int, ...]:
         """Indices of the points on the wrong side."""
-        return tuple(p.index for p in self.points if p.kind.startswith("misclassified"))
+        return tuple(p.index for p in self.points if p.misclassified)
 
     @property
     def support(self) -> tuple[int, ...]:

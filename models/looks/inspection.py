@@ -204,7 +204,7 @@ def _advice(form: FormData, ranges: list[Range]) -> list[str]:
         found.append(f"bounds up to {by_part['bounds'].largest:.2g}: leave them out where they mean 'none'")
     objective = [r for r in ranges if r.part in ("P", "q")]
     top = max((r.largest for r in objective), default=0.0)
-    rows = max((r.largest for r in ranges if r.part.startswith("F ")), default=0.0)
+    rows = max((by_part[f"F {c.label}"].largest for c in form.constraints), default=0.0)
     if top and rows and max(top / rows, rows / top) > _SPREAD:
         found.append(f"objective coefficients up to {top:.2g}, rows' up to {rows:.2g}: scale the objective")
     return found

@@ -242,17 +242,17 @@ class ChebyshevNPSVC(Model):
         rest = turn * scores
         rest[np.arange(number.size), number] = np.inf
         margins = rest.min(axis=1) - turn * own
-        rows = tuple(
-            PointRow(i, str(self.labels[i]), float(own[i]), float(m), None, "misclassified" if m < 0 else "right class")
-            for i, m in enumerate(margins)
-        )
+        rows = []
+        for i, m in enumerate(margins.tolist()):
+            kind = "misclassified" if m < 0 else "right class"
+            rows.append(PointRow(i, str(self.labels[i]), float(own[i]), m, None, kind, m < 0))
 
         def surface(grid: FloatArray) -> FloatArray:
             return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
 
         levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        drawn = None if self.kernel.name == "precomputed" else surface
-        return Explained(rows, "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
+        drawn = None if self.kernel.of_rows else surface
+        return Explained(tuple(rows), "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
@@ -320,6 +320,11 @@ class ChebyshevNPSVC(Model):
             value = float(np.asarray(self.weights)[k]) * self.class_program(k).bound(None, lam).value
             best = max(best, value - 2.0 * UNIT * abs(value))
         return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
+
+    def meaning(self, label: str) -> str:
+        """Each class has constraints of its own, ``margin_0``, ``margin_1``, ..., with one meaning."""
+        own = {f"{stem}_{k}": sentence for stem, sentence in self.meanings.items() for k in range(self.K)}
+        return {**self.meanings, **own}.get(label, "")
 
     def multipliers(self, values: Mapping[str, FloatArray], k: int, lam: FloatArray) -> tuple[dict[str, FloatArray], FloatArray]:
         """Multipliers and reduced costs of the form, all weight on class k and λ of its own problem: complete if k is maximal."""

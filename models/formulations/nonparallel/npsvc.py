@@ -291,7 +291,7 @@ class NonparallelSVM(Model):
         def surface(grid: FloatArray) -> FloatArray:
             return self.features.project(values["u"][:, None], grid)[:, 0]
 
-        drawn = None if self.kernel.name == "precomputed" else surface
+        drawn = None if self.kernel.of_rows else surface
         return Explained(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
 
     def _placed(self, i: int, f: float, weight: float | None, top: float) -> PointRow:

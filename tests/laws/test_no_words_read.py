@@ -1,0 +1,201 @@
+"""Generic code knows no concrete formulation, decides by no text that it made itself, and reads nothing from ``details``."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from marginopt.models import formulations
+from marginopt.models.model import Model
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = ("models", "solvers", "relaxations", "marginopt")
+#: Rooms whose trade is the text of others: files, other people's objects and programs, the command line.
+READERS = ("models/export/", "models/importing/", "marginopt/cli/", "marginopt/files.py", "marginopt/reading.py")
+
+#: Where a text is taken apart, how often, and whose text it is.
+TEXTS = {
+    "marginopt/deep/samples.py": (1, "a user's 'name:part' of a data set"),
+    "models/changes/added.py": (2, "labels of a user's form, and CVXPY's printed rows"),
+    "models/changes/changed.py": (1, "a name that has the change's words already is not given them twice"),
+    "models/formulations/max_min_kernels.py": (2, "a user's 'log-gamma'"),
+    "models/kernels/families.py": (5, "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown"),
+    "models/looks/picture.py": (1, "a title in a message"),
+    "relaxations/report/formats/csv.py": (1, "a cell that a spreadsheet would run"),
+    "relaxations/report/pictures/sweeps.py": (1, "a stored cell has its relaxation's name and nothing else"),
+    "solvers/backends/clarabel.py": (1, "attributes of Clarabel's settings"),
+    "solvers/backends/gurobi.py": (3, "attributes of gurobipy's modules; its message of an expired licence"),
+    "solvers/backends/highs.py": (1, "attributes of HiGHS's options"),
+    "solvers/backends/mosek.py": (3, "MOSEK's words for a status and for an expired licence"),
+    "solvers/backends/osqp.py": (1, "attributes of OSQP's settings"),
+    "solvers/backends/piqp.py": (1, "attributes of PIQP's settings"),
+    "solvers/backends/qpsolvers.py": (1, "the message of a native solver"),
+    "solvers/interface/native_options.py": (1, "an option that a user misspelt"),
+    "solvers/judging/result_file.py": (2, "names in a file of results"),
+    "solvers/records/answer.py": (1, "an update in a file of results"),
+}
+#: Where a formulation's class is asked for outside the formulations.
+KINDS = {
+    "marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
+    "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
+    "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
+}
+#: Text methods by which one decides.
+PARSERS = {"startswith", "endswith", "partition", "rpartition", "removeprefix", "removesuffix"}
+
+
+def sources() -> Iterator[tuple[str, ast.Module]]:
+    for folder in FOLDERS:
+        for path in sorted((ROOT / folder).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
+
+
+def names(node: ast.AST) -> set[str]:
+    """Every name and attribute in an expression."""
+    found = {n.id for n in ast.walk(node) if isinstance(n, ast.Name)}
+    return found | {n.attr for n in ast.walk(node) if isinstance(n, ast.Attribute)}
+
+
+def taken_apart(tree: ast.Module) -> Iterator[ast.AST]:
+    """Where a text is taken apart or searched; but for attributes of a module (``name.startswith("_")`` in ``__getattr__``)."""
+    inside = {
+        id(node) for f in ast.walk(tree) if isinstance(f, ast.FunctionDef) and f.name == "__getattr__" for node in ast.walk(f)
+    }
+    for node in ast.walk(tree):
+        if id(node) in inside:
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in PARSERS:
+            yield node
+        if (
+            isinstance(node, ast.Compare)
+            and isinstance(node.left, ast.Constant)
+            and isinstance(node.left.value, str)
+            and isinstance(node.ops[0], (ast.In, ast.NotIn))
+            and names(node.comparators[0]) & {"lower", "str"}
+        ):
+            yield node
+
+
+def kinds_asked(tree: ast.Module, concrete: set[str]) -> Iterator[ast.AST]:
+    """isinstance, issubclass, a comparison of types or of class names, and a match over concrete formulations."""
+    narrowed = {id(node) for check in ast.walk(tree) if isinstance(check, ast.Assert) for node in ast.walk(check)}
+    for node in ast.walk(tree):
+        if id(node) in narrowed:  # said to the type checker: nothing is decided
+            continue
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id in ("isinstance", "issubclass"):
+            if names(node.args[1]) & concrete:
+                yield node
+        elif isinstance(node, ast.Compare):
+            by_type = any(isinstance(n, ast.Call) and ast.unparse(n.func) == "type" for n in ast.walk(node))
+            words = {n.value for n in ast.walk(node) if isinstance(n, ast.Constant) and isinstance(n.value, str)}
+            if (by_type and names(node) & concrete) or words & concrete:
+                yield node
+        elif isinstance(node, ast.MatchClass) and names(node.cls) & concrete:
+            yield node
+        elif isinstance(node, ast.Dict):  # a table by class or by the name of one
+            keys = [key for key in node.keys if key is not None]
+            words = {key.value for key in keys if isinstance(key, ast.Constant) and isinstance(key.value, str)}
+            if words & concrete or any(isinstance(key, ast.Name) and key.id in concrete for key in keys):
+                yield node
+
+
+def details_read(tree: ast.Module) -> Iterator[ast.AST]:
+    """A key of ``details`` that is looked up, asked for, or taken out."""
+
+    def is_details(node: ast.AST) -> bool:
+        return isinstance(node, (ast.Attribute, ast.Name)) and ast.unparse(node).rpartition(".")[2] == "details"
+
+    for node in ast.walk(tree):
+        looked_up = isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Load) and is_details(node.value)
+        taken = (
+            isinstance(node, ast.Call)
+            and isinstance(node.func, ast.Attribute)
+            and node.func.attr in ("get", "pop", "setdefault")
+            and is_details(node.func.value)
+        )
+        asked = isinstance(node, ast.Compare) and any(is_details(side) for side in node.comparators)
+        if looked_up or taken or asked:
+            yield node
+
+
+def concrete() -> set[str]:
+    """Class names of our formulations."""
+    return {kind.__name__ for kind in models()}
+
+
+def models() -> list[type[Model]]:
+    """Our formulations' classes."""
+    return [info.model for info in formulations().values()]
+
+
+def where(found: Callable[[ast.Module], Iterator[ast.AST]]) -> dict[str, list[str]]:
+    """The places by file, in words."""
+    return {
+        file: lines
+        for file, tree in sources()
+        if (lines := [f"{file}:{getattr(node, 'lineno', 0)}: {ast.unparse(node)[:100]}" for node in found(tree)])
+    }
+
+
+def test_no_text_is_taken_apart_to_decide_what_to_do() -> None:
+    found = {file: lines for file, lines in where(taken_apart).items() if not file.startswith(READERS)}
+    counted = Counter({file: len(lines) for file, lines in found.items()})
+    allowed = Counter({file: count for file, (count, _) in TEXTS.items()})
+    more = [line for file, lines in found.items() if counted[file] > allowed[file] for line in lines]
+    assert not more, "\n".join(more)
+    gone = {file: (allowed[file], counted[file]) for file in allowed if counted[file] < allowed[file]}
+    assert not gone, f"TEXTS allows more than there is: {gone}"
+
+
+def test_generic_code_asks_for_no_concrete_formulation() -> None:
+    known = concrete()
+    assert len(known) > 12
+    found = where(lambda tree: kinds_asked(tree, known))
+    others = {file: lines for file, lines in found.items() if not file.startswith("models/formulations/") and file not in KINDS}
+    assert not others, others
+    assert set(KINDS) <= set(found), f"KINDS names what is gone: {set(KINDS) - set(found)}"
+
+
+def test_a_formulation_asks_for_no_other_one() -> None:
+    """Its own class may be asked for (one of two solved problems, say); another formulation's file is another room."""
+    known = concrete()
+    home = {kind.__name__: kind.__module__.removeprefix("marginopt.").replace(".", "/") for kind in models()}
+    for file, tree in sources():
+        if file.startswith("models/formulations/"):
+            for node in kinds_asked(tree, known):
+                asked = names(node) & known
+                assert all(Path(home[name]).parent == Path(file).parent for name in asked), f"{file}: {ast.unparse(node)}"
+
+
+def test_no_details_key_is_read() -> None:
+    found = where(details_read)
+    # it reads results that were stored before answers were typed
+    assert set(found) == {"solvers/judging/result_file.py"}, found
+
+
+@pytest.mark.parametrize(
+    ("code", "scan"),
+    [
+        ("if kind.startswith('mis'): pass", taken_apart),
+        ("if 'expired' in str(error).lower(): pass", taken_apart),
+        ("isinstance(m, (int, models.HingeSVM))", lambda tree: kinds_asked(tree, {"HingeSVM"})),
+        ("type(m) is HingeSVM", lambda tree: kinds_asked(tree, {"HingeSVM"})),
+        ("type(m).__name__ == 'HingeSVM'", lambda tree: kinds_asked(tree, {"HingeSVM"})),
+        ("match m:\n    case HingeSVM(): pass", lambda tree: kinds_asked(tree, {"HingeSVM"})),
+        ("t = {'HingeSVM': 1}", lambda tree: kinds_asked(tree, {"HingeSVM"})),
+        ("raw.details['gap']", details_read),
+        ("details.get('gap')", details_read),
+        ("'gap' in raw.details", details_read),
+    ],
+)
+def test_the_scan_finds_what_it_is_for(code: str, scan: Callable[[ast.Module], Iterator[ast.AST]]) -> None:
+    assert len(list(scan(ast.parse(code)))) == 1
+
+
+def test_the_scan_lets_pass_what_is_none_of_it() -> None:
+    free = ast.parse("details['n'] = 1\nx = {**raw.details}\nif 'q' in parts: pass\nisinstance(m, Model)\nlabel == 'margin'")
+    assert not [*taken_apart(free), *kinds_asked(free, {"HingeSVM"}), *details_read(free)]
