@@ -47,6 +47,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         MarginClassifier as MarginClassifier,
         MaxMinSVC as MaxMinSVC,
         MEBOneClass as MEBOneClass,
+        MulticlassSVC as MulticlassSVC,
         ZeroOneSVC as ZeroOneSVC,
     )
     from .estimators.record import EstimatorInfo
@@ -71,6 +72,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         MEBDual as MEBDual,
         Mixture,
         Model,
+        MulticlassSVM as MulticlassSVM,
         NonparallelSVM as NonparallelSVM,
         ParetoQP as ParetoQP,
         Polynomial,

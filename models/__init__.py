@@ -30,6 +30,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
     from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
+    from .formulations.multiclass.model import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.box_program import BoxProgram as BoxProgram
     from .formulations.nonparallel.chebyshev import ChebyshevNPSVC as ChebyshevNPSVC
     from .formulations.nonparallel.hinge_quadratic import HingeQuadratic as HingeQuadratic

@@ -14,11 +14,12 @@ from .record import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
     from .ball import MEBOneClass as MEBOneClass
+    from .composed.margin import MarginClassifier as MarginClassifier
+    from .composed.multiclass import MulticlassSVC as MulticlassSVC
     from .conic import ConicSVC as ConicSVC, ConicSVCCV as ConicSVCCV
     from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV
     from .hulls import NCHSVC as NCHSVC, MaxMinSVC as MaxMinSVC
     from .l2svc import L2SVC as L2SVC
-    from .margin import MarginClassifier as MarginClassifier
     from .npsvc import KernelNPSVC as KernelNPSVC
     from .zero_one import ZeroOneSVC as ZeroOneSVC
 
@@ -38,8 +39,8 @@ class EstimatorTable(dict[str, EstimatorInfo]):
 
 @functools.cache
 def all_estimators() -> EstimatorTable:
-    """The records of every module of this package, by class name."""
-    modules = [importlib.import_module(f"{__name__}.{m.name}") for m in pkgutil.iter_modules(__path__)]
+    """The records of every module below this package, by class name."""
+    modules = [importlib.import_module(m.name) for m in pkgutil.walk_packages(__path__, f"{__name__}.")]
     found = [info for module in modules for info in getattr(module, "ESTIMATORS", ())]
     return EstimatorTable({info.name: info for info in sorted(found, key=lambda info: info.name)})
 

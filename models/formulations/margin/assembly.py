@@ -91,9 +91,10 @@ class Assembly:
         upper: FloatArray | float = np.inf,
         *,
         integer: bool = False,
+        shape: tuple[int, ...] | None = None,
     ) -> Affine:
-        """A new block of variables with bounds, as the expression that they are."""
-        self._blocks.append(Block(label, (size,)))
+        """A new block of variables with bounds, as the expression that they are; of a shape, the entries by rows."""
+        self._blocks.append(Block(label, (size,) if shape is None else shape))
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
         self._integer.append(integer)

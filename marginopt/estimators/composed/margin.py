@@ -4,17 +4,17 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_positive
-from ..models.formulations.margin.domains import Reals
-from ..models.formulations.margin.losses.loss import Loss
-from ..models.formulations.margin.model import Margin
-from ..models.formulations.margin.naming import LOSSES, named
-from ..models.model import Model
-from ..solvers.records.status import Status
-from .classifier import LinearClassifier, WeightedClassifier
-from .record import EstimatorInfo
-from .spaces import Space
+from ...errors import InputError
+from ...models.arrays import FloatArray, Points, as_positive
+from ...models.formulations.margin.domains import Reals
+from ...models.formulations.margin.losses.loss import Loss
+from ...models.formulations.margin.model import Margin
+from ...models.formulations.margin.naming import LOSSES, named
+from ...models.model import Model
+from ...solvers.records.status import Status
+from ..classifier import LinearClassifier, WeightedClassifier
+from ..record import EstimatorInfo
+from ..spaces import Space
 
 __all__ = ["MarginClassifier"]
 

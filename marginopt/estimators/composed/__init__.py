@@ -1,0 +1,1 @@
+"""Estimators of composed problems, and of several classes in one."""

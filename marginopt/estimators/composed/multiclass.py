@@ -1,0 +1,128 @@
+"""`MulticlassSVC`: several classes in one problem, as an estimator."""
+
+from __future__ import annotations
+
+import warnings
+from typing import Any, Self
+
+import numpy as np
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.utils.multiclass import check_classification_targets
+from sklearn.utils.validation import check_is_fitted, validate_data
+
+from ...errors import InputError, MarginoptWarning
+from ...models.arrays import FloatArray, as_points, as_positive
+from ...models.formulations.multiclass.model import MulticlassSVM
+from ...solvers.records.options import Options
+from ...solvers.records.status import Status
+from ..record import EstimatorInfo
+from ..solving import solve_checked
+from ..spaces import LinearSpace
+from ..training_set import Sample, Scaling, class_weights, sample_weights
+
+__all__ = ["MulticlassSVC"]
+
+
+class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """Linear classifier of several classes in one problem, `marginopt.MulticlassSVM`: ½Σ||w_k||² + λ Σ s_i ℓ(margins of i).
+
+    Parameters
+    ----------
+    loss : {"crammer-singer", "weston-watkins", "zero-one"}
+        The last one is a mixed-integer program: give a ``time_limit``.
+    lam : float
+        λ > 0; s_i = sample weight × class weight multiplies it.
+    solver : str
+        "auto", or any solver that reads the problem.
+    tol : float, optional
+    time_limit : float, optional
+        Seconds; a search that it ends gives its best classifier, without a warning.
+    class_weight : dict, "balanced" or None
+    standardise : bool
+        Mean 0 and deviation 1 for every feature; coefficients are for rows as they come.
+
+    Attributes
+    ----------
+    coef_, intercept_ : ndarray (K, p), (K,)
+        One vector for each of ``classes_``.
+    problem_, result_, certificate_, classes_, n_features_in_
+        As every classifier's here.
+
+    Raises
+    ------
+    InputError
+        When it is fitted: λ ≤ 0, an unknown loss, one class only.
+    """
+
+    def __init__(
+        self,
+        loss: str = "crammer-singer",
+        *,
+        lam: float = 1.0,
+        solver: Any = "auto",
+        tol: float | None = None,
+        time_limit: float | None = None,
+        class_weight: Any = None,
+        standardise: bool = True,
+    ) -> None:
+        self.loss = loss
+        self.lam = lam
+        self.solver = solver
+        self.tol = tol
+        self.time_limit = time_limit
+        self.class_weight = class_weight
+        self.standardise = standardise
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
+
+        Raises
+        ------
+        InputError
+            A parameter or the data cannot be used; says which, and what is needed.
+        """
+        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)
+        check_classification_targets(y)
+        points, labels = as_points(X), np.asarray(y)
+        weights = sample_weights(sample_weight, points)
+        classes, codes = np.unique(labels[weights > 0], return_inverse=True)
+        if classes.size < 2:
+            where = "" if sample_weight is None else " among the points of positive weight"
+            raise InputError(f"y must hold at least two classes; it has one class{where}: {classes[0]!r}")
+        code = np.full(labels.size, -1)
+        code[weights > 0] = codes
+        sample = Sample.merged(points, code, weights)
+        cost = sample.weight * class_weights(self.class_weight, classes, code[sample.rows], sample.weight)[code[sample.rows]]
+        scaling = Scaling.of(points[sample.rows], sample.weight) if self.standardise else Scaling()
+        space = LinearSpace.of(points[sample.rows], scaling)
+        with warnings.catch_warnings():
+            if self.standardise:
+                warnings.simplefilter("ignore", MarginoptWarning)
+            problem = MulticlassSVM(space.Z, code[sample.rows], self.loss, as_positive(self.lam, "lam") * cost)
+        options = Options(tol=self.tol, time_limit=self.time_limit)
+        result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
+        W = result.values["W"]
+        self.coef_, self.intercept_ = scaling.undone(W[:, 1:], W[:, 0])
+        self.classes_ = classes
+        self.problem_, self.result_, self.certificate_ = problem, result, result.certificate
+        return self
+
+    def decision_function(self, X: Any) -> FloatArray:
+        """Scores of all classes (n × K); for two classes the second's minus the first's (n,)."""
+        check_is_fitted(self)
+        X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
+        scores = np.asarray(X @ self.coef_.T) + self.intercept_
+        return scores[:, 1] - scores[:, 0] if self.classes_.size == 2 else scores
+
+    def predict(self, X: Any) -> np.ndarray:
+        """The class with the highest score."""
+        scores = self.decision_function(X)
+        return np.asarray(self.classes_[(scores > 0).astype(np.int64) if scores.ndim == 1 else scores.argmax(axis=1)])
+
+    def __sklearn_tags__(self) -> Any:
+        tags = super().__sklearn_tags__()
+        tags.input_tags.sparse = True
+        return tags
+
+
+ESTIMATORS = (EstimatorInfo(MulticlassSVC, MulticlassSVM, "several classes in one problem"),)

@@ -1,0 +1,257 @@
+"""Several classes at once: one weight vector for each, and a loss of the margins between them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, ClassVar
+
+import numpy as np
+import scipy.sparse as sp
+
+from ....errors import InputError
+from ...arrays import FloatArray, IntArray, Points, as_points, as_vector, entries, row_norms_squared
+from ...kernels.kernels import Kernel, as_kernel
+from ...looks.explained import Explained, PointRow
+from ...model import Bound, Model
+from ...program.form import StandardForm
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ...rounding import UNIT, dot, gamma, total
+from ...statement import Statement
+from ..linear import warn_about_features
+from ..margin.assembly import Assembly
+from ..margin.features import Features, Images, Plain
+from ..margin.naming import named
+from .losses import CLASS_LOSSES, ClassLoss
+from .statement import multiclass_statement
+
+__all__ = ["MulticlassSVM"]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class MulticlassSVM(Model):
+    """min ½ Σ_k ||w_k||² + Σ_i c_i ℓ(m_i), with the margins m_ik = (w_{y_i} - w_k)'x_i against every other class k.
+
+    Parameters
+    ----------
+    X : array_like (n, p)
+        Rows are samples, taken literally; a constant column is the intercepts', penalised like every other weight.
+    y : array_like (n,)
+        Labels of two or more classes, of any kind; ``classes`` are they in order.
+    loss : {"crammer-singer", "weston-watkins", "zero-one"}
+        max_k (1 - m_ik)_+; Σ_k (1 - m_ik)_+; or 1{some m_ik < 1}, with binaries.
+    weights : float or array_like (n,)
+        c > 0.
+    kernel : Kernel, optional
+        As for `Margin`: coordinates in feature space after a one for the intercept.
+
+    Notes
+    -----
+    Form: blocks ``W`` (K × p) and the loss's slack ``xi`` or binaries ``z``; constraint ``margin``, K - 1 rows for each point, by
+    points, the other classes in order. Dual of the convex two: max Σα - ½ Σ_k ||w_k(α)||² with
+    w_c(α) = Σ_ik α_ik (1{y_i = c} - 1{k = c}) x_i, over α ≥ 0 and Σ_k α_ik ≤ c_i, or α_ik ≤ c_i. *Valid M* of the 0-1 loss: where
+    z_i = 1 an optimal W has ½||W||² ≤ UB - c_i with UB = Σ c of W = 0, and |m_ik| ≤ √2 ||x_i|| ||W||.
+
+    Raises
+    ------
+    InputError
+        Wrong shapes, non-finite data, one class only, weights ≤ 0, an unknown loss.
+    """
+
+    X: Points
+    y: Any
+    loss: ClassLoss | str = "crammer-singer"
+    weights: float | FloatArray = 1.0
+    kernel: Kernel | None = None
+
+    name = "MulticlassSVM"
+    meanings: ClassVar[Mapping[str, str]] = {
+        "margin": "alpha_ik pushes the scores of point i's own class and of class k apart; "
+        "w_c = sum alpha_ik (1{y_i = c} - 1{k = c}) x_i",
+    }
+
+    def __post_init__(self) -> None:
+        X = as_points(self.X)
+        object.__setattr__(self, "X", X)
+        object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
+        if not isinstance(self.loss, ClassLoss):
+            raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}")
+        labels = np.asarray(self.y)
+        if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
+            raise InputError(f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}")
+        if np.unique(labels).size < 2:
+            raise InputError(f"y must hold at least two classes; every label is {labels.flat[0]!r}")
+        object.__setattr__(self, "y", labels)
+        weights = as_vector(self.weights, X.shape[0], "weights")
+        if not (weights > 0).all():
+            raise InputError(f"weights must be > 0; one is {weights.min():g}")
+        object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
+        if self.kernel is None:
+            warn_about_features(X)
+        else:
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+
+    # -- data -----------------------------------------------------------------------------------------------------
+
+    @cached_property
+    def classes(self) -> np.ndarray:
+        """The labels that there are, in order."""
+        return np.unique(self.y)
+
+    @cached_property
+    def codes(self) -> IntArray:
+        """Each point's place in ``classes``."""
+        return np.searchsorted(self.classes, self.y)
+
+    @cached_property
+    def costs(self) -> FloatArray:
+        """c."""
+        return as_vector(self.weights, self.X.shape[0], "weights")
+
+    @cached_property
+    def features(self) -> Features:
+        """What the rows of the program are."""
+        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, True)
+
+    @cached_property
+    def _others(self) -> IntArray:
+        """The other classes of each point, n × (K - 1)."""
+        every = np.arange(self.classes.size)
+        return np.array([every[every != code] for code in self.codes])
+
+    @cached_property
+    def _rows(self) -> sp.csr_array:
+        """m = F vec(W), K - 1 rows for each point."""
+        K, X = self.classes.size, sp.csr_array(self.features.rows)
+        point, other = np.repeat(np.arange(X.shape[0]), K - 1), self._others.ravel()
+        repeated, own = X[point], self.codes[point]
+        signs = [(own == c).astype(np.float64) - (other == c) for c in range(K)]
+        return sp.csr_array(sp.hstack([sp.diags_array(s) @ repeated for s in signs], format="csr"))
+
+    @property
+    def form_bytes(self) -> int:
+        """Bytes of the rows."""
+        n, K = self.X.shape[0], self.classes.size
+        return 48 * (K - 1) * ((entries(self.X) if self.kernel is None else n * (n + 1)) + n)
+
+    # -- the program ----------------------------------------------------------------------------------------------
+
+    def compile(self) -> StandardForm:
+        """The form of the notes."""
+        to = Assembly(self.name)
+        W = to.variables("W", self._rows.shape[1], shape=(self.classes.size, self.features.rows.shape[1]))
+        to.cost_of_squares(0.5, W)
+        self._loss.add(to, W.under(self._rows), self.costs, self.classes.size - 1, self.big_m)
+        return to.form()
+
+    @property
+    def _loss(self) -> ClassLoss:
+        assert isinstance(self.loss, ClassLoss)
+        return self.loss
+
+    @property
+    def big_m(self) -> FloatArray:
+        """M_i of the 0-1 loss, by the argument of the notes."""
+        left = np.maximum(self.costs.sum() - self.costs, 0.0)
+        return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)
+
+    def margins(self, W: FloatArray) -> FloatArray:
+        """m_ik, n × (K - 1)."""
+        return np.asarray(self._rows @ W.ravel()).reshape(-1, self.classes.size - 1)
+
+    def objective(self, W: FloatArray) -> float:
+        """½||W||² + Σ c_i ℓ_i, from the data."""
+        return 0.5 * float(np.sum(W * W)) + float(self.costs @ self._loss.values(self.margins(W)))
+
+    def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
+        """W(α) and the slack that it needs; α one for each row."""
+        W = np.asarray(self._rows.T @ np.ravel(alpha)).reshape(self.classes.size, -1)
+        return {"W": W, **self._loss.slack(self.margins(W))}
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks from ``W``."""
+        return dict(values) if len(values) > 1 else {"W": values["W"], **self._loss.slack(self.margins(values["W"]))}
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """Dual value at the margins' multipliers, repaired: feasible for the dual whatever they were."""
+        if not self._loss.convex:
+            return super().bound(x, multipliers)
+        if multipliers is None or "margin" not in multipliers:
+            return Bound(-np.inf, "no multipliers")
+        alpha = self._loss.repaired(np.reshape(multipliers["margin"], (-1, self.classes.size - 1)), self.costs).ravel()
+        v = self._rows.T @ alpha
+        # the sums in v are off by at most γ Σ α_ik |row_ik|, and a row has the norm √2 ||x_i||
+        norms = np.repeat(np.sqrt(2.0 * row_norms_squared(self.features.rows)), self.classes.size - 1) * (1.0 + 1e-12)
+        off = gamma(alpha.size + 4) * float(norms @ alpha)
+        squares = dot(v, v)
+        norm = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT)
+        value = total(alpha) - squares.times(0.5)
+        lost = (norm * off + 0.5 * off * off) * (1.0 + 1e-12)
+        return Bound(value.lower - lost, "dual value Σα - ½||W(α)||² with α moved into its bounds", value.error + lost)
+
+    # -- what a solution says -------------------------------------------------------------------------------------
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """Scores w_k'x of new rows, one column for each of ``classes``; the largest is the class."""
+        return np.column_stack([self.features.products(w, X) for w in values["W"]])
+
+    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
+        """Points by their own class's score and its lead over the best other class."""
+        W = values["W"]
+        lead = self.margins(W).min(axis=1)
+        own = np.asarray(self.features.rows @ W.T)[np.arange(lead.size), self.codes]
+        z = None if multipliers is None else multipliers.get("margin")
+        alpha = None if z is None else np.reshape(z, (lead.size, -1)).sum(axis=1)
+        kinds = np.select([lead < 0, lead < 1 - 1e-6], ["misclassified", "inside the margin"], "beyond the margin")
+        rows = [
+            PointRow(i, str(self.y[i]), float(own[i]), float(lead[i]), None if alpha is None else float(alpha[i]), str(kinds[i]))
+            for i in range(lead.size)
+        ]
+        what = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"
+        return Explained(tuple(rows), what, score="own score", margin="lead")
+
+    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
+        """Norm, leads below 1, misclassified points."""
+        lead = self.margins(values["W"]).min(axis=1)
+        return {
+            "norm": float(np.linalg.norm(values["W"])),
+            "margin_violations": float((lead < 1.0 - 1e-9).sum()),
+            "misclassified": float((lead < 0.0).sum()),
+        }
+
+    @property
+    def statement(self) -> Statement:
+        """The program, and its dual where it is convex."""
+        kernel = "" if self.kernel is None else str(self.kernel)
+        n, p = self.features.rows.shape
+        return multiclass_statement(self._loss, n, p, self.classes.size, kernel)
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> MulticlassSVM:
+    return MulticlassSVM(arrays["X"], arrays["y"], chosen["loss"], weights=chosen["lam"])
+
+
+def _objective(model: MulticlassSVM, values: Mapping[str, FloatArray]) -> float:
+    """The stated objective from the data; binaries as they are, since a margin of 1 within rounding may be kept."""
+    W = values["W"]
+    loss = values["z"] if "z" in values else model._loss.values(model.margins(W))
+    return 0.5 * float(np.sum(W * W)) + float(model.costs @ loss)
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        MulticlassSVM,
+        name="multiclass",
+        summary="SVM of several classes at once: Crammer-Singer, Weston-Watkins or 0-1",
+        reference="Crammer, Singer: On the algorithmic implementation of multiclass kernel-based vector machines, 2001, (8)",
+        data=Data.CLASSES,
+        build=_build,
+        objective=_objective,
+        parameters=(
+            Parameter("loss", "the loss of a point's margins", str, "crammer-singer", tuple(CLASS_LOSSES)),
+            Parameter("lam", "cost of one unit of loss", float, 1.0),
+        ),
+        intercept=always,
+    ),
+)
