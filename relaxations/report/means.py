@@ -17,8 +17,9 @@ from .gaps import AGREE, EXACT, gap_left, root_gap
 from .traits import family
 
 __all__ = [
-    "FACTORS", "NODES", "SECONDS", "TOLERANCES", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios", "fraction_within",
-    "group_of", "performance_ratios", "proved_in", "relaxation_means", "shifted_geometric_mean", "spent",
+    "FACTORS", "NODES", "SECONDS", "TOLERANCES", "VIRTUAL", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios",
+    "fraction_within", "group_of", "performance_ratios", "primal_dual_integral", "proved_in", "relaxation_means",
+    "shifted_geometric_mean", "spent", "virtual_best",
 ]  # fmt: skip
 
 #: Shifts of the means: seconds, nodes.
@@ -29,6 +30,9 @@ FLOOR = 0.01
 TOLERANCES = (1e-2, 1e-4)
 #: Multiples of the fastest time in the tables.
 FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
+
+#: What the best run of each problem is called.
+VIRTUAL = "virtual best"
 
 #: Instances over which means are taken: a family at one λ.
 Group: TypeAlias = tuple[str, float]
@@ -102,6 +106,8 @@ class ExactMean:
         Mean gap after the root node; mean gap of the unsolved runs when they stopped.
     reached : tuple of float
         Part of the problems with a gap of at most each of `TOLERANCES`.
+    integral : float or None
+        Mean primal-dual integral over the runs that have a trace, `primal_dual_integral`.
     misclassified : float or None
         Mean over the runs with a classifier.
     within : tuple of float
@@ -120,6 +126,7 @@ class ExactMean:
     root_gap: float | None
     left: float | None
     reached: tuple[float, ...]
+    integral: float | None
     misclassified: float | None
     within: tuple[float, ...]
 
@@ -190,7 +197,41 @@ def exact_means(report: ReportData) -> list[ExactMean]:
         table = _table(report, group)
         ratios = _ratios(table)
         rows += [_exact_mean(report, group, variant, list(cells.values()), ratios[variant]) for variant, cells in table.items()]
+        if len(table) > 1:
+            best = virtual_best(table)
+            proved = np.array([1.0 if c.proven else np.inf for c in best.values()])
+            rows.append(_exact_mean(report, group, VIRTUAL, list(best.values()), proved))
     return rows
+
+
+def virtual_best(table: Mapping[str, Mapping[Problem, ExactCell]]) -> dict[Problem, ExactCell]:
+    """For each problem the run of whoever proves it soonest; where nobody does, the run that leaves the smallest gap."""
+    found: dict[Problem, list[ExactCell]] = {}
+    for cells in table.values():
+        for problem, cell in cells.items():
+            found.setdefault(problem, []).append(cell)
+    return {problem: min(runs, key=_left_then_time) for problem, runs in found.items()}
+
+
+def _left_then_time(cell: ExactCell) -> tuple[float, float]:
+    left = gap_left(cell)
+    return np.inf if left is None else 0.0 if cell.proven else left, proved_in(cell) if cell.proven else spent(cell)
+
+
+def primal_dual_integral(cell: ExactCell) -> float | None:
+    """∫ γ(t) dt up to the time limit in seconds, Berthold (2013) with both bounds: γ = (incumbent - bound)/incumbent.
+
+    γ is 1 while there is no incumbent or no bound, and keeps its last value after the run: 0 where the optimum was proved. None
+    without a trace or a time limit.
+    """
+    if not cell.trace or cell.time_limit is None or cell.caveat:
+        return None
+    times = [*(min(t, cell.time_limit) for t, _, _ in cell.trace), cell.time_limit]
+    gaps = [1.0 if u is None or b is None else 0.0 if u <= 0.0 else min(max(u - max(b, 0.0), 0.0) / u, 1.0)
+            for _, u, b in cell.trace]  # fmt: skip
+    if cell.proven:
+        gaps[-1] = 0.0
+    return times[0] + float(np.dot(gaps, np.maximum(np.diff(times), 0.0)))
 
 
 def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], within: FloatArray) -> ExactMean:
@@ -211,6 +252,7 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
         root_gap=_mean(root_gap(c, report.best[c.key].high) for c in ran),
         left=_mean(value for c, value in zip(ran, left, strict=True) if not c.proven),
         reached=tuple(sum(g is not None and g <= t for g in left) / within.size for t in TOLERANCES),
+        integral=_mean(primal_dual_integral(c) for c in ran),
         misclassified=_mean(c.misclassified for c in ran),
         within=tuple(fraction_within(within, factor) for factor in FACTORS),
     )

@@ -11,9 +11,11 @@ from ....errors import MarginoptError
 from ....models.arrays import FloatArray
 from ....models.formulations.conic.model import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
+from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....solvers.asked import Asked
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
+from ....solvers.records.status import Status
 from ....solvers.solve import solve_problem
 from ...reduction import without_warnings
 from ...strengthening.least_norm import least_norm
@@ -21,6 +23,12 @@ from .record import Record
 from .task import Task, as_number, outcome, worth_keeping
 
 __all__ = ["KappaCell", "KappaTask"]
+
+#: What records of earlier versions did not have.
+_ADDED: dict[str, Any] = {
+    "exact_solver": "", "exact_status": "not asked", "exact_objective": None, "exact_bound": None, "exact_kind": "none",
+    "exact_nodes": None, "exact_seconds": None,
+}  # fmt: skip
 
 #: Times that the points to keep are chosen again by the classifier that kept the last ones.
 _TURNS = 10
@@ -51,6 +59,13 @@ class KappaCell(Record):
         Under the recovered classifier.
     build_seconds, solve_seconds : float or None
     reason : str
+    exact_solver, exact_status : str
+        Of the exact solve of the 0-1 problem with the budget; "not asked", or why it did not run.
+    exact_objective, exact_bound : float or None
+        ||w||² of its classifier, and its lower bound.
+    exact_kind : str
+    exact_nodes : int or None
+    exact_seconds : float or None
     """
 
     instance: str
@@ -69,15 +84,37 @@ class KappaCell(Record):
     build_seconds: float | None = None
     solve_seconds: float | None = None
     reason: str = ""
+    exact_solver: str = ""
+    exact_status: str = "not asked"
+    exact_objective: float | None = None
+    exact_bound: float | None = None
+    exact_kind: str = "none"
+    exact_nodes: int | None = None
+    exact_seconds: float | None = None
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> KappaCell:
+        """The cell of a record of this version or an earlier one, which knew no exact solve."""
+        return super().from_record({**_ADDED, **record} if isinstance(record, dict) else record)
+
+    @property
+    def proven(self) -> bool:
+        """Whether the optimum within the budget is known."""
+        return self.exact_status == str(Status.OPTIMAL)
 
 
 @dataclass(frozen=True, eq=False)
 class KappaTask(Task):
-    """The conic relaxation in its κ form; λ plays a part only in the heuristic's classifier ``w``, a start of recovery."""
+    """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
+
+    λ plays a part only in the heuristic's classifier ``w``, a start of recovery. ``exact`` is False where a report asks for no
+    exact solver.
+    """
 
     w: FloatArray
     kappa: float
     solver: Asked
+    exact: bool
 
     @property
     def kind(self) -> str:
@@ -97,7 +134,8 @@ class KappaTask(Task):
     @property
     def parts(self) -> dict[str, Any]:
         """With κ in place of λ."""
-        return {**super().parts, "lam": None, "incumbent": self.w, "kappa": self.kappa, "solver": self.solver.key}
+        what = {"kappa": self.kappa, "solver": self.solver.key, "exact": self.exact}
+        return {**super().parts, "lam": None, "incumbent": self.w, **what}
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Solve and recover."""
@@ -107,6 +145,8 @@ class KappaTask(Task):
     def _cell(self, options: Options) -> KappaCell:
         n = self.model.X.shape[0]
         empty = KappaCell(self.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
+        if self.exact:
+            empty = self._exactly(empty, options)
         try:
             with without_warnings():
                 model = ConicSVM(self.model.X, self.model.y, kappa=self.kappa)
@@ -130,6 +170,26 @@ class KappaTask(Task):
             misclassified=None if w is None else int(linear_summary(self.model.X, self.model.y, w)["misclassified"]),
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
+        )
+
+    def _exactly(self, cell: KappaCell, options: Options) -> KappaCell:
+        """With the answer of the solver that `solve` picks for the 0-1 problem with this budget."""
+        try:
+            with without_warnings():
+                result = solve_problem(ZeroOneSVM(self.model.X, self.model.y, kappa=self.kappa), "auto", options)
+        except MarginoptError as error:
+            return replace(cell, exact_status=f"not run: {error}")
+        bound, kind = result.best_bound
+        w = np.asarray(result.values["w"]) if result.values else None
+        return replace(
+            cell,
+            exact_solver=result.solver,
+            exact_status=str(result.status),
+            exact_objective=None if w is None else float(w @ w),
+            exact_bound=as_number(bound),
+            exact_kind=kind,
+            exact_nodes=result.nodes,
+            exact_seconds=result.solve_seconds,
         )
 
     def _keeping(self, w: FloatArray, budget: int) -> FloatArray | None:

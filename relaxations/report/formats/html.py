@@ -27,7 +27,7 @@ _TEMPLATES = Path(__file__).parents[1] / "templates"
 #: Columns of the tables that open from a row of the matrix.
 _DETAILS = (
     "relaxation", "m_range", "bound", "kind", "bounds", "relaxation_solver", "relaxation_status", "gap", "closed", "verdict",
-    "recovered", "violations", "misclassified", "seconds", "build_seconds",
+    "recovered", "violations", "misclassified", "seconds",
 )  # fmt: skip
 _RUNS = (
     "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "kind", "root_gap", "left", "nodes", "violations",
@@ -53,7 +53,7 @@ def _environment() -> Environment:
 
 def _key(column: Column, row: object) -> str:
     value = sort_key(column, row)
-    return "Infinity" if value == float("inf") else str(value)
+    return "" if value == float("inf") else str(value)
 
 
 def _runs(document: Document, row: Row) -> list[tuple[object, ExactCell, float]]:

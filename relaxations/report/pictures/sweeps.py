@@ -7,17 +7,17 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import COLOURS, colour_of, figure_of, marker_of, plain, svg_of
+from ....drawing import COLOURS, GREY, colour_of, figure_of, marker_of, plain, svg_of
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key
 from ..cells.relaxation import RelaxationCell
 from ..data import ReportData
 from ..gaps import gap
-from ..means import exact_ratios, fraction_within
+from ..means import VIRTUAL, exact_ratios, fraction_within, proved_in
 from ..traits import SWEPT, trait, without
 
-__all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles"]
+__all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles", "seeds"]
 
 #: Panels of one picture at most; its caption says how many instances there are.
 PANELS = 4
@@ -109,8 +109,10 @@ def against_kappa(report: ReportData) -> str | None:
         for label, values, colour in (
             ("bound", [c.bound for c in cells], COLOURS[0]),
             ("recovered", [c.recovered for c in cells], COLOURS[1]),
+            ("optimum", [c.exact_objective if c.proven else None for c in cells], COLOURS[3]),
         ):
-            line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
+            if any(v is not None for v in values):
+                line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
         line[0].set_yscale("symlog", linthresh=1e-2)
         line[1].plot(kappa, _known([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
         line[1].plot(kappa, kappa, color="black", lw=0.8, ls=":", label="κ")
@@ -119,11 +121,8 @@ def against_kappa(report: ReportData) -> str | None:
         line[2].set_yscale("log")
         for ax, what in zip(line, ("||w||²", "part of the points", "second / first eigenvalue"), strict=True):
             _finish(ax, "κ", what)
-            ax.legend(fontsize=7)
         line[0].set_title(plain(name), fontsize=9)
-    if len(names) > len(shown):
-        figure.suptitle(f"the first {len(shown)} of {len(names)}", fontsize=9)
-    return svg_of(figure)
+    return _done(figure, axes.ravel(), len(names), len(shown))
 
 
 def convergence(report: ReportData) -> str | None:
@@ -169,10 +168,38 @@ def profiles(report: ReportData) -> str | None:
     for k, (name, values) in enumerate(ratios.items()):
         ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
                 ls=("-", "--", ":")[k // len(COLOURS) % 3], label=plain(name))  # fmt: skip
+    anyone = float(np.isfinite(np.min(list(ratios.values()), axis=0)).mean())
+    ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL)
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
     _finish(ax, "τ, times the fastest", "part of the problems proved")
-    ax.legend(fontsize=8)
+    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    return svg_of(figure)
+
+
+def seeds(report: ReportData) -> str | None:
+    """Times to a proven optimum over seeds: a line from the shortest to the longest for each instance, a dot for each seed.
+
+    Relative to the instance's geometric mean over the seeds; None where no variant proved an instance under two seeds.
+    """
+    times: dict[str, dict[Key, list[float]]] = {}
+    for cell in report.exacts:
+        if cell.proven:
+            times.setdefault(cell.variant, {}).setdefault(cell.key, []).append(proved_in(cell))
+    several = {variant: [t for t in by_key.values() if len(t) > 1] for variant, by_key in times.items()}
+    several = {variant: runs for variant, runs in several.items() if runs}
+    if not several:
+        return None
+    figure = figure_of(8.0, 1.2 + 0.7 * len(several))
+    ax = figure.subplots()
+    for k, runs in enumerate(several.values()):
+        for at, given in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
+            relative = np.array(given) / np.exp(np.mean(np.log(given)))
+            ax.plot(relative, np.full(relative.size, at), "o-", ms=3, lw=0.8, color=colour_of(k))
+    ax.set_yticks(range(len(several)), [plain(name) for name in several], fontsize=9)
+    ax.set_ylim(len(several) - 0.5, -0.5)
+    ax.set_xscale("log")
+    _finish(ax, "seconds over their geometric mean", "")
     return svg_of(figure)
 
 
@@ -198,10 +225,11 @@ def _finish(ax: Any, x: str, y: str) -> None:
     ax.grid(alpha=0.3)
 
 
-def _done(figure: Any, axes: Sequence[Any], count: int) -> str:
-    """One legend of all panels' lines below them."""
+def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
+    """One legend of all panels' lines below them; ``shown`` of the ``count`` panels where they are not the axes."""
+    shown = len(axes) if shown is None else shown
     labelled = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
     figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=3, fontsize=8)
-    if count > len(axes):
-        figure.suptitle(f"the first {len(axes)} of {count}", fontsize=9)
+    if count > shown:
+        figure.suptitle(f"the first {shown} of {count}", fontsize=9)
     return svg_of(figure)

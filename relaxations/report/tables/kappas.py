@@ -3,27 +3,46 @@
 from __future__ import annotations
 
 from ..cells.kappa import KappaCell
+from ..gaps import Interval, gap
 from .column import Column
 
 __all__ = ["KAPPA_COLUMNS"]
 
 
-def _gap(cell: KappaCell) -> float | None:
-    if cell.bound is None or cell.recovered is None or cell.recovered <= 0.0:
+def _optimum(cell: KappaCell) -> Interval | None:
+    """Least ||w||² within the budget: what the exact solve proved, else between the best bound and the best classifier."""
+    found = [v for v in (cell.recovered, cell.exact_objective) if v is not None]
+    if not found:
         return None
-    return (cell.recovered - cell.bound) / cell.recovered
+    high = min(found)
+    if cell.proven or high <= 0.0:
+        return Interval(high, high)
+    bounds = [v for v in (cell.bound, cell.exact_bound) if v is not None]
+    return Interval(min(max([0.0, *bounds]), high), high)
+
+
+def _gap(cell: KappaCell) -> Interval | None:
+    zeta = _optimum(cell)
+    return None if cell.bound is None or zeta is None else gap(cell.bound, zeta)
+
+
+def _known_by(cell: KappaCell) -> str:
+    if cell.proven:
+        return f"{cell.exact_solver}, {cell.exact_kind}"
+    return cell.exact_status if not cell.exact_solver else f"{cell.exact_solver}: {cell.exact_status}"
 
 
 def _missing(cell: KappaCell) -> str:
     """Why a number of the row is empty: nothing is blank without a reason."""
     if cell.reason:
         return f"not run: {cell.reason}"
-    if cell.status == "infeasible":
+    if "infeasible" in (cell.status, cell.exact_status):
         return f"no classifier violates at most {cell.budget} margins"
     missing = ["no bound: the solve ended without one"] if cell.bound is None else []
+    zeta = _optimum(cell)
     if cell.recovered is None:
         missing.append(f"no choice of {cell.budget} points to give up that leaves the rest separable was found")
-    elif cell.recovered <= 0.0:
+    if zeta is not None and zeta.high <= 0.0:
         missing.append("no gap: w = 0 is within the budget, the optimum is 0")
     return "; ".join(missing)
 
@@ -43,7 +62,25 @@ KAPPA_COLUMNS: tuple[Column, ...] = (
         lambda c: c.recovered,
         "value",
     ),
-    Column("gap", "gap", "(recovered - bound)/recovered: at least the relaxation's gap.", _gap, "percent"),
+    Column(
+        "zeta",
+        "optimum",
+        "Least ||w||² within the budget; an interval where no exact solve proved it.",
+        _optimum,
+        "value",
+        interval=True,
+    ),
+    Column("zeta_kind", "known by", "The exact solver, and the kind of its bound; or why there is none.", _known_by),
+    Column("exact_nodes", "nodes", "Nodes of the exact solve.", lambda c: c.exact_nodes, "count"),
+    Column("exact_seconds", "exact s", "Seconds of the exact solve.", lambda c: c.exact_seconds, "seconds"),
+    Column(
+        "gap",
+        "gap",
+        "(optimum - bound)/optimum of the relaxation; an interval where the optimum is one.",
+        _gap,
+        "percent",
+        interval=True,
+    ),
     Column("share", "Σz/n", "Mean of z at the relaxation's point.", lambda c: c.share, "percent"),
     Column("rank_ratio", "rank ratio", "Second over first eigenvalue of W.", lambda c: c.rank_ratio, "ratio"),
     Column("misclassified", "misclassified", "Under the recovered classifier.", lambda c: c.misclassified, "count"),

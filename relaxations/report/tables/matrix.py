@@ -23,25 +23,28 @@ class Cell:
     text : str
         Interval or number, or why there is none in a few words.
     note : str
-        The kind of bound, and what it bounds, in a sentence.
+        What the details do not say: why there is no number, or how several were chosen from.
     kind : str
         "proved", "claimed", "none", shown below the text unless it is none.
     key : float
         What it sorts by; infinite where there is nothing.
     heat : float or None
         Between 0 and 1; None where there is no gap.
+    more : str
+        Shown beside the kind.
     """
 
     text: str
-    note: str
+    note: str = ""
     kind: str = "none"
     key: float = float("inf")
     heat: float | None = None
+    more: str = ""
 
     @property
     def sort(self) -> str:
-        """The key as JavaScript reads it."""
-        return "Infinity" if self.key == float("inf") else f"{self.key:.6g}"
+        """The key of an interval; other texts begin with their number, or have none."""
+        return f"{self.key:.6g}" if self.text.startswith("[") else ""
 
 
 @dataclass(frozen=True)
@@ -147,28 +150,30 @@ def _gap_cell(row: ReportRow) -> Cell:
         return Cell("no bound", f"{cell.status}: the solve gave no bound")
     if cell.caveat:
         return Cell("no bound of ζ", f"{cell.bound:.7g} ({cell.kind}) bounds its own optimum alone: {cell.caveat}")
-    note = f"bound {cell.bound:.7g}, {cell.kind}"
     if row.gap is None:
-        return Cell("no gap", f"{note}; ζ may be 0, so there is no gap relative to it", _kind(cell.kind))
-    return Cell(_percent(row.gap), note, _kind(cell.kind), row.gap.high, min(max(row.gap.high, 0.0), 1.0))
+        note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
+        return Cell("no gap", note, _kind(cell.kind))
+    return Cell(_percent(row.gap), "", _kind(cell.kind), 100.0 * row.gap.high, min(max(row.gap.high, 0.0), 1.0))
 
 
 def _exact_cell(cell: ExactCell, best: float) -> Cell:
-    """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap in the note."""
+    """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap below."""
     if cell.reason:
         return Cell("not run", cell.reason)
-    parts = [cell.variant, cell.status, f"bound {cell.kind}"]
-    parts += [] if cell.nodes is None else [f"{cell.nodes:,} nodes"]
+    counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
-    parts += [] if root is None else [f"root gap {root:.1%}"]
+    counted += [] if root is None else [f"root gap {root:.1%}"]
+    more = ", ".join(counted)
+    how = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds
     if cell.caveat:
-        return Cell("no bound of ζ", f"{'; '.join(parts)}: {cell.caveat}")
+        return Cell("no bound of ζ", f"{cell.variant}: {cell.caveat}")
     if cell.proven:
-        return Cell(f"{seconds:.3g} s", "; ".join(parts), _kind(cell.kind), seconds)
+        return Cell(f"{seconds:.3g} s", how, _kind(cell.kind), seconds, more=more)
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
-    return Cell(f"[{low}, {high}] in {seconds:.3g} s", "; ".join(parts), _kind(cell.kind), 1e6 + seconds)
+    note = "; ".join(filter(None, (how, cell.status)))
+    return Cell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more)
 
 
 def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
@@ -176,5 +181,5 @@ def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
     if zeta.exact:
         kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
         kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
-        return Cell(f"{zeta.high:.7g}", f"the optimum, {kind}", _kind(kind), zeta.high)
+        return Cell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
     return Cell(f"[{zeta.low:.5g}, {zeta.high:.5g}]", "nobody proved it: best bound and best classifier", "none", zeta.high)

@@ -46,7 +46,12 @@ RELAXATION_MEANS: tuple[Column, ...] = (
 
 EXACT_MEANS: tuple[Column, ...] = (
     *_GROUP,
-    Column("variant", "exact variant", "Solver, and its encoding and M where they are not the usual ones.", lambda r: r.variant),
+    Column(
+        "variant",
+        "exact variant",
+        "Solver, encoding and M where they are not the usual ones; virtual best: for each problem whoever proved it soonest.",
+        lambda r: r.variant,
+    ),
     Column("problems", "problems", "Instances × seeds, those of trivial optimum left out.", lambda r: r.problems, "count"),
     Column("solved", "proved", "Problems whose optimum it proved.", lambda r: r.solved, "count"),
     Column(
@@ -71,6 +76,13 @@ EXACT_MEANS: tuple[Column, ...] = (
         Column(f"reached_{t:g}", f"gap ≤ {t:.2%}", f"Part of the problems with a gap of at most {t:.2%}.", _at("reached", k),
                "percent")
         for k, t in enumerate(TOLERANCES)
+    ),
+    Column(
+        "integral",
+        "primal-dual integral",
+        "Mean of ∫ (incumbent - bound)/incumbent dt up to the time limit, in seconds (Berthold 2013), 1 while either is missing.",
+        lambda r: r.integral,
+        "seconds",
     ),
     Column(
         "misclassified",

@@ -1,12 +1,19 @@
 "use strict";
 (() => {
   const matrix = document.getElementById("gaps-matrix");
-  const value = (row, k) => { const t = row.cells[k].dataset.key, v = Number(t); return t !== "" && !Number.isNaN(v) ? v : t; };
-  const order = (a, b) => typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1;
+  // a cell without a key sorts by the number that its text begins with
+  const value = cell => {
+    const text = cell.dataset.key ?? cell.textContent.trim().replaceAll(",", ""), number = parseFloat(text);
+    return Number.isNaN(number) ? text : number;
+  };
+  const order = (a, b, up) => {
+    if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;  // what has no number stands last, up or down
+    return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
+  };
   const sort = (table, k, head) => {
     const up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
-    const rows = [...body.rows].map((row, at) => [value(row, k), at, row]);
-    rows.sort((a, b) => (up ? order(a[0], b[0]) : order(b[0], a[0])) || a[1] - b[1]);
+    const rows = [...body.rows].map((row, at) => [value(row.cells[k]), at, row]);
+    rows.sort((a, b) => order(a[0], b[0], up) || a[1] - b[1]);
     for (const other of head.parentNode.cells) other.removeAttribute("aria-sort");
     head.setAttribute("aria-sort", up ? "ascending" : "descending");
     body.append(...rows.map(r => r[2]));

@@ -100,6 +100,9 @@ def test_kappa_cells_bound_the_problem_with_a_budget(report: GapReport) -> None:
         assert cell.bound is not None and cell.share is not None and cell.rank_ratio is not None
         assert cell.share <= cell.kappa + 1e-6
         assert cell.recovered is not None and cell.bound <= cell.recovered * (1 + 1e-6)
+        assert cell.proven and cell.exact_solver == "zero-one-bb" and cell.exact_kind == "proved"
+        assert cell.exact_objective is not None and cell.bound <= cell.exact_objective * (1 + 1e-6)
+        assert cell.exact_objective <= cell.recovered * (1 + 1e-6)
     of = [c for c in report.kappas if c.instance == "points[n=16]"]
     assert of[0].bound is not None and of[1].bound is not None and of[0].bound > of[1].bound  # a larger budget costs less
 
@@ -114,6 +117,7 @@ def test_kappa_zero_needs_separable_data() -> None:
     apart = replace(points(12), X=np.column_stack([np.ones(12), 3.0 * points(12).y, np.arange(12.0)]))
     cells = gap_report([apart], [], None, kappa=[0.0], progress=False).kappas
     assert cells[0].status == "optimal" and cells[0].recovered == pytest.approx(cells[0].bound, rel=1e-5)
+    assert cells[0].exact_status == "not asked"  # exact=None
     mixed = gap_report([points(40)], [], None, kappa=[0.0], progress=False).kappas
     assert mixed[0].status == "infeasible" and mixed[0].bound is None and mixed[0].recovered is None
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import base64
 import csv
 import io
 import re
 import xml.etree.ElementTree as ET
 from html.parser import HTMLParser
+from urllib.parse import unquote
 
 import pytest
 
@@ -86,7 +86,7 @@ def test_html_has_the_tags_of_a_harmless_name(hostile: tuple[str, GapReport]) ->
     name, report = hostile
     page = Tags(report.html())
     assert page.tags == HARMLESS.tags and page.attributes == HARMLESS.attributes
-    assert all(link.startswith(("#", "data:image/svg+xml;base64,")) for link in page.links)
+    assert all(link.startswith(("#", "data:image/svg+xml,")) for link in page.links)
     words = "".join(page.text)
     assert name.replace("\r", "\n").replace("\x00", "\ufffd") in words.replace("\r", "\n").replace("\x00", "\ufffd")
     assert Tags(report._repr_html_()).tags == Tags(report_of("harmless")._repr_html_()).tags
@@ -100,7 +100,7 @@ def test_pictures_are_well_formed_without_scripts(hostile: tuple[str, GapReport]
         tags = {element.tag.rpartition("}")[2] for element in root.iter()}
         assert not tags & {"script", "foreignObject", "image", "a", "iframe"}
         assert not any(key.lower().startswith("on") for element in root.iter() for key in element.attrib)
-        assert base64.b64decode(picture.uri.partition(",")[2]).decode("utf-8") == picture.svg
+        assert unquote(picture.uri.partition(",")[2]).replace("'", '"') == picture.svg.replace("'", '"')
 
 
 def test_markdown_has_no_markup_from_names(hostile: tuple[str, GapReport]) -> None:

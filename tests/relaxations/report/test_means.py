@@ -23,9 +23,11 @@ from marginopt.relaxations import (
     shifted_geometric_mean,
 )
 from marginopt.relaxations.report.formats.latex import escaped
-from marginopt.relaxations.report.means import exact_means, exact_ratios, relaxation_means
+from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
 from marginopt.relaxations.report.pictures import sweeps as pictures_sweeps
-from marginopt.relaxations.report.pictures.sweeps import against, against_kappa, against_m, convergence, profiles
+from marginopt.relaxations.report.pictures.sweeps import against, against_kappa, against_m, convergence, profiles, seeds
+from marginopt.relaxations.report.tables.column import shown
+from marginopt.relaxations.report.tables.kappas import KAPPA_COLUMNS
 from marginopt.relaxations.report.traits import family, trait, without
 
 INF = float("inf")
@@ -90,8 +92,8 @@ def test_performance_ratios_by_hand() -> None:
 def test_means_of_a_report() -> None:
     report = made_up()
     rows = {row.variant: row for row in exact_means(report)}
-    assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened"]  # what never ran is left out
-    scip, own, strong = rows.values()
+    assert list(rows) == ["scip", "zero-one-bb", "scip, strengthened", VIRTUAL]  # what never ran is left out
+    scip, own, strong, _ = rows.values()
     assert (scip.problems, scip.solved, scip.fastest) == (6, 6, 0)
     assert (own.solved, own.fastest, own.within[0]) == (6, 6, 1.0)
     assert (strong.problems, strong.solved) == (6, 4)
@@ -159,7 +161,8 @@ def test_html_and_markdown_hold_every_table(drawn: GapReport) -> None:
     for caption in ("Bound against M", "Gap against n", "Convergence", "Performance profiles", "Sweep over κ", "Loss functions"):
         assert f'<img alt="{caption}: ' in page
     assert "![" not in text
-    assert "http:" not in page and "https:" not in page
+    names = set(re.findall(r"https?:[^'\"<> ]*", page))  # of XML's name spaces and the document type: nothing is fetched
+    assert names <= {f"http://www.w3.org/{at}" for at in ("2000/svg", "1999/xlink", "Graphics/SVG/1.1/DTD/svg11.dtd")}
     exacts = report.csv("exacts").splitlines()
     assert len(exacts) == 1 + 24 and "prepare_seconds" in exacts[0]
     assert len(report.csv("kappas").splitlines()) == 1 + 6
@@ -171,7 +174,8 @@ def test_markdown_links_to_its_pictures(tmp_path: Path, drawn: GapReport) -> Non
     report = drawn
     text = report.to_markdown(tmp_path / "gaps.md", pictures=True).read_text(encoding="utf-8")
     links = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
-    names = ("gaps", "gap-against-seconds", "against-n", "against-m", "profiles", "convergence", "against-kappa", "losses")
+    names = ("gaps", "gap-against-seconds", "against-n", "against-m", "profiles", "seeds", "convergence", "against-kappa",
+             "losses")  # fmt: skip
     assert links == [f"gaps-pictures/{name}.svg" for name in names]
     assert all((tmp_path / link).read_text(encoding="utf-8").rstrip().endswith("</svg>") for link in links)
     assert [p.name for p in report.to_pictures(tmp_path / "a" / "b")] == [f"{name}.svg" for name in names]
@@ -238,3 +242,43 @@ def test_latex_compiles(tmp_path: Path) -> None:
         assert run.returncode == 0, run.stdout[-2000:]
         assert (tmp_path / f"{name}.pdf").stat().st_size > 10_000
         assert "Missing character" not in (tmp_path / f"{name}.log").read_text(errors="replace")
+
+
+def test_the_integral_is_that_of_the_gap_over_time() -> None:
+    cell = next(c for c in made_up().exacts if c.variant == "scip")  # nothing to 0.1 s, 11/12 until 2 s, then proved
+    assert primal_dual_integral(cell) == pytest.approx(0.1 + 1.9 * 11.0 / 12.0)
+    stopped = replace(cell, proven=False, trace=((0.0, None, None), (1.0, 10.0, -3.0), (4.0, 10.0, 5.0)))
+    assert primal_dual_integral(stopped) == pytest.approx(1.0 + 3.0 + 0.5 * 26.0)
+    assert primal_dual_integral(replace(cell, trace=())) is None
+
+
+def test_the_virtual_best_is_no_slower_than_anyone() -> None:
+    report = made_up()
+    rows = exact_means(report)
+    (best,) = (row for row in rows if row.variant == VIRTUAL)
+    others = [row for row in rows if row.variant != VIRTUAL]
+    assert best.problems == others[0].problems and best.solved >= max(row.solved for row in others)
+    assert best.seconds <= min(row.seconds for row in others) + 1e-12
+    assert "virtual best" in (profiles(report) or "")
+
+
+def test_seeds_are_drawn_where_there_are_several() -> None:
+    assert seeds(made_up()) is not None
+    report = made_up()
+    assert seeds(GapReport(report.instances, (), tuple(c for c in report.exacts if c.seed == 0))) is None
+
+
+def test_a_sweep_of_an_earlier_version_is_read() -> None:
+    record = made_up().kappas[0].record()
+    old = {name: value for name, value in record.items() if not name.startswith("exact_")}
+    assert KappaCell.from_record(old) == made_up().kappas[0]
+
+
+def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
+    column = {c.key: c for c in KAPPA_COLUMNS}
+    cell = KappaCell("a", 0.1, 2, "conic-ipm", "1", "optimal", "", 5.0, "proved", 8.0)
+    assert shown(column["zeta"], cell) == "[5, 8]" and shown(column["gap"], cell) == "[0.00%, 37.50%]"
+    solved = replace(cell, exact_status="optimal", exact_objective=6.25, exact_bound=6.25)
+    assert shown(column["zeta"], solved) == "6.25" and shown(column["gap"], solved) == "20.00%"
+    infeasible = replace(cell, bound=None, recovered=None, status="infeasible")
+    assert "at most 2 margins" in shown(column["why"], infeasible)
