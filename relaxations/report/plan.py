@@ -149,7 +149,7 @@ class Plan:
         if first.lam != self.lams[0]:
             return []
         common = (first.name, first.source, first.model, self.relaxation_options, w)
-        return [KappaTask(*common, kappa, self.solver, self.exact is not None) for kappa in self.kappas]
+        return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
     def after(self, first: HeuristicTask, w: FloatArray) -> list[Task]:
         """All that follows a heuristic."""
