@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING, ClassVar
 import numpy as np
 
 from ....errors import InputError
-from ....models.arrays import FloatArray
 from ....models.formulations.zero_one.budget import ZeroOneBudget
 from ....models.views import ZeroOneProblem
 from ...interface.algorithm import Algorithm, Measure, Outcome
@@ -24,12 +23,22 @@ from ...records.answer import Answer
 from ...records.options import Options
 from ..incumbent import Polish
 from ..proof.conflict_recorder import ConflictRecorder
-from ..proof.single_conflicts import ConflictFinder
-from ..reduced import Reduced, evaluate, reduce_problem
-from .search import BudgetSearch
+from ..reduced import reduce_problem
+from .state import (
+    BudgetState,
+    Point,
+    budget_search,
+    closed,
+    inner_tolerance,
+    nodes_left,
+    offer,
+    order,
+    out_of_nodes,
+    raise_floor,
+)
 
 if TYPE_CHECKING:
-    from ..algorithm import ZeroOneBB, ZeroOneState
+    from ..algorithm import ZeroOneBB
 
 __all__ = ["BudgetBB", "BudgetState"]
 
@@ -43,38 +52,6 @@ _PROBLEMS = 60
 #: Squared norm beyond which no point is looked for, in units of 1/(median squared norm of the rows): there every margin drowns in
 #: rounding.
 _FAR = 1e12
-
-
-@dataclass(eq=False)
-class _Point:
-    w: FloatArray
-    violated: float
-    norm: float
-
-
-@dataclass(eq=False)
-class BudgetState:
-    """Where a run stands."""
-
-    view: ZeroOneBudget
-    reduced: Reduced
-    polish: Polish
-    options: Options
-    tol: float
-    rng: np.random.Generator
-    far: float
-    high: _Point  #: too many violations: the hull's end on that side
-    best: _Point | None = None
-    floor: float = 0.0
-    lam: float = 0.0
-    problems: int = 0
-    hull_done: bool = False
-    inner: ZeroOneState | None = None
-    search: BudgetSearch | None = None
-    nodes: int = 0
-    checkpoint: bool = True  #: whether a repeated run stands here too
-    ended: Outcome | None = None  #: how the search ended, while its proof is written
-    recorder: ConflictRecorder | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -110,7 +87,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         typical = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
         tol = options.tolerance(self.info.tolerance)
         state = BudgetState(
-            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / typical**2, _Point(np.zeros(p), float(n), 0.0)
+            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / typical**2, Point(np.zeros(p), float(n), 0.0)
         )
         points = [np.zeros(p)]
         if not view.penalised.all():
@@ -121,7 +98,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
             points.append(w)
         for w in points:
-            _offer(state, w)
+            offer(state, w)
         state.lam = 1.0 / typical**2
         return state
 
@@ -145,10 +122,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         return state.ended if state.recorder.finished else Outcome.RUNNING
 
     def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(path, state.reduced, bound, _order(state), state.view.budget, self.solver.proof_gap)
+        return ConflictRecorder(path, state.reduced, bound, order(state), state.view.budget, self.solver.proof_gap)
 
     def _searched(self, state: BudgetState, seconds: float) -> Outcome:
-        if state.checkpoint and state.best is not None and _closed(state):
+        if state.checkpoint and state.best is not None and closed(state):
             return Outcome.CONVERGED
         if not state.hull_done:
             self._hull(state, seconds)
@@ -163,23 +140,23 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             start = None if state.best is None else {"w": state.best.w}
             options = dataclasses.replace(
                 state.options,
-                tol=_inner_tolerance(state),
+                tol=inner_tolerance(state),
                 start=start,
                 callback=None,
                 native={},
-                node_limit=_left(state, int(min(max(n**3 / _CUBE, _FEWEST), _MOST))),
+                node_limit=nodes_left(state, int(min(max(n**3 / _CUBE, _FEWEST), _MOST))),
             )
             state.inner = self._inner.init(problem, options, state.rng)
         outcome = self._inner.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
-        _raise_floor(state, inner.floor - state.lam * state.view.budget)
+        raise_floor(state, inner.floor - state.lam * state.view.budget)
         if outcome is Outcome.RUNNING:
             return
         state.nodes += self.solver.measure(state.inner).iteration
         state.inner = None
-        point = _offer(state, inner.incumbent.w)
-        if outcome is not Outcome.CONVERGED or state.problems >= _PROBLEMS or _out_of_nodes(state):
+        point = offer(state, inner.incumbent.w)
+        if outcome is not Outcome.CONVERGED or state.problems >= _PROBLEMS or out_of_nodes(state):
             state.hull_done = True
         elif point.violated > state.view.budget and state.best is None:
             # too cheap: on to a λ at which violations cost more than any norm of interest
@@ -189,7 +166,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         else:
             self._next_slope(state, point)
 
-    def _next_slope(self, state: BudgetState, point: _Point) -> None:
+    def _next_slope(self, state: BudgetState, point: Point) -> None:
         """The slope between the two points on either side of k; over where the problem solved had that slope already."""
         assert state.best is not None
         if point.violated > state.view.budget:
@@ -201,7 +178,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
 
     def _tree(self, state: BudgetState, seconds: float) -> Outcome:
         if state.search is None:
-            state.search = _search(state)
+            state.search = budget_search(state)
         search = state.search
         limit = None if state.options.node_limit is None else state.options.node_limit - state.nodes
         # where a stretch ends does not depend on the clock
@@ -210,8 +187,8 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         search.work(seconds, stretch)
         state.checkpoint = search.finished or search.nodes >= stretch
         if state.checkpoint:
-            _raise_floor(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
-        if state.checkpoint and state.best is not None and _closed(state):
+            raise_floor(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
+        if state.checkpoint and state.best is not None and closed(state):
             return Outcome.CONVERGED
         if search.finished:
             if not search.resolved:
@@ -220,7 +197,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         memory = state.options.memory_limit
         if state.checkpoint and memory is not None and search.memory > memory:
             return Outcome.MEMORY_LIMIT
-        return Outcome.NODE_LIMIT if _out_of_nodes(state) else Outcome.RUNNING
+        return Outcome.NODE_LIMIT if out_of_nodes(state) else Outcome.RUNNING
 
     def measure(self, state: BudgetState) -> Measure:
         """Best feasible norm, proved bound, nodes."""
@@ -251,78 +228,3 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             claimed = recorder.finish(None if best is None else best.w)
             details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
         return Answer(values=values, bound=state.floor, proved=True, nodes=self.measure(state).iteration, details=details)
-
-
-def _offer(state: BudgetState, w: FloatArray) -> _Point:
-    """Polish w and keep it if it is feasible and better; returns the polished point."""
-    view = state.view
-    problem = state.reduced.problem
-    candidates = [evaluate(problem, w, near)[1] for near in (1e-12, 1e-9, 1e-7)]
-    polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
-    if polished is not None:
-        candidates += [evaluate(problem, polished, near)[1] for near in (1e-12, 1e-9, 1e-7)]
-    points = [_Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
-    points = [point for point in points if math.isfinite(point.norm)]
-    feasible = [point for point in points if point.violated <= view.budget]
-    if feasible:
-        best = min(feasible, key=lambda point: point.norm)
-        if state.best is None or best.norm < state.best.norm:
-            state.best = best
-        return best
-    return min(points, key=lambda point: (point.violated, point.norm))
-
-
-def _raise_floor(state: BudgetState, bound: float) -> None:
-    """Keep the better bound; subtracting λk and the tree's bound each lose a few units in the last place."""
-    bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
-    state.floor = max(state.floor, bound if state.best is None else min(bound, state.best.norm))
-
-
-def _closed(state: BudgetState) -> bool:
-    assert state.best is not None
-    return state.best.norm - state.floor <= state.tol * state.best.norm
-
-
-def _inner_tolerance(state: BudgetState) -> float:
-    """What the λ problem must be solved to: its value holds λk, which is not part of the norm."""
-    if state.best is None:
-        return 1e-3
-    whole = state.best.norm + state.lam * state.view.budget
-    return max(0.3 * state.tol * state.best.norm / whole, 1e-10) if state.best.norm > 0 else 1e-6
-
-
-def _left(state: BudgetState, nodes: int) -> int:
-    limit = state.options.node_limit
-    return nodes if limit is None else max(min(nodes, limit - state.nodes), 1)
-
-
-def _out_of_nodes(state: BudgetState) -> bool:
-    limit = state.options.node_limit
-    used = state.nodes + (0 if state.search is None else state.search.nodes)
-    return limit is not None and used >= limit
-
-
-def _search(state: BudgetState) -> BudgetSearch:
-    """The tree over what the Lagrangian left, in reduced units (the reduction's unit is that of weights of one)."""
-    reduced = state.reduced
-    upper = (state.far if state.best is None else state.best.norm) / reduced.unit
-    counts = np.rint(reduced.weights * reduced.unit)
-    budget = state.view.budget - round(reduced.constant)
-
-    def cut() -> float:
-        return upper if state.best is None else state.best.norm * (1.0 - 0.9 * state.tol) / reduced.unit
-
-    def offer(keep: FloatArray) -> float:
-        w = state.polish.solve(np.asarray(keep, dtype=bool))
-        if w is not None:
-            _offer(state, w)
-        return cut()
-
-    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), _order(state), offer, cut())
-
-
-def _order(state: BudgetState) -> FloatArray:
-    """Violations of the best point: larger first among those to branch on."""
-    reduced = state.reduced
-    margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
-    return np.maximum(1.0 - margins, 0.0) + 1e-3

@@ -109,7 +109,7 @@ def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
             A, weights, penalised = stated.A, stated.weights, stated.penalised
             bound = float(claim["bound"])
             if header["kind"] == "budget":
-                from .conflicts import norm_within_budget
+                from .conflict_problem import norm_within_budget
 
                 value = norm_within_budget(header, A, penalised, claim["w"])
             else:

@@ -15,8 +15,8 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.check import boxes as check_boxes
 from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
+from marginopt.solvers.zero_one.check.box_problem import Node, Problem
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.check.statement import Stated
 
@@ -94,9 +94,9 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
     none = np.zeros(4)
 
     def pack(half, states, pairs, prices):
-        problem = check_boxes._Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
-        node = check_boxes._Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
-        return check_boxes._pack(problem, node, [[], [], [], pairs, prices]), node.state
+        problem = Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
+        node = Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
+        return pack(problem, node, [[], [], [], pairs, prices]), node.state
 
     packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
     assert packing.paid == pytest.approx(2.0) and packing.paid <= 2.0 and packing.left[:2].max() <= 0.0

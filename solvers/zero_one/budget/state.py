@@ -1,0 +1,139 @@
+"""Where a run on the budget form stands: its points, bound and limits."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from ....models.arrays import FloatArray
+from ....models.formulations.zero_one.budget import ZeroOneBudget
+from ...interface.algorithm import Outcome
+from ...records.options import Options
+from ..incumbent import Polish
+from ..proof.conflict_recorder import ConflictRecorder
+from ..proof.single_conflicts import ConflictFinder
+from ..reduced import Reduced, evaluate
+from .search import BudgetSearch
+
+if TYPE_CHECKING:
+    from ..algorithm import ZeroOneState
+
+__all__ = [
+    "BudgetState", "Point", "budget_search", "closed", "inner_tolerance",
+    "nodes_left", "offer", "order", "out_of_nodes", "raise_floor",
+]  # fmt: skip
+
+
+@dataclass(eq=False)
+class Point:
+    """A point with its violations and squared norm."""
+
+    w: FloatArray
+    violated: float
+    norm: float
+
+
+@dataclass(eq=False)
+class BudgetState:
+    """Where a run stands."""
+
+    view: ZeroOneBudget
+    reduced: Reduced
+    polish: Polish
+    options: Options
+    tol: float
+    rng: np.random.Generator
+    far: float
+    high: Point  #: too many violations: the hull's end on that side
+    best: Point | None = None
+    floor: float = 0.0
+    lam: float = 0.0
+    problems: int = 0
+    hull_done: bool = False
+    inner: ZeroOneState | None = None
+    search: BudgetSearch | None = None
+    nodes: int = 0
+    checkpoint: bool = True  #: whether a repeated run stands here too
+    ended: Outcome | None = None  #: how the search ended, while its proof is written
+    recorder: ConflictRecorder | None = None
+
+
+def offer(state: BudgetState, w: FloatArray) -> Point:
+    """Polish w and keep it if it is feasible and better; returns the polished point."""
+    view = state.view
+    problem = state.reduced.problem
+    candidates = [evaluate(problem, w, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+    polished = state.polish.solve(state.reduced.rows @ state.reduced.contract(w) >= 1.0 - 1e-7)
+    if polished is not None:
+        candidates += [evaluate(problem, polished, near)[1] for near in (1e-12, 1e-9, 1e-7)]
+    points = [Point(c, float((view.A @ c < 1.0).sum()), float(c[view.penalised] @ c[view.penalised])) for c in candidates]
+    points = [point for point in points if math.isfinite(point.norm)]
+    feasible = [point for point in points if point.violated <= view.budget]
+    if feasible:
+        best = min(feasible, key=lambda point: point.norm)
+        if state.best is None or best.norm < state.best.norm:
+            state.best = best
+        return best
+    return min(points, key=lambda point: (point.violated, point.norm))
+
+
+def raise_floor(state: BudgetState, bound: float) -> None:
+    """Keep the better bound; subtracting λk and the tree's bound each lose a few units in the last place."""
+    bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
+    state.floor = max(state.floor, bound if state.best is None else min(bound, state.best.norm))
+
+
+def closed(state: BudgetState) -> bool:
+    """Whether the tolerance is met."""
+    assert state.best is not None
+    return state.best.norm - state.floor <= state.tol * state.best.norm
+
+
+def inner_tolerance(state: BudgetState) -> float:
+    """What the λ problem must be solved to: its value holds λk, which is not part of the norm."""
+    if state.best is None:
+        return 1e-3
+    whole = state.best.norm + state.lam * state.view.budget
+    return max(0.3 * state.tol * state.best.norm / whole, 1e-10) if state.best.norm > 0 else 1e-6
+
+
+def nodes_left(state: BudgetState, nodes: int) -> int:
+    """What the node limit leaves of so many nodes, one at least."""
+    limit = state.options.node_limit
+    return nodes if limit is None else max(min(nodes, limit - state.nodes), 1)
+
+
+def out_of_nodes(state: BudgetState) -> bool:
+    """Whether the node limit is reached."""
+    limit = state.options.node_limit
+    used = state.nodes + (0 if state.search is None else state.search.nodes)
+    return limit is not None and used >= limit
+
+
+def budget_search(state: BudgetState) -> BudgetSearch:
+    """The tree over what the Lagrangian left, in reduced units (the reduction's unit is that of weights of one)."""
+    reduced = state.reduced
+    upper = (state.far if state.best is None else state.best.norm) / reduced.unit
+    counts = np.rint(reduced.weights * reduced.unit)
+    budget = state.view.budget - round(reduced.constant)
+
+    def cut() -> float:
+        return upper if state.best is None else state.best.norm * (1.0 - 0.9 * state.tol) / reduced.unit
+
+    def tried(keep: FloatArray) -> float:
+        w = state.polish.solve(np.asarray(keep, dtype=bool))
+        if w is not None:
+            offer(state, w)
+        return cut()
+
+    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order(state), tried, cut())
+
+
+def order(state: BudgetState) -> FloatArray:
+    """Violations of the best point: larger first among those to branch on."""
+    reduced = state.reduced
+    margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
+    return np.maximum(1.0 - margins, 0.0) + 1e-3

@@ -1,0 +1,139 @@
+"""The problem in the coordinates of a log of boxes, derived from the stated data in rational arithmetic."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
+
+__all__ = ["FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "reduced_problem"]
+
+FREE, KEPT, VIOLATED = -1, 0, 1
+
+
+@dataclass(eq=False)
+class Problem:
+    """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
+
+    Margins are g_i'v ± e_i over the root box.
+    """
+
+    g: Array
+    e: Array
+    norm2: Array
+    weights: Array
+    free: bool
+    target: float
+    lo: Array
+    hi: Array
+
+
+@dataclass(eq=False)
+class Node:
+    """A node: its box, the states of its points, lower ends of their margins where they are violated, its bound."""
+
+    lo: Array
+    hi: Array
+    state: npt.NDArray[np.int64]
+    lower: Array
+    bound: float
+
+
+@dataclass(frozen=True, eq=False)
+class Packing:
+    """What is left of every weight after the pairs of a round, and what the pairs cost at least."""
+
+    left: Array
+    paid: float
+
+
+def reduced_problem(
+    header: dict[str, Any], A: Array, weights: Array, penalised: npt.NDArray[np.bool_], bound: float
+) -> Problem | None:
+    """The problem in the log's coordinates; None where the zero rows alone prove the bound."""
+    T = np.array(header["T"], dtype=np.float64)
+    member = np.array(header["member"], dtype=np.int64)
+    p = A.shape[1]
+    free = not bool(penalised.all())
+    if T.shape != (p, p) or member.shape != weights.shape or not np.isfinite(T).all():
+        raise InvalidProofError("T must be a finite square matrix, member one number for each point")
+    if free and int((~penalised).sum()) > 1:
+        raise InvalidProofError("more than one weight is outside the norm")
+    if free and (T[penalised, -1].any() or T[~penalised, :-1].any() or T[~penalised, -1][0] == 0.0):
+        raise InvalidProofError("T mixes the intercept with the penalised weights")
+    zero = member < 0
+    if A[zero].any():
+        raise InvalidProofError("a row is called zero and is not")
+    constant = sum_down(weights[zero]) if zero.any() else 0.0
+    if constant >= bound:
+        return None
+    first, summed = _merge(A, weights, member)
+    sigma = _least_curvature(T[penalised, : p - 1] if free else T)
+    target = float(round_up(round_up(bound - constant) / sigma))
+    g, radius = _rotate(first, T)
+    half = np.full(p, float(round_up(math.sqrt(target))))
+    if free:
+        length = round_up(np.sqrt(round_up(np.array([sum_up(round_up(row * row)) for row in first[:, penalised]]))))
+        if not (np.abs(first[:, ~penalised]) == 1.0).all():
+            raise InvalidProofError("the intercept's column does not hold ±1")
+        reach = round_up(1.0 + round_up(float(length.max()) * round_up(math.sqrt(bound))))
+        half[-1] = float(round_up(reach / abs(T[~penalised, -1][0])))
+    e = np.array([sum_up(round_up(row * half)) for row in radius])
+    norm2 = np.array([sum_up(round_up(row * row)) for row in g])
+    return Problem(g, e, norm2, round_down(summed / sigma), free, target, -half, half)
+
+
+def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:
+    """One row for each group of the log, all of whose members must be equal; weights summed, rounded down."""
+    count = int(member.max()) + 1
+    if count > len(member):
+        raise InvalidProofError("a merged row has no point")
+    first = np.full(count, -1, dtype=np.int64)
+    total = np.zeros(count)
+    for i, k in enumerate(member.tolist()):
+        if k < 0:
+            continue
+        if first[k] < 0:
+            first[k] = i
+        elif not (A[first[k]] == A[i]).all():
+            raise InvalidProofError(f"points {first[k]} and {i} are merged and differ")
+        total[k] = round_down(total[k] + weights[i]) if total[k] else weights[i]
+    if (first < 0).any():
+        raise InvalidProofError("a merged row has no point")
+    return A[first], total
+
+
+def _least_curvature(T: Array) -> float:
+    """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
+    k = T.shape[1]
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
+    least: Fraction | None = None
+    for i in range(k):
+        row = [sum((a * b for a, b in zip(columns[i], columns[j], strict=True)), Fraction(0)) for j in range(k)]
+        reach = row[i] - sum((abs(x) for j, x in enumerate(row) if j != i), Fraction(0))
+        least = reach if least is None else min(least, reach)
+    if least is None:
+        return 1.0
+    if least <= 0:
+        raise InvalidProofError("T is not close enough to a multiple of a rotation")
+    sigma = float(least)
+    return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
+
+
+def _rotate(rows: Array, T: Array) -> tuple[Array, Array]:
+    """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
+    columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
+    g, radius = np.zeros(rows.shape), np.zeros(rows.shape)
+    for i, row in enumerate(rows.tolist()):
+        exact_row = [Fraction(x) for x in row]
+        for j, column in enumerate(columns):
+            exact = sum((a * t for a, t in zip(exact_row, column, strict=True)), Fraction(0))
+            g[i, j] = float(exact)
+            radius[i, j] = round_up(float(abs(exact - Fraction(float(g[i, j])))))
+    return g, radius
