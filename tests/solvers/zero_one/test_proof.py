@@ -17,6 +17,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.check.arithmetic import InvalidProofError
 from marginopt.solvers.zero_one.check.box_problem import Node, Problem
+from marginopt.solvers.zero_one.check.box_rules import pack as packed
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.check.statement import Stated
 
@@ -96,7 +97,7 @@ def test_a_pair_is_believed_only_where_the_box_excludes_it():
     def pack(half, states, pairs, prices):
         problem = Problem(g, none, g[:, 0] ** 2, np.full(4, 2.0), False, 10.0, np.full(1, -half), np.full(1, half))
         node = Node(problem.lo.copy(), problem.hi.copy(), np.array(states), np.full(4, -half), 0.0)
-        return pack(problem, node, [[], [], [], pairs, prices]), node.state
+        return packed(problem, node, [[], [], [], pairs, prices]), node.state
 
     packing, _ = pack(3.0, [-1, -1, -1, -1], [[0, 1]], [2.0])
     assert packing.paid == pytest.approx(2.0) and packing.paid <= 2.0 and packing.left[:2].max() <= 0.0
