@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from .. import extensions
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.model import Model
+from .interface.deferred import loaded
 from .interface.solver import Solver
 from .interface.versions import installed_version
 from .records.licence import Licence, LicenceState
@@ -58,7 +59,7 @@ def _own() -> dict[str, Solver]:
 
 def ours(solver: Solver) -> bool:
     """Whether this very object is one of marginopt's: not one from outside, nor one that somebody made."""
-    return _own().get(solver.info.name) is solver
+    return solver.info.name in _own() and loaded(_own()[solver.info.name]) is loaded(solver)
 
 
 def _accept(thing: object) -> Solver | None:
@@ -74,7 +75,7 @@ EXTENSIONS: extensions.Shelf[Solver] = extensions.Shelf(
 
 
 def all_solvers(*, discover: bool = True) -> dict[str, Solver]:
-    """Every solver by name, those found at run time and those from outside included."""
+    """Every solver by name, those found at run time and those from outside included; some are records as yet (`Deferred`)."""
     return {**_own(), **EXTENSIONS.usable()} if discover else dict(_static())
 
 
@@ -93,7 +94,7 @@ def get_solver(name: str) -> Solver:
     key = name.lower()
     for table in (_static, _discovered):
         if key in table():
-            return table()[key]
+            return loaded(table()[key])
     outside = EXTENSIONS.get(key)
     if outside is not None:
         return outside

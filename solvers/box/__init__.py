@@ -1,7 +1,16 @@
 """Convex quadratics over a box in factor form: coordinate descent with shrinking, finished by Newton or interior-point steps."""
 
-from .descent import BoxDescent, box_minimum
+from typing import TYPE_CHECKING
+
+from ..interface.deferred import deferred, implementations
+from ..interface.solver import Solver
+from .records import RECORDS
+
+if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
+    from .descent import BoxDescent, box_minimum
 
 __all__ = ["SOLVERS", "BoxDescent", "box_minimum"]
 
-SOLVERS = (BoxDescent(),)
+#: Read by the registry.
+SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
+__getattr__ = implementations(__name__, RECORDS, "marginopt.solvers.box.descent:box_minimum")

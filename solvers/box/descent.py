@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -12,10 +11,9 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import BoxQP
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
+from . import records
 from .interior import interior_operations, interior_point
 from .newton import FinishRun, newton_steps
 from .state import BoxState, load_descent, make_state
@@ -53,15 +51,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     finish: bool = True
 
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="boxqp",
-        rank={Purpose.STRUCTURE: 8},
-        summary="coordinate descent with shrinking on the factor of a box QP, Newton and interior-point finishers",
-        views=(BoxQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        tolerance=1e-8,
-        reference="Hsieh et al.: dual coordinate descent (2008); Bertsekas (1982); Ferris, Munson (2003)",
-    )
+    info = records.BOXQP
 
     def load(self, view: BoxQP) -> None:
         """Load the compiled loop before the clock starts."""

@@ -13,6 +13,7 @@ from ...models.arrays import FloatArray, IntArray
 from ...models.views import BoxQP
 from ..records.named_scalars import integers_and_floats, named_scalars
 from ..records.trace import relative_gap
+from .loops import descend
 
 __all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]
 
@@ -106,8 +107,6 @@ class BoxState:
 
     def descend(self, work: int) -> bool:
         """The compiled loop for about so many scalar operations; whether it reached the violation."""
-        from .loops import descend
-
         view = self.view
         dense = view.Z if view.gram is None else view.gram
         problem = Coordinates(
@@ -158,8 +157,6 @@ def make_state(view: BoxQP, start: FloatArray | None, tol: float, limit: float, 
 @functools.cache
 def load_descent(*, single: bool = False) -> None:
     """Load the compiled loop, for Z in float32 or float64."""
-    from .loops import descend
-
     one, kind = np.ones(1), np.float32 if single else np.float64
     now = named_scalars(_SCALARS)
     now.active = now.stream = 1

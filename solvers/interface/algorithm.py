@@ -106,9 +106,7 @@ class Algorithm(Solver, Generic[V, S]):
 
     def obstacle(self, model: Model) -> str | None:
         """Algorithms need a model with one of their views."""
-        needed = " or ".join(view.__name__ for view in self.info.views)
-        found = self.view_of(model)
-        return None if found is not None else f"it reads the structural view {needed}, which {model.name} does not have"
+        return self.info.unread(model)
 
     def view_of(self, model: Model) -> V | None:
         """The first view that both the algorithm and the model know."""

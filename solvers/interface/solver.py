@@ -72,6 +72,8 @@ class SolverInfo:
         Extra of marginopt that installs it; empty where the base install does.
     reference : str
         Where the method is described.
+    implementation : str
+        "package.module:Class" of what carries it out, where the record stands apart from it (`solvers.interface.deferred`).
     """
 
     name: str
@@ -89,6 +91,14 @@ class SolverInfo:
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     extra: str = ""
     reference: str = ""
+    implementation: str = ""
+
+    def unread(self, model: Model) -> str | None:
+        """Why an algorithm with this record cannot read the model: it has none of the views. None where it can."""
+        if any(model.view(kind) is not None for kind in self.views):
+            return None
+        needed = " or ".join(view.__name__ for view in self.views)
+        return f"it reads the structural view {needed}, which {model.name} does not have"
 
 
 class Solver(ABC):

@@ -1,8 +1,17 @@
 """Nonparallel classifiers, NPSVC++: majorisation, and the alternating kernel algorithm."""
 
-from .alternating import Alternating, KernelNPSVCpp
-from .majorise import Majorisation
+from typing import TYPE_CHECKING
+
+from ..interface.deferred import deferred, implementations
+from ..interface.solver import Solver
+from .records import RECORDS
+
+if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
+    from .alternating import Alternating, KernelNPSVCpp
+    from .majorise import Majorisation
 
 __all__ = ["SOLVERS", "Alternating", "KernelNPSVCpp", "Majorisation"]
 
-SOLVERS = (KernelNPSVCpp(), Alternating(), Majorisation())
+#: Read by the registry.
+SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
+__getattr__ = implementations(__name__, RECORDS)

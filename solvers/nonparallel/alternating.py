@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass, field
-from typing import ClassVar, Literal
+from typing import Literal
 
 import numpy as np
 
@@ -19,15 +19,14 @@ from ..asked import SolverLike
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 from ..records.trace import relative_gap
 from ..simplex.smo.simplex import SMO
 from ..simplex.warm_up import load_loops
 from ..stiefel.ascent import orthonormal_start
 from ..unjudged import unjudged
+from . import records
 
 __all__ = ["Alternating", "KernelNPSVCpp", "NPSVCState", "NPSVCStep"]
 
@@ -127,16 +126,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
     sweeps: int = 25
     dual_values: bool = False
 
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="kernel-npsvcpp",
-        rank={Purpose.STRUCTURE: 11},
-        summary="K-NPSVC++: alternating steps in U, V, P and tau",
-        views=(ChebyshevNPSVC,),
-        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
-        tolerance=1e-3,
-        first_order=True,
-        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
-    )
+    info = records.KERNEL_NPSVCPP
 
     def __post_init__(self) -> None:
         for name, low in (("gamma", 0.0), ("eta", 0.0)):
@@ -328,12 +318,4 @@ class Alternating(KernelNPSVCpp):
     stiefel: SolverLike = "pymanopt"
     simplex: SolverLike = "clarabel"
 
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="alternating",
-        summary="the same steps by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
-        views=(ChebyshevNPSVC,),
-        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
-        tolerance=1e-3,
-        first_order=True,
-        reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
-    )
+    info = records.ALTERNATING

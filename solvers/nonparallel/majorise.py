@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 
@@ -15,11 +14,10 @@ from ...models.formulations.nonparallel.npsvc import NonparallelSVM
 from ..box.descent import box_minimum
 from ..box.state import load_descent
 from ..interface.algorithm import Algorithm, Measure, Outcome
-from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 from ..records.trace import relative_gap
+from . import records
 
 __all__ = ["Majorisation", "MajorisationState"]
 
@@ -80,15 +78,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     initial: str = "npsvm"
     starts: int = 8
 
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="npsvc-mm",
-        rank={Purpose.STRUCTURE: 9},
-        summary="majorisation-minimisation for nonparallel classifiers with non-convex losses",
-        views=(NonparallelSVM,),
-        gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        tolerance=1e-8,
-        reference="Hunter, Lange: A tutorial on MM algorithms (2004); losses of NPSVC++, Table 1",
-    )
+    info = records.NPSVC_MM
 
     def __post_init__(self) -> None:
         if self.initial not in ("npsvm", "zero"):

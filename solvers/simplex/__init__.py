@@ -1,13 +1,19 @@
 """Algorithms on the `SimplexQP` and `BoxEqualityQP` views: Frank-Wolfe, core vector machine, SMO, projected gradients."""
 
+from typing import TYPE_CHECKING
+
+from ..interface.deferred import deferred, implementations
 from ..interface.solver import Solver
-from .frank_wolfe.core_vector_machine import CoreVectorMachine
-from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
-from .projected_gradient.accelerated import AcceleratedProjection
-from .projected_gradient.pga import ProjectedGradient
-from .smo.box import BoxSMO
-from .smo.choose import AutoSimplex
-from .smo.simplex import SMO
+from .records import RECORDS
+
+if TYPE_CHECKING:  # for type checkers; each comes with its compiled loops when it is asked for
+    from .frank_wolfe.core_vector_machine import CoreVectorMachine
+    from .frank_wolfe.methods import BlendedPairwiseFW, FrankWolfe, ModifiedFrankWolfe, PairwiseFW
+    from .projected_gradient.accelerated import AcceleratedProjection
+    from .projected_gradient.pga import ProjectedGradient
+    from .smo.box import BoxSMO
+    from .smo.choose import AutoSimplex
+    from .smo.simplex import SMO
 
 __all__ = [
     "SMO",
@@ -24,15 +30,5 @@ __all__ = [
 ]
 
 #: Read by the registry.
-SOLVERS: tuple[Solver, ...] = (
-    AutoSimplex(),
-    SMO(),
-    BoxSMO(),
-    FrankWolfe(),
-    ModifiedFrankWolfe(),
-    PairwiseFW(),
-    BlendedPairwiseFW(),
-    CoreVectorMachine(),
-    ProjectedGradient(),
-    AcceleratedProjection(),
-)
+SOLVERS: tuple[Solver, ...] = tuple(map(deferred, RECORDS))
+__getattr__ = implementations(__name__, RECORDS)

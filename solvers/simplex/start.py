@@ -10,6 +10,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..records.options import Options
+from .frank_wolfe.loops import solve_dense
 
 __all__ = ["StartRule", "one_simplex", "starting_point"]
 
@@ -58,8 +59,6 @@ def _into_simplices(view: SimplexQP, given: FloatArray) -> FloatArray:
 
 
 def _random20(view: SimplexQP, members: np.ndarray, rng: np.random.Generator) -> tuple[np.ndarray, FloatArray]:
-    from .frank_wolfe.loops import solve_dense
-
     chosen = np.sort(rng.choice(members, size=min(_POINTS, members.size), replace=False))
     Q = np.ascontiguousarray(view.gram.block(chosen, chosen))
     a = np.full(chosen.size, 1.0 / chosen.size)

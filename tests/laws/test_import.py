@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import json
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
+
+from marginopt.solvers.interface.deferred import Deferred
+from marginopt.solvers.registry import all_solvers, get_solver
+
+ROOT = Path(__file__).parents[2]
 
 HEAVY = (
     "numba", "sklearn", "gurobipy", "mosek", "cvxpy", "pyomo", "pyscipopt", "matplotlib", "torch", "pandas", "highspy",
@@ -50,6 +57,37 @@ def test_the_static_registry_imports_no_solver() -> None:
     names, loaded = json.loads(run(code))
     assert "clarabel" in names
     assert [name for name in HEAVY if name in loaded] == []
+
+
+def test_records_do_without_compiled_loops_until_a_solver_is_called() -> None:
+    """The table and ``auto`` read records; the loops come with the first solver that has some."""
+    code = """
+import sys
+import marginopt as mo
+model = mo.HingeSVM([[1.0, 0.0], [1.0, 1.0]], [-1, 1])
+table = mo.solvers()
+first = mo.solve(model, "clarabel"), "numba" in sys.modules
+dual = mo.L2SVMDual([[1.0, 0.0], [1.0, 1.0]], [-1, 1], C=1.0)
+print(first[1], mo.solve(dual).solver, "numba" in sys.modules)
+"""
+    assert run(code).split() == ["False", "auto-simplex", "True"]
+
+
+def test_a_record_names_the_class_that_has_it() -> None:
+    deferred = [solver for solver in all_solvers(discover=False).values() if isinstance(solver, Deferred)]
+    assert len(deferred) > 10
+    for solver in deferred:
+        assert type(solver.solver).info is solver.info
+        assert get_solver(solver.info.name) is solver.solver
+
+
+def test_loops_are_imported_at_the_top() -> None:
+    """Modules of algorithms are imported when they are called, so that none has to put off its own loops."""
+    for path in [*(ROOT / "solvers" / "simplex").rglob("*.py"), *(ROOT / "solvers" / "box").rglob("*.py")]:
+        for function in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(function, ast.FunctionDef):
+                inside = [ast.unparse(node) for node in ast.walk(function) if isinstance(node, ast.ImportFrom) and node.level]
+                assert not inside, f"{path.name}, {function.name}: {inside}"
 
 
 def test_everything_works_without_the_optional_packages() -> None:

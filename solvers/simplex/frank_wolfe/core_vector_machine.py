@@ -13,14 +13,15 @@ from ....models.arrays import FloatArray
 from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
+from .. import records
 from ..answer import relative, simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
+from .loops import solve_dense
 from .stop_rule import StopRule
 
 __all__ = ["CoreState", "CoreVectorMachine"]
@@ -80,14 +81,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     inner: Literal["adaptive", "full"] = "adaptive"
 
     pooled: ClassVar[bool] = True
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="cvm",
-        summary="core vector machine: growing core set with an inner QP",
-        views=(SimplexQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        first_order=True,
-        reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
-    )
+    info = records.CVM
 
     def obstacle(self, model: Model) -> str | None:
         """Needs a `SimplexQP` view with one simplex."""
@@ -152,8 +146,6 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
 
     def _inner(self, state: CoreState, *, full: bool) -> None:
         """Solve (21) on the core; then Qa on all points from the weights that changed (``full``)."""
-        from .loops import solve_dense
-
         m, view = state.size, state.view
         core, alpha = state.core[:m], state.alpha[:m]
         before = alpha.copy()

@@ -15,15 +15,15 @@ import numpy as np
 from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ...records.rank import Purpose
+from .. import records
 from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
+from . import loops
 from .iteration import STEPS, make_iteration, measured_gap, objective
 from .sampled import Sampled
 from .state import FrankWolfeState, confirm, met, refresh
@@ -31,8 +31,6 @@ from .stop_rule import StopRule
 
 __all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
 
-_SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
-_GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 
 
 class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
@@ -63,8 +61,6 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
         """Start point, its product with Q in float64, an empty cache."""
-        from . import loops
-
         check_parameters(self)
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
         a = starting_point(view, self.initial, options, rng)
@@ -96,8 +92,6 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the rule."""
-        from . import loops
-
         now, rule, clock = state.work.now, state.rule, time.perf_counter()
         before, method = int(now.iteration), getattr(loops, self.method)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
@@ -184,15 +178,7 @@ class FrankWolfe(_FrankWolfeBase):
     stride: int | None = None
 
     method: ClassVar[str] = "FW"
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="fw",
-        summary="Frank-Wolfe on the unit simplex, exact line search",
-        views=(SimplexQP,),
-        gives=_GIVES,
-        first_order=True,
-        reaches=1e-3,  # sublinear
-        reference=f"{_SOURCE}, Algorithm 2",
-    )
+    info = records.FW
 
 
 @dataclass(frozen=True)
@@ -206,15 +192,7 @@ class ModifiedFrankWolfe(FrankWolfe):
     """
 
     method: ClassVar[str] = "MFW"
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="mfw",
-        rank={Purpose.STRUCTURE: 5},
-        summary="modified Frank-Wolfe with away steps on the unit simplex",
-        views=(SimplexQP,),
-        gives=_GIVES,
-        first_order=True,
-        reference=f"{_SOURCE}, Algorithm 3",
-    )
+    info = records.MFW
 
 
 @dataclass(frozen=True)
@@ -222,14 +200,7 @@ class PairwiseFW(FrankWolfe):
     """Pairwise Frank-Wolfe: weight moves from the worst support point to the best vertex. Parameters as `FrankWolfe`."""
 
     method: ClassVar[str] = "PAIRWISE"
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="pairwise-fw",
-        summary="pairwise Frank-Wolfe on the unit simplex",
-        views=(SimplexQP,),
-        gives=_GIVES,
-        first_order=True,
-        reference="Lacoste-Julien, Jaggi: Global linear convergence of Frank-Wolfe optimization variants (2015), Algorithm 2",
-    )
+    info = records.PAIRWISE_FW
 
 
 @dataclass(frozen=True)
@@ -240,11 +211,4 @@ class BlendedPairwiseFW(FrankWolfe):
     """
 
     method: ClassVar[str] = "BLENDED"
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="blended-pairwise-fw",
-        summary="blended pairwise Frank-Wolfe on the unit simplex",
-        views=(SimplexQP,),
-        gives=_GIVES,
-        first_order=True,
-        reference="Tsuji, Tanaka, Pokutta: Pairwise conditional gradients without swap steps (2022), Algorithm 1",
-    )
+    info = records.BLENDED_PAIRWISE_FW

@@ -9,6 +9,7 @@ from ....models.views import SimplexQP
 from ...interface.algorithm import Outcome
 from ..answer import relative
 from ..column_cache import ColumnCache
+from . import loops
 from .iteration import Iteration, measured_gap, objective
 from .stop_rule import StopRule
 
@@ -36,8 +37,6 @@ class FrankWolfeState:
 
 def refresh(state: FrankWolfeState) -> None:
     """Recompute h = Qa in float64 from the data, and with it a'Qa, c'a and the gap."""
-    from . import loops
-
     work = state.work
     loops.fold(work)
     if not state.exact:

@@ -22,6 +22,7 @@ from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
 from ..column_cache import ColumnCache
+from . import inexact_loops as loops
 from .exact import Finish
 from .krylov import CG_STEPS, Inverse, Steps, conjugate_gradients, shifted_cholesky, weighted_squares
 
@@ -155,8 +156,6 @@ class _Run:
 
 def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out: FloatArray) -> Steps:
     """out += Σ_k weights_k·Q_k over the given columns, cached ones read and the others computed."""
-    from . import inexact_loops as loops
-
     slots = cache.slot[indices]
     for start in range(0, indices.size, _PANEL):
         part = slice(start, start + _PANEL)
@@ -189,8 +188,6 @@ class _Matrix:
 
     def restrict(self, points: IntArray) -> Steps:
         """Forget all other points; the preconditioner's rows are to be made anew."""
-        from . import inexact_loops as loops
-
         places = np.sort(self.place[points])  # in place: rising, so that nothing is written before it was read
         self.place[self.own] = -1
         self.own = self.own[places]
@@ -257,8 +254,6 @@ class _Matrix:
 
     def _rows(self, first: int) -> Steps:
         """Rows from ``first`` on, and by symmetry the columns."""
-        from . import inexact_loops as loops
-
         store, size = self._store, self.own.size
         for start in range(first, size, _PANEL):
             stop = min(size, start + _PANEL)

@@ -6,6 +6,9 @@ import functools
 
 import numpy as np
 
+from . import inexact_loops as loops
+from .triangle_loops import symmetric_rows
+
 __all__ = ["PASSES_FROM", "load_passes"]
 
 #: Points below which a run seldom comes to need them (then they are compiled in the run).
@@ -15,9 +18,6 @@ PASSES_FROM = 1000
 @functools.cache
 def load_passes(*, single: bool, triangle: bool) -> None:
     """Load the passes over columns in float32 or float64, and the one of the low-rank start's triangle."""
-    from . import inexact_loops as loops
-    from .triangle_loops import symmetric_rows
-
     one, short = np.zeros(1, dtype=np.int64), np.ones((1, 1), dtype=np.float32)
     if triangle:
         symmetric_rows(short, 0, 0, short[0], np.zeros(1))

@@ -12,7 +12,9 @@ import numpy.typing as npt
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import share, workers
+from .inexact_loops import gather_rows
 from .krylov import Steps
+from .triangle_loops import symmetric_rows
 
 __all__ = ["Triangle"]
 
@@ -84,8 +86,6 @@ class Triangle:
 
     def compact(self, keep: BoolArray) -> Steps:
         """Forget points of ``own``, once; the room that this frees goes to blocks that had none."""
-        from .inexact_loops import gather_rows
-
         shift = np.cumsum(keep)
         blocks, self._blocks, self._used = self._blocks, [], 0
         self.place[self.own[~keep]] = -1
@@ -112,8 +112,6 @@ class Triangle:
 
     def product(self, weights: FloatArray) -> Steps:
         """Q weights, for one weight a point of ``own``; few of them that are not zero ask for their own columns only."""
-        from .triangle_loops import symmetric_rows
-
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.own.size < passed:
             return (yield from self.outside(self.own, weights))

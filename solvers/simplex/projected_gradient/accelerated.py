@@ -9,8 +9,8 @@ import numpy as np
 
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import SimplexQP
-from ...interface.solver import Gives, SolverInfo
 from ...records.options import Options
+from .. import records
 from .dense import DenseGradient, DenseState, Start
 
 __all__ = ["AcceleratedProjection", "project_simplices"]
@@ -41,14 +41,7 @@ class AcceleratedProjection(DenseGradient[MomentumState]):
 
     initial: Start = "uniform"
 
-    info = SolverInfo(
-        name="accelerated-projection",
-        summary="accelerated projected gradient with restarts, simplex projections",
-        views=(SimplexQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        first_order=True,
-        reference="Beck, Teboulle 2009; O'Donoghue, Candes 2015 (gradient restart)",
-    )
+    info = records.ACCELERATED_PROJECTION
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> MomentumState:
         """The start and the largest eigenvalue of Q by 20 power iterations."""

@@ -9,8 +9,8 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import BoolArray, FloatArray
 from ....models.views import SimplexQP
-from ...interface.solver import Gives, SolverInfo
 from ...records.options import Options
+from .. import records
 from .dense import DenseGradient, DenseState, Start
 
 __all__ = ["ProjectedGradient"]
@@ -41,14 +41,7 @@ class ProjectedGradient(DenseGradient[DenseState]):
     components: int | None = None
     initial: Start = "uniform"
 
-    info = SolverInfo(
-        name="pga",
-        summary="projected gradient on faces, exact line search to the first bound",
-        views=(SimplexQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        first_order=True,
-        reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 1 (errata mended)",
-    )
+    info = records.PGA
 
     def __post_init__(self) -> None:
         if self.components is not None and (not isinstance(self.components, int) or self.components < 2):

@@ -10,14 +10,14 @@ import numpy as np
 
 from ....models.views import BoxEqualityQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ...records.rank import Purpose
+from .. import records
 from ..answer import relative
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
 from ..warm_up import load_loops
+from . import box_loops as loops
 from .box_order import OrderedGram, shrink
 from .box_state import BoxState, into_box, make_work, measure_gap, next_violators, refresh, restored
 
@@ -56,14 +56,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     stride: int | None = None
 
     pooled: ClassVar[bool] = True
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="smo-box",
-        rank={Purpose.STRUCTURE: 6},
-        summary="sequential minimal optimisation, second-order pairs, on a box with one equality",
-        views=(BoxEqualityQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
-    )
+    info = records.SMO_BOX
 
     def load(self, view: BoxEqualityQP) -> None:
         """Load the compiled loops before the clock starts."""
@@ -103,8 +96,6 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _pairs(self, state: BoxState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the violation asked for."""
-        from . import box_loops as loops
-
         now, clock = state.work.now, time.perf_counter()
         before = int(now.iteration)
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))

@@ -13,6 +13,7 @@ from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.views import BoxEqualityQP
 from ..column_cache import ColumnCache
+from . import box_loops as loops
 
 __all__ = ["OrderedGram", "shrink"]
 
@@ -72,8 +73,6 @@ class OrderedGram(GramOperator):
 
 def shrink(work: Any, cache: ColumnCache, order: IntArray) -> bool:
     """Move the points that cannot take part in a violating pair behind the active ones; whether there were enough of them."""
-    from . import box_loops as loops
-
     active = int(work.now.active)
     keep = np.empty(active, dtype=np.bool_)
     leaving = loops.removable(work, keep)

@@ -10,10 +10,9 @@ import numpy as np
 
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ...records.rank import Purpose
+from .. import records
 from ..start import StartRule
 from .simplex import SMO, SmoState
 from .simplex_state import Phase
@@ -79,14 +78,7 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     stride: int | None = None
 
     pooled: ClassVar[bool] = True
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="auto-simplex",
-        rank={Purpose.STRUCTURE: 3},
-        summary="smo, its precision, cache and start chosen by size, gap and memory",
-        views=(SimplexQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        reference="docs/simplex.md",
-    )
+    info = records.AUTO_SIMPLEX
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""

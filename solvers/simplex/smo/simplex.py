@@ -10,10 +10,9 @@ import numpy as np
 
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
-from ...interface.solver import Gives, SolverInfo
 from ...records.answer import Answer
 from ...records.options import Options
-from ...records.rank import Purpose
+from .. import records
 from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..newton.exact import Finish, finish, finisher_bytes
@@ -23,6 +22,7 @@ from ..newton.passes import PASSES_FROM, load_passes
 from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, starting_point
 from ..warm_up import load_loops
+from . import simplex_loops as loops
 from .simplex_state import (
     FINISH_FROM,
     LEAST_GAIN,
@@ -83,14 +83,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     stride: int | None = None
 
     pooled: ClassVar[bool] = True
-    info: ClassVar[SolverInfo] = SolverInfo(
-        name="smo",
-        rank={Purpose.STRUCTURE: 4},
-        summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
-        views=(SimplexQP,),
-        gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
-        reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
-    )
+    info = records.SMO
 
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts; the passes over columns where the view is large enough for Newton."""
@@ -100,8 +93,6 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""
-        from . import simplex_loops as loops
-
         check_parameters(self)
         a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
@@ -144,8 +135,6 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def _pairs(self, state: SmoState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, a decade of the gap, the end."""
-        from . import simplex_loops as loops
-
         before, clock = int(state.work.now.iteration), time.perf_counter()
         count = int(min(stop - before, max(16.0, state.rate * max(end - clock, 0.0))))
         code = loops.run(state.work, count, self._aim(state))

@@ -15,6 +15,7 @@ from ...records.named_scalars import integers_and_floats, named_scalars
 from ..answer import relative
 from ..column_cache import ColumnCache
 from ..newton.exact import Finish
+from . import simplex_loops as loops
 
 __all__ = [
     "FINISH_FROM", "LEAST_GAIN", "NewtonUse", "Phase", "SmoState", "SmoWork", "make_work", "move", "newton_seconds",
@@ -122,8 +123,6 @@ class SmoState:
 
 def move(state: SmoState, point: Finish) -> None:
     """Replace point and gradient by a finisher's."""
-    from . import simplex_loops as loops
-
     set_point(state.work, point.a)
     state.work.g[:] = point.gradient
     state.step, state.exact = "newton", point.exact
@@ -189,8 +188,6 @@ def set_point(work: SmoWork, a: FloatArray) -> None:
 
 def refresh(state: SmoState) -> None:
     """Σa = 1 exactly in every simplex, ∇ in float64 from the data, and with it objective and gap."""
-    from . import simplex_loops as loops
-
     work, view = state.work, state.view
     if not state.exact:
         work.a[:] /= np.bincount(view.groups, weights=work.a, minlength=view.simplices)[view.groups]

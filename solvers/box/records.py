@@ -1,0 +1,23 @@
+"""The record of the algorithm on box QPs: what `auto` and the tables read, without compiled loops."""
+
+from __future__ import annotations
+
+from ...models.views import BoxQP
+from ..interface.solver import Gives, SolverInfo
+from ..records.rank import Purpose
+
+__all__ = ["BOXQP", "RECORDS"]
+
+BOXQP = SolverInfo(
+    name="boxqp",
+    implementation="marginopt.solvers.box.descent:BoxDescent",
+    rank={Purpose.STRUCTURE: 8},
+    summary="coordinate descent with shrinking on the factor of a box QP, Newton and interior-point finishers",
+    views=(BoxQP,),
+    gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+    tolerance=1e-8,
+    reference="Hsieh et al.: dual coordinate descent (2008); Bertsekas (1982); Ferris, Munson (2003)",
+)
+
+#: In the order of the table.
+RECORDS = (BOXQP,)

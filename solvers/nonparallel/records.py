@@ -1,0 +1,47 @@
+"""The records of the algorithms for nonparallel classifiers: what `auto` and the tables read, without compiled loops."""
+
+from __future__ import annotations
+
+from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
+from ...models.formulations.nonparallel.npsvc import NonparallelSVM
+from ..interface.solver import Gives, SolverInfo
+from ..records.rank import Purpose
+
+__all__ = ["ALTERNATING", "KERNEL_NPSVCPP", "NPSVC_MM", "RECORDS"]
+
+KERNEL_NPSVCPP = SolverInfo(
+    name="kernel-npsvcpp",
+    implementation="marginopt.solvers.nonparallel.alternating:KernelNPSVCpp",
+    rank={Purpose.STRUCTURE: 11},
+    summary="K-NPSVC++: alternating steps in U, V, P and tau",
+    views=(ChebyshevNPSVC,),
+    gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+    tolerance=1e-3,
+    first_order=True,
+    reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+)
+
+ALTERNATING = SolverInfo(
+    name="alternating",
+    implementation="marginopt.solvers.nonparallel.alternating:Alternating",
+    summary="the same steps by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
+    views=(ChebyshevNPSVC,),
+    gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
+    tolerance=1e-3,
+    first_order=True,
+    reference="Zhang, Lai, Zhou, Liang: NPSVC++, Algorithm 1",
+)
+
+NPSVC_MM = SolverInfo(
+    name="npsvc-mm",
+    implementation="marginopt.solvers.nonparallel.majorise:Majorisation",
+    rank={Purpose.STRUCTURE: 9},
+    summary="majorisation-minimisation for nonparallel classifiers with non-convex losses",
+    views=(NonparallelSVM,),
+    gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+    tolerance=1e-8,
+    reference="Hunter, Lange: A tutorial on MM algorithms (2004); losses of NPSVC++, Table 1",
+)
+
+#: In the order of the table.
+RECORDS = (KERNEL_NPSVCPP, ALTERNATING, NPSVC_MM,)

@@ -1,0 +1,120 @@
+"""The records of the algorithms on simplex QPs: what `auto` and the tables read, without compiled loops."""
+
+from __future__ import annotations
+
+from ...models.views import BoxEqualityQP, SimplexQP
+from ..interface.solver import Gives, SolverInfo
+from ..records.rank import Purpose
+
+__all__ = [
+    "ACCELERATED_PROJECTION", "AUTO_SIMPLEX", "BLENDED_PAIRWISE_FW", "CVM", "FW", "MFW", "PAIRWISE_FW", "PGA", "RECORDS", "SMO",
+    "SMO_BOX",
+]  # fmt: skip
+
+_GIVES = frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
+_SOURCE = "Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods"
+
+AUTO_SIMPLEX = SolverInfo(
+    name="auto-simplex",
+    implementation="marginopt.solvers.simplex.smo.choose:AutoSimplex",
+    rank={Purpose.STRUCTURE: 3},
+    summary="smo, its precision, cache and start chosen by size, gap and memory",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    reference="docs/simplex.md",
+)
+
+SMO = SolverInfo(
+    name="smo",
+    implementation="marginopt.solvers.simplex.smo.simplex:SMO",
+    rank={Purpose.STRUCTURE: 4},
+    summary="sequential minimal optimisation, second-order pairs, on one or several simplices",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
+)
+
+SMO_BOX = SolverInfo(
+    name="smo-box",
+    implementation="marginopt.solvers.simplex.smo.box:BoxSMO",
+    rank={Purpose.STRUCTURE: 6},
+    summary="sequential minimal optimisation, second-order pairs, on a box with one equality",
+    views=(BoxEqualityQP,),
+    gives=_GIVES,
+    reference="Fan, Chen, Lin: Working set selection using second order information for training SVMs (2005)",
+)
+
+FW = SolverInfo(
+    name="fw",
+    implementation="marginopt.solvers.simplex.frank_wolfe.methods:FrankWolfe",
+    summary="Frank-Wolfe on the unit simplex, exact line search",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reaches=1e-3,  # sublinear
+    reference=f"{_SOURCE}, Algorithm 2",
+)
+
+MFW = SolverInfo(
+    name="mfw",
+    implementation="marginopt.solvers.simplex.frank_wolfe.methods:ModifiedFrankWolfe",
+    rank={Purpose.STRUCTURE: 5},
+    summary="modified Frank-Wolfe with away steps on the unit simplex",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference=f"{_SOURCE}, Algorithm 3",
+)
+
+PAIRWISE_FW = SolverInfo(
+    name="pairwise-fw",
+    implementation="marginopt.solvers.simplex.frank_wolfe.methods:PairwiseFW",
+    summary="pairwise Frank-Wolfe on the unit simplex",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference="Lacoste-Julien, Jaggi: Global linear convergence of Frank-Wolfe optimization variants (2015), Algorithm 2",
+)
+
+BLENDED_PAIRWISE_FW = SolverInfo(
+    name="blended-pairwise-fw",
+    implementation="marginopt.solvers.simplex.frank_wolfe.methods:BlendedPairwiseFW",
+    summary="blended pairwise Frank-Wolfe on the unit simplex",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference="Tsuji, Tanaka, Pokutta: Pairwise conditional gradients without swap steps (2022), Algorithm 1",
+)
+
+CVM = SolverInfo(
+    name="cvm",
+    implementation="marginopt.solvers.simplex.frank_wolfe.core_vector_machine:CoreVectorMachine",
+    summary="core vector machine: growing core set with an inner QP",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, Algorithm 1",
+)
+
+PGA = SolverInfo(
+    name="pga",
+    implementation="marginopt.solvers.simplex.projected_gradient.pga:ProjectedGradient",
+    summary="projected gradient on faces, exact line search to the first bound",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference="Luo et al.: MaxMin-L2-SVC-NCH, Algorithm 1 (errata mended)",
+)
+
+ACCELERATED_PROJECTION = SolverInfo(
+    name="accelerated-projection",
+    implementation="marginopt.solvers.simplex.projected_gradient.accelerated:AcceleratedProjection",
+    summary="accelerated projected gradient with restarts, simplex projections",
+    views=(SimplexQP,),
+    gives=_GIVES,
+    first_order=True,
+    reference="Beck, Teboulle 2009; O'Donoghue, Candes 2015 (gradient restart)",
+)
+
+#: In the order of the table.
+RECORDS = (AUTO_SIMPLEX, SMO, SMO_BOX, FW, MFW, PAIRWISE_FW, BLENDED_PAIRWISE_FW, CVM, PGA, ACCELERATED_PROJECTION,)
