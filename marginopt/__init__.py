@@ -48,6 +48,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         MaxMinSVC as MaxMinSVC,
         MEBOneClass as MEBOneClass,
         MulticlassSVC as MulticlassSVC,
+        NonparallelSVC as NonparallelSVC,
         ZeroOneSVC as ZeroOneSVC,
     )
     from .estimators.record import EstimatorInfo

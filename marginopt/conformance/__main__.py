@@ -39,9 +39,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _json(cells: list[Cell]) -> str:
-    records = [
-        {"law": c.law.name, "subject": c.subject, "state": c.verdict.state.value, "words": c.verdict.words} for c in cells
-    ]
+    records = [{"law": c.law.name, "subject": c.subject, "state": c.verdict.state.value, "words": c.verdict.words} for c in cells]
     return json.dumps(records, indent=2)
 
 

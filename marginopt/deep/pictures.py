@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_objectives", "draw_training"]
 
 
-
 def draw_objectives(
     histories: Mapping[str, Sequence[Row]],
     epoch: int = -1,

@@ -19,7 +19,6 @@ if TYPE_CHECKING:
 __all__ = ["draw_classifiers", "draw_hulls"]
 
 
-
 def draw_hulls(model: ConvexHullsDual, values: Mapping[str, FloatArray], ax: Axes | None = None) -> Axes:
     """Draw the two classes, their support vectors, the decision line and its edges; with a linear kernel also the hulls.
 

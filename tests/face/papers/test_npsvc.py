@@ -1,0 +1,65 @@
+"""One small cell of each table of NPSVC++, and a set that nobody has from a stand-in in MARGINOPT_DATA."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pytest
+from sklearn.datasets import dump_svmlight_file, load_digits
+
+from marginopt.errors import DataError
+from marginopt.papers import inputs
+from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED
+from marginopt.papers.nonparallel.table_2 import _p_value
+from marginopt.papers.record import Run
+from marginopt.papers.task import measure_all
+
+
+@pytest.fixture
+def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """150 digits of 10 classes under the name of the gesture features."""
+    X, y = load_digits(return_X_y=True)
+    dump_svmlight_file(X[:150], y[:150], str(tmp_path / "chg.libsvm"))
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    inputs._read.cache_clear()
+    return tmp_path
+
+
+@pytest.mark.parametrize("method", [*METHODS, PRINTED])
+def test_table_2(stand_in: Path, method: str) -> None:
+    found = ACCURACY.measure({"dataset": "chg", "method": method, "seed": 0, "points": 120, "tune": 0})
+    assert found["points"] == 120
+    assert found["accuracy"] > 0.5
+
+
+def test_tuning_chooses_of_the_grid_on_the_training_part(stand_in: Path) -> None:
+    found = ACCURACY.measure({"dataset": "chg", "method": "TWSVM", "seed": 0, "points": 0, "tune": 60})
+    assert 0 <= found["chosen"] < 18
+    assert found["points"] == 150
+
+
+def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.delenv("MARGINOPT_DATA", raising=False)
+    inputs._read.cache_clear()
+    run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0, tune=0)
+    with pytest.raises(DataError, match=r"chg\.libsvm\.bz2"):
+        ACCURACY.measure(run.parameters)
+    found, lacking = measure_all([run], tmp_path / "runs.db", 1, False)
+    assert not found
+    assert "MARGINOPT_DATA" in lacking[run]
+
+
+def test_the_t_test_pairs_the_splits() -> None:
+    from scipy.stats import ttest_rel
+
+    ours, theirs = np.array([0.9, 0.91, 0.93]), np.array([0.88, 0.9, 0.9])
+    records = [
+        (Run.of(ACCURACY, method=method, seed=seed), {"accuracy": float(values[seed])})
+        for method, values in (("K-NPSVC++", ours), ("SVM", theirs))
+        for seed in range(3)
+    ]
+    value = _p_value(records)
+    assert value is not None
+    assert value.mean == pytest.approx(ttest_rel(ours, theirs).pvalue)
+    assert _p_value(records[:3]) is None
