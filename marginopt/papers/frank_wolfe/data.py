@@ -1,0 +1,81 @@
+"""Training and test part of the Frank-Wolfe paper's sets, as far as they can be had."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass
+from functools import lru_cache
+
+import numpy as np
+
+from ...errors import DataError
+from ...instances import Instance
+from ...models.arrays import FloatArray
+from ..inputs import data_set, dense
+
+__all__ = ["SOURCES", "Parts", "parts"]
+
+#: Published name: catalogue name, and the larger set whose remaining points are the test part.
+SOURCES: dict[str, tuple[str, str]] = {
+    **{f"a{k}a": (f"a{k}a", "a5a" if k < 5 else "") for k in range(1, 8)},
+    **{f"w{k}a": (f"w{k}a", "w7a" if k < 7 else "") for k in range(1, 9)},
+    "USPS": ("usps", ""), "Pendigits": ("pendigits", ""), "Letter": ("letter", ""), "Shuttle": ("shuttle", ""),
+    "MNIST": ("mnist", ""), "Reuters": ("reuters", ""), "Protein": ("protein", ""), "IJCNN": ("ijcnn1", ""),
+    "USPS-Ext": ("usps-ext", ""), "KDD10pc": ("kdd99-10pc", ""), "KDD-full": ("kdd99", ""),
+}  # fmt: skip
+#: Points of the training part where a source has none: the published numbers, drawn at random.
+_TRAINING = {"pendigits": 7494, "letter": 15000, "shuttle": 43500, "mnist": 60000, "usps": 7291}
+
+
+@dataclass(frozen=True, eq=False)
+class Parts:
+    """Training and test points; ``how`` says where the test part is not the published one."""
+
+    X: FloatArray
+    y: np.ndarray
+    X_test: FloatArray
+    y_test: np.ndarray
+    how: str
+
+
+@lru_cache(maxsize=2)
+def parts(name: str) -> Parts:
+    """The parts of a published set.
+
+    Raises
+    ------
+    DataError
+        It cannot be had, or there is nothing to test on.
+    """
+    own, larger = SOURCES[name]
+    if larger:
+        return _remaining(data_set(own), data_set(larger), larger)
+    try:
+        (X, y), (X_test, y_test) = dense(data_set(own, "train")), dense(data_set(own, "test"))
+    except DataError:
+        X, y = dense(data_set(own))
+        if own not in _TRAINING:
+            raise DataError(f"{own} has no test part here: put {own}.t.libsvm.bz2 beside it") from None
+        order = np.random.default_rng(0).permutation(len(y))
+        train, test = np.split(order, [_TRAINING[own]])
+        return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
+    width = max(X.shape[1], X_test.shape[1])
+    return Parts(_wide(X, width), y, _wide(X_test, width), y_test, "")
+
+
+def _wide(X: FloatArray, width: int) -> FloatArray:
+    return np.hstack([X, np.zeros((X.shape[0], width - X.shape[1]))]) if X.shape[1] < width else X
+
+
+def _remaining(small: Instance, large: Instance, name: str) -> Parts:
+    """The points of the larger set that are not in the smaller one, as multisets of labelled rows."""
+    (X, y), (Z, z) = dense(small), dense(large)
+    used = Counter((row.tobytes(), label) for row, label in zip(X, y, strict=True))
+    keep = np.ones(len(z), dtype=bool)
+    for i, (row, label) in enumerate(zip(Z, z, strict=True)):
+        if used[row.tobytes(), label] > 0:
+            used[row.tobytes(), label] -= 1
+            keep[i] = False
+    if keep.sum() != len(z) - len(y):
+        raise DataError(f"{small.name} is not a part of {name}: no test points that it was not trained on")
+    return Parts(X, y, Z[keep], z[keep], f"the points of {name} outside the training part")
