@@ -1,10 +1,11 @@
 """The Frank-Wolfe paper's training runs: one-versus-one L2-SVMs by CVM, FW and MFW, with its stop and its samples.
 
-§5.2: σ² the mean squared distance of the training points, C of 2^0, .., 2^12 by the accuracy on a random 30% validation part, the
-same for all algorithms (chosen there by CVM, here by the optimum of the same problem at a gap of 1e-4; the values are not published);
-ε = 1e-6, 20 random points to start, the best of 59 random candidates in each step, the stop on a sample as in the paper. The budget is
-a number of steps for each binary problem, which a machine's load does not change. Polynomial kernel: the homogeneous (γx'z)²; it has no
-constant diagonal, so that the stop is a relative gap of 2ε.
+§5.2: σ² the mean squared distance of the training points; C of 2^0, .., 2^12 by the accuracy on a random 30%
+validation part, one for all algorithms (chosen there by CVM, here by the optimum of the same problem at a gap of
+1e-4; the values are not published); ε = 1e-6, 20 random points to start, the best of 59 random candidates in each
+step, the stop on a sample as in the paper. The budget is a number of steps for each binary problem, which a machine's
+load does not change. Polynomial kernel: the homogeneous (γx'z)², whose diagonal is not constant: the stop is a
+relative gap of 2ε.
 """
 
 from __future__ import annotations
