@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import html
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -74,6 +75,11 @@ class Comparison:
             "solve s": r.solve_seconds,
             "ratio": r.solve_seconds / self.fastest if np.isfinite(self.fastest) and self.fastest > 0 else float("nan"),
         }
+
+    def cells(self, columns: Sequence[str]) -> list[list[str]]:
+        """The named columns in words; a row that did not run has its solver and that alone."""
+        shown = [{"solver": r["solver"], "status": r["status"]} if "reason" in r else r for r in self.records()]
+        return [[_shown(column, record.get(column)) for column in columns] for record in shown]
 
     def _cells(self) -> list[list[str]]:
         table = []

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import argparse
+import ast
 import json
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -16,44 +17,33 @@ from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
-from ..models.formulations import all_formulations
 from ..reading import read
 from ..solvers import (
+    Comparison,
     Result,
     compare as run_compare,
     conflict,
     load_result,
     read_solution,
     solve as run_solve,
-    solvers as solver_table,
 )
 from ..solvers.checks.verify import certified_anew
+from .screen import print_table
 from .stating import named_instance, stated
 
-__all__ = ["certify", "check_proof", "compare", "data", "formulations", "inspect", "json_text", "solve", "solvers"]
+__all__ = ["certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve"]
 
 SOLVED, NOT_SOLVED = 0, 1
-
-
-def solvers(a: argparse.Namespace) -> int:
-    """The table of solvers."""
-    table = solver_table()
-    print(json_text(list(table.rows)) if a.json else table)
-    return SOLVED
-
-
-def formulations(a: argparse.Namespace) -> int:
-    """The table of formulations."""
-    table = all_formulations()
-    print(json_text(list(table.rows)) if a.json else table)
-    return SOLVED
 
 
 def data(a: argparse.Namespace) -> int:
     """The catalogue, or the figures of one set."""
     if a.name is None:
         entries = catalogue()
-        print(json_text([_entry(e) for e in entries]) if a.json else "\n".join(str(e) for e in entries))
+        if a.json:
+            print(json_text([_entry(e) for e in entries]))
+        else:
+            print_table(("data set", "what it is"), [(e.name, _about(e)) for e in entries])
         return SOLVED
     instance = named_instance(a.name, a)
     figures = {"name": instance.name, "source": instance.source, **_sizes(instance)}
@@ -107,7 +97,7 @@ def _form(model: Model) -> StandardForm | str:
 
 def solve(a: argparse.Namespace) -> int:
     """Solve one formulation by one solver."""
-    native = {} if a.proof is None else {"proof": a.proof}
+    native = native_options(a.set) | ({} if a.proof is None else {"proof": a.proof})
     for path, what in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
         if path is not None:
             check_target(path, what)
@@ -128,6 +118,26 @@ def solve(a: argparse.Namespace) -> int:
         except WriteError as error:
             raise WriteError(f"{error}; the result stands above", result) from error
     return SOLVED if result.solved else NOT_SOLVED
+
+
+def native_options(given: Sequence[str]) -> dict[str, Any]:
+    """Options of a solver's own, NAME=VALUE each; a value that Python reads as a number or a truth value is one.
+
+    Raises
+    ------
+    InputError
+        Without an equals sign.
+    """
+    options: dict[str, Any] = {}
+    for text in given:
+        name, sign, value = text.partition("=")
+        if not sign or not name.strip():
+            raise InputError(f"--set takes NAME=VALUE; it is {text!r}")
+        try:
+            options[name.strip()] = ast.literal_eval(value.strip())
+        except (ValueError, SyntaxError):
+            options[name.strip()] = value.strip()
+    return options
 
 
 def certify(a: argparse.Namespace) -> int:
@@ -178,8 +188,21 @@ def compare(a: argparse.Namespace) -> int:
     table = run_compare(
         stated(a), names, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed, progress=not a.quiet
     )
-    print(json_text(table.records()) if a.json else table)
+    if a.json:
+        print(json_text(table.records()))
+    else:
+        show_comparison(table)
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
+
+
+def show_comparison(table: Comparison) -> None:
+    """The table as wide as the screen; reasons below it."""
+    names = ("solver", "status", "objective", "gap", "kind", "nodes", "solve s", "ratio")
+    rows = table.cells(names)
+    print_table(names, rows, right=(2, 3, 5, 6, 7), title=table.model)
+    for row in table.rows:
+        if row.result is None:
+            print(f"{row.solver} did not run: {row.reason}")
 
 
 def _sizes(instance: Instance) -> dict[str, Any]:
@@ -189,6 +212,11 @@ def _sizes(instance: Instance) -> dict[str, Any]:
         "p": int(instance.X.shape[1]),
         "classes": {f"{label:g}": int(count) for label, count in zip(labels, counts, strict=True)},
     }
+
+
+def _about(entry: Any) -> str:
+    here = "" if entry.available else "; not here"
+    return f"{entry.n} x {entry.p}, {entry.classes} classes; {entry.source}{here}"
 
 
 def _entry(entry: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""The command line: ``marginopt formulations | solvers | data | inspect | solve | compare | report | reproduce | check-proof``.
+"""The command line: ``marginopt COMMAND``, one of `COMMANDS`.
 
 Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or an option that cannot be used).
 """
@@ -6,28 +6,56 @@ Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or a
 from __future__ import annotations
 
 import argparse
+import difflib
+import importlib
 import sys
 from collections.abc import Sequence
+from contextlib import nullcontext
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from . import commands, report as report_command, reproduce as reproduce_command, stating
+from .words import at_the_prompt
 
-__all__ = ["main", "parser"]
+__all__ = ["COMMANDS", "main", "parser"]
 
 SOLVED, NOT_SOLVED, WRONG_USE = 0, 1, 2
 
+#: What each command is; its options are a function of `options` of the same name, imported when the command is asked for.
+COMMANDS: dict[str, str] = {
+    "solvers": "every solver, or one with its options: what it reads and gives, installed, licensed",
+    "formulations": "every formulation, or one with its parameters and its mathematics",
+    "estimators": "every scikit-learn estimator, and the formulation that it solves",
+    "data": "the catalogue of data sets, or one of them in figures",
+    "inspect": "a formulation on data: the mathematics, the standard form",
+    "solve": "solve a formulation and print the certificate",
+    "compare": "several solvers on one model",
+    "benchmark": "several solvers on several data sets: times, gaps, a performance profile",
+    "export": "programs as files of other tools, with a manifest of their optima",
+    "report": "a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON",
+    "reproduce": "the papers' tables and figures, measured again beside the published numbers",
+    "certify": "certify a solution file or a stored result anew, from the program's file",
+    "check-proof": "verify a proof log of zero-one-bb, by code that shares nothing with the solver",
+}
+
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """Run one command and return its exit code."""
-    arguments = parser().parse_args(argv)
+    """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
+    words = list(sys.argv[1:] if argv is None else argv)
+    arguments = parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    from .quiet import own_words_only
+
+    with own_words_only() if argv is None else nullcontext():
+        return _run(arguments)
+
+
+def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        print(f"marginopt: {error}", file=sys.stderr)
+        print(f"marginopt: {at_the_prompt(str(error))}", file=sys.stderr)
         return WRONG_USE
     except MarginoptError as error:
-        print(f"marginopt: {error}", file=sys.stderr)
+        print(f"marginopt: {at_the_prompt(str(error))}", file=sys.stderr)
         return NOT_SOLVED
     except KeyboardInterrupt:
         print("marginopt: interrupted", file=sys.stderr)
@@ -38,68 +66,33 @@ def main(argv: Sequence[str] | None = None) -> int:
         return SOLVED
 
 
-def parser() -> argparse.ArgumentParser:
-    """The whole command line."""
-    top = argparse.ArgumentParser(
+class _Parser(argparse.ArgumentParser):
+    """Says which command was meant."""
+
+    def _check_value(self, action: argparse.Action, value: str) -> None:
+        if action.dest == "command" and value not in COMMANDS:
+            near = difflib.get_close_matches(str(value), COMMANDS, n=3, cutoff=0.5)
+            hint = f"did you mean {' or '.join(near)}? " if near else ""
+            raise argparse.ArgumentError(None, f"there is no command {value!r}; {hint}known: {', '.join(COMMANDS)}")
+        super()._check_value(action, value)
+
+
+def parser(only: str = "") -> argparse.ArgumentParser:
+    """The command line; with the options of one command alone where it is named, since options import what they tell of."""
+    top = _Parser(
         prog="marginopt",
         description="Mathematical programs for maximum-margin learning: state, inspect, solve, compare, report.",
         epilog="exit codes: 0 solved or written, 1 not solved, 2 wrong use",
     )
     top.add_argument("--version", action="version", version=f"marginopt {__version__}")
-    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND")
-
-    solvers = sub.add_parser("solvers", help="every solver: what it reads and gives, installed, licensed")
-    solvers.set_defaults(run=commands.solvers)
-    formulations = sub.add_parser("formulations", help="every formulation: what it is stated on, its parameters, its source")
-    formulations.set_defaults(run=commands.formulations)
-    data = sub.add_parser("data", help="the catalogue of data sets, or one of them in figures")
-    data.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
-    stating.add_data_options(data)
-    data.set_defaults(run=commands.data)
-    inspect = sub.add_parser("inspect", help="a formulation on data: the mathematics, the standard form")
-    stating.add_model_options(inspect, or_file=True)
-    inspect.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
-    inspect.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
-    inspect.set_defaults(run=commands.inspect)
-    solve = sub.add_parser("solve", help="solve a formulation and print the certificate")
-    stating.add_model_options(solve)
-    _solve_options(solve)
-    solve.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
-    solve.add_argument("--proof", metavar="FILE", help="write the proof log of zero-one-bb to FILE (check-proof verifies it)")
-    solve.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
-    solve.set_defaults(run=commands.solve)
-    compare = sub.add_parser("compare", help="several solvers on one model")
-    stating.add_model_options(compare)
-    _solve_options(compare)
-    compare.add_argument("--solvers", required=True, help="names separated by commas")
-    compare.set_defaults(run=commands.compare)
-    report = sub.add_parser("report", help="a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON")
-    stating.add_data_options(report)
-    report_command.add_options(report)
-    report.set_defaults(run=report_command.report)
-    papers = sub.add_parser("reproduce", help="the papers' tables and figures, measured again beside the published numbers")
-    reproduce_command.add_options(papers)
-    papers.set_defaults(run=reproduce_command.reproduce)
-    certify = sub.add_parser("certify", help="certify a solution file or a stored result anew, from the program's file")
-    certify.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
-    certify.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
-    certify.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
-    certify.set_defaults(run=commands.certify)
-    proof = sub.add_parser("check-proof", help="verify a proof log of zero-one-bb, by code that shares nothing with the solver")
-    proof.add_argument("file", help="proof log written by solve --proof")
-    stating.add_proof_options(proof)
-    proof.set_defaults(run=commands.check_proof)
-    for command in (formulations, solvers, data, inspect, solve, compare, report, papers, certify, proof):
-        command.add_argument("--json", action="store_true", help="print JSON for machines")
+    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    for name, what in COMMANDS.items():
+        command = sub.add_parser(name, help=what, description=what)
+        if only == name:
+            options = importlib.import_module(".options", __package__)
+            getattr(options, name.replace("-", "_"))(command)
+            command.add_argument("--json", action="store_true", help="print JSON for machines")
     return top
-
-
-def _solve_options(command: argparse.ArgumentParser) -> None:
-    group = command.add_argument_group("limits")
-    group.add_argument("--time-limit", type=float, help="seconds")
-    group.add_argument("--tol", type=float, help="relative gap to reach")
-    group.add_argument("--threads", type=int)
-    group.add_argument("--quiet", action="store_true", help="no progress line")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import argparse
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +13,12 @@ from ..errors import InputError
 from ..instances import Instance, load, read
 from ..models import Data, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
+from ..relaxations import default_report_instances
 
-__all__ = ["add_data_options", "add_model_options", "add_proof_options", "named_instance", "prepared", "stated"]
+__all__ = [
+    "add_data_options", "add_model_options", "add_parameters", "add_proof_options", "named_instance", "prepared", "problems",
+    "stated", "stated_as",
+]  # fmt: skip
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
 _GIVEN = "given_"
@@ -54,6 +58,11 @@ def add_proof_options(command: argparse.ArgumentParser) -> None:
     _add_parameters(command, {"zero-one": get_formulation("zero-one")})
 
 
+def add_parameters(command: argparse.ArgumentParser) -> None:
+    """The parameters of all formulations."""
+    _add_parameters(command, all_formulations())
+
+
 def _add_parameters(command: argparse.ArgumentParser, table: Mapping[str, FormulationInfo]) -> None:
     group = command.add_argument_group("parameters of the formulation")
     said: dict[str, dict[str, list[str]]] = {}
@@ -75,17 +84,49 @@ def stated(a: argparse.Namespace) -> Model:
     InputError
         There is no such formulation, parameter or file; what the data or the model refuse.
     """
-    info = get_formulation(a.model)
+    return stated_as(a.model, a.data, a)
+
+
+def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
+    """One formulation on one data set, by name or read already, with the parameters of the command line.
+
+    Raises
+    ------
+    InputError
+        As `stated`.
+    """
+    info = get_formulation(name)
     given = {name.removeprefix(_GIVEN): v for name, v in vars(a).items() if name.startswith(_GIVEN) and v is not None}
     chosen = info.chosen(given)
     if info.data is Data.ARRAYS:
-        return info.state(_arrays(info, a.data), given)
-    instance = prepared(named_instance(a.data, a), a, intercept=info.intercept(chosen))
-    if info.data is Data.TWO_CLASSES and len(instance.classes) > 2:
+        if not isinstance(data, str):
+            raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
+        return info.state(_arrays(info, data), given)
+    found = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
+    if info.data is Data.TWO_CLASSES and len(found.classes) > 2:
         raise InputError(
-            f"{info.name} separates two classes and {instance.name} has {len(instance.classes)}: choose two with --pair A B"
+            f"{info.name} separates two classes and {found.name} has {len(found.classes)}: choose two with --pair A B"
         )
-    return info.state({"X": instance.X, "y": instance.y}, given)
+    return info.state({"X": found.X, "y": found.y}, given)
+
+
+def problems(a: argparse.Namespace) -> Iterator[tuple[str, str, Model]]:
+    """Formulation, data set and model of every problem of a set.
+
+    Raises
+    ------
+    InputError
+        As `stated`; the set is empty.
+    """
+    names = [name.strip() for name in a.formulations.split(",") if name.strip()]
+    sets = [name.strip() for name in a.set.split(",") if name.strip()]
+    if not names or not sets:
+        raise InputError("a set is catalogue names or files separated by commas, and so are --formulations")
+    for name in sets:
+        found: list[str | Instance] = [*default_report_instances(a.seed)] if name == "built-in" else [name]
+        for data in found:
+            called = data.name if isinstance(data, Instance) else Path(name).stem
+            yield from ((formulation, called, stated_as(formulation, data, a)) for formulation in names)
 
 
 def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:

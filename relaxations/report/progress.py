@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import sys
 import time
 from collections import Counter, defaultdict
+
+from ...terminal import StatusLine
 
 __all__ = ["Progress"]
 
@@ -13,7 +14,8 @@ class Progress:
     """Lines on standard error.
 
     The estimate takes for every cell that remains the mean seconds of the finished cells of its label, else of its kind, else
-    ``limit``; divided by the number of cells at a time.
+    ``limit``; divided by the number of cells at a time. The first cell of a label, which may have compiled what it runs, does not
+    count once there are others.
 
     Parameters
     ----------
@@ -26,6 +28,7 @@ class Progress:
     def __init__(self, on: bool, limit: float) -> None:
         self.on, self.limit, self.begin = on, limit, time.perf_counter()
         self.jobs = 1
+        self._line = StatusLine()
         self.done, self.total = 0, 0
         self._waiting: Counter[tuple[str, str]] = Counter()
         self._times: defaultdict[str, list[float]] = defaultdict(list)
@@ -51,11 +54,13 @@ class Progress:
 
     def _expected(self, kind: str, label: str) -> float:
         times = self._times.get(f"{kind}: {label}") or self._times.get(kind)
-        return self.limit if times is None else sum(times) / len(times)
+        if times is None:
+            return self.limit
+        later = times[1:] or times
+        return sum(later) / len(later)
 
     def line(self, text: str) -> None:
         """Write one line."""
         if self.on:
             seconds = time.perf_counter() - self.begin
-            sys.stderr.write(f"[{self.done}/{self.total}, {seconds:5.1f} s, about {self.remaining:.0f} s left] {text}\n")
-            sys.stderr.flush()
+            self._line.keep(f"[{self.done}/{self.total}, {seconds:.1f} s, about {self.remaining:.0f} s left] {text}")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import signal
-import sys
 import threading
 import time
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from typing import Any
 
 import numpy as np
 
+from ...terminal import StatusLine
 from ..records.options import Options
 from ..records.trace import Trace, TraceRow
 
@@ -63,6 +63,7 @@ class Recorder:
         self._rows: list[TraceRow] = []
         self._stride, self._seen = 1, 0
         self._shown = -np.inf
+        self._line = StatusLine()
         self._error: BaseException | None = None
         self.stopped = False
         self.last = TraceRow(0, -np.inf, float("nan"))
@@ -93,7 +94,8 @@ class Recorder:
         if now.checkpoint:
             self._keep(self.last)
         if self._options.progress and self.last.seconds - self._shown >= _SHOWN:
-            self._show(self.last)
+            self._shown = self.last.seconds
+            self._line.show(self._said(self.last))
         if self._options.callback is not None and not self.stopped:
             self.stopped = bool(self._options.callback(self.last))
         return self.stopped
@@ -126,8 +128,7 @@ class Recorder:
         if self._error is not None:
             raise self._error
         if self._options.progress:
-            self._show(self.last)
-            sys.stderr.write("\n")
+            self._line.keep(self._said(self.last))
         rows = self._rows if self._rows and self._rows[-1] is self.last else [*self._rows, self.last]
         return Trace(tuple(rows))
 
@@ -138,15 +139,12 @@ class Recorder:
                 self._rows, self._stride = self._rows[::2], 2 * self._stride
         self._seen += 1
 
-    def _show(self, row: TraceRow) -> None:
-        self._shown = row.seconds
+    def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""
-        line = (
-            f"{self._name}: {row.seconds:7.1f} s  iteration {row.iteration}  objective {row.objective:.8g}  "
-            f"bound {row.bound:.8g}  gap {row.gap:.2e}{active}"
+        return (
+            f"{self._name}: {row.seconds:.1f} s  gap {row.gap:.2e}  objective {row.objective:.8g}  bound {row.bound:.8g}  "
+            f"iteration {row.iteration}{active}"
         )
-        sys.stderr.write(f"\r{line:<110}")
-        sys.stderr.flush()
 
 
 def _known(value: float | None) -> float:

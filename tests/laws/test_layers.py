@@ -11,13 +11,14 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, what pictures share.
-LEAVES = ("errors", "extensions", "files", "drawing", "svg")
+LEAVES = ("errors", "extensions", "files", "drawing", "svg", "terminal")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
     "files": {"errors"},
     "svg": set(),
+    "terminal": set(),
     "drawing": {"files", "svg"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},

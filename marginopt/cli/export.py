@@ -1,0 +1,96 @@
+"""``marginopt export``: a set of problems as files of other tools, and a manifest that says what is in them."""
+
+from __future__ import annotations
+
+import argparse
+import hashlib
+import re
+from pathlib import Path
+from typing import Any
+
+from .. import __version__
+from ..errors import InputError, MarginoptError
+from ..files import write_text
+from ..models import Model
+from ..models.export.files.formats import file_formats
+from ..models.fingerprint import fingerprint
+from ..solvers import solve
+from ..terminal import StatusLine
+from .commands import NOT_SOLVED, SOLVED, json_text
+from .folders import folder_of
+from .screen import print_table
+from .stating import problems
+
+__all__ = ["export"]
+
+
+def export(a: argparse.Namespace) -> int:
+    """Write every problem in every format; the manifest has sizes, digests and optima."""
+    suffixes = _suffixes(a.format)
+    stated = list(problems(a))
+    folder = folder_of(a.folder, "DIR")
+    line = StatusLine()
+    records = []
+    for k, (formulation, data, model) in enumerate(stated, 1):
+        if not a.quiet:
+            line.keep(f"[{k}/{len(stated)}] {formulation} on {data}")
+        records.append(_exported(a, formulation, data, model, folder, suffixes))
+    manifest = {"written by": f"marginopt {__version__}", "sense": "as each problem's objective is stated", "problems": records}
+    write_text(folder / "manifest.json", json_text(manifest) + "\n")
+    if a.json:
+        print(json_text(manifest))
+    else:
+        rows = [
+            (r["problem"], ", ".join(r["files"]) or "nothing", "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["status"])
+            for r in records
+        ]
+        print_table(("problem", "files", "optimum", "status"), rows, right=(2,))
+        for record in records:
+            for suffix, reason in record["not written"].items():
+                print(f"{record['problem']}: no {suffix}: {reason}")
+        print(f"wrote {folder / 'manifest.json'}")
+    return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
+
+
+def _suffixes(text: str) -> list[str]:
+    asked = ["." + name.strip().lstrip(".") for name in text.split(",") if name.strip()]
+    known = list(file_formats())
+    for suffix in asked:
+        if suffix not in known:
+            raise InputError(f"--format: there is no format {suffix}; known: {', '.join(known)}")
+    if not asked:
+        raise InputError("--format takes suffixes separated by commas, such as mps,cbf")
+    return asked
+
+
+def _exported(
+    a: argparse.Namespace, formulation: str, data: str, model: Model, folder: Path, suffixes: list[str]
+) -> dict[str, Any]:
+    """Files and record of one problem."""
+    name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
+    files: dict[str, str] = {}
+    refused: dict[str, str] = {}
+    for suffix in suffixes:
+        try:
+            path = model.write(folder / f"{name}{suffix}")
+        except MarginoptError as error:
+            refused[suffix] = str(error)
+        else:
+            files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
+    record: dict[str, Any] = {
+        "problem": f"{formulation} on {data}", "class": model.name, "model digest": fingerprint(model), "files": files,
+        "not written": refused, "optimum": None, "bound": None, "kind": "none", "gap": None, "status": "not asked", "solver": "",
+        "seconds": None,
+    }  # fmt: skip
+    if files:
+        record |= {"variables": model.form.n, "rows": model.form.rows}
+    if a.solver == "none":
+        return record
+    try:
+        result = solve(model, a.solver, time_limit=a.time_limit, tol=a.tol, threads=a.threads, seed=a.seed)
+    except MarginoptError as error:
+        return record | {"status": f"not solved: {error}"}
+    return record | {
+        "optimum": result.objective, "bound": result.bound, "kind": result.bound_kind, "gap": result.gap,
+        "status": str(result.status), "solver": f"{result.solver} {result.version}", "seconds": result.solve_seconds,
+    }  # fmt: skip

@@ -1,0 +1,130 @@
+"""The options of each command, and the function that runs it: a function for each name of `main.COMMANDS`."""
+
+from __future__ import annotations
+
+import argparse
+
+from . import commands, export as exporting, report as reporting, reproduce as reproducing, runs, stating, tables
+
+__all__ = [
+    "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "report",
+    "reproduce", "solve", "solvers",
+]  # fmt: skip
+
+
+def solvers(command: argparse.ArgumentParser) -> None:
+    """The table of solvers, or one of them."""
+    command.add_argument("name", nargs="?", help="a solver: its method, its source and its options")
+    command.set_defaults(run=tables.solvers)
+
+
+def formulations(command: argparse.ArgumentParser) -> None:
+    """The table of formulations, or one of them."""
+    command.add_argument("name", nargs="?", help="a formulation: its parameters, its mathematics, who solves it")
+    command.set_defaults(run=tables.formulations)
+
+
+def estimators(command: argparse.ArgumentParser) -> None:
+    """The table of estimators."""
+    command.set_defaults(run=tables.estimators)
+
+
+def data(command: argparse.ArgumentParser) -> None:
+    """The catalogue."""
+    command.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
+    stating.add_data_options(command)
+    command.set_defaults(run=commands.data)
+
+
+def inspect(command: argparse.ArgumentParser) -> None:
+    """A formulation on data."""
+    stating.add_model_options(command, or_file=True)
+    command.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
+    command.add_argument("--latex", action="store_true", help="print LaTeX instead of text")
+    command.set_defaults(run=commands.inspect)
+
+
+def solve(command: argparse.ArgumentParser) -> None:
+    """One model, one solver."""
+    stating.add_model_options(command)
+    _limits(command)
+    command.add_argument("--solver", default="auto", help="name of a solver, or auto (default)")
+    command.add_argument(
+        "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver's own (marginopt solvers NAME)"
+    )
+    command.add_argument("--proof", metavar="FILE", help="write the proof log of zero-one-bb to FILE (check-proof verifies it)")
+    command.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
+    command.set_defaults(run=commands.solve)
+
+
+def compare(command: argparse.ArgumentParser) -> None:
+    """One model, several solvers."""
+    stating.add_model_options(command)
+    _limits(command)
+    command.add_argument("--solvers", required=True, help="names separated by commas")
+    command.set_defaults(run=commands.compare)
+
+
+def benchmark(command: argparse.ArgumentParser) -> None:
+    """Several solvers, several data sets."""
+    command.add_argument("solvers", metavar="SOLVERS", help="names separated by commas")
+    _many(command)
+    _limits(command)
+    command.add_argument("--out", metavar="DIR", help="write the runs (CSV, JSON) and the profile (SVG) there")
+    command.set_defaults(run=runs.benchmark, time_limit=60.0)
+
+
+def export(command: argparse.ArgumentParser) -> None:
+    """Programs as files."""
+    _many(command)
+    command.add_argument("folder", metavar="DIR", help="folder to write to")
+    command.add_argument("--format", default="mps", help="of mps, lp, cbf, nl, qplib, ptf, mof.json, npz (default mps)")
+    command.add_argument("--solver", default="auto", help="finds the optima of the manifest; none for files alone")
+    _limits(command)
+    command.set_defaults(run=exporting.export, time_limit=60.0)
+
+
+def report(command: argparse.ArgumentParser) -> None:
+    """A gap report."""
+    stating.add_data_options(command)
+    reporting.add_options(command)
+    command.set_defaults(run=reporting.report)
+
+
+def reproduce(command: argparse.ArgumentParser) -> None:
+    """The papers' tables."""
+    reproducing.add_options(command)
+    command.set_defaults(run=reproducing.reproduce)
+
+
+def certify(command: argparse.ArgumentParser) -> None:
+    """A solution found elsewhere."""
+    command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
+    command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
+    command.set_defaults(run=commands.certify)
+
+
+def check_proof(command: argparse.ArgumentParser) -> None:
+    """A proof log."""
+    command.add_argument("file", help="proof log written by solve --proof")
+    stating.add_proof_options(command)
+    command.set_defaults(run=commands.check_proof)
+
+
+def _many(command: argparse.ArgumentParser) -> None:
+    """A set of problems: formulations on data sets."""
+    command.add_argument(
+        "set", metavar="SET", help="catalogue names or files separated by commas; built-in: the five sets of a gap report"
+    )
+    command.add_argument("--formulations", default="zero-one", metavar="NAME,..", help="stated on each set (default zero-one)")
+    stating.add_data_options(command)
+    stating.add_parameters(command)
+
+
+def _limits(command: argparse.ArgumentParser) -> None:
+    group = command.add_argument_group("limits")
+    group.add_argument("--time-limit", type=float, help="seconds of each solve")
+    group.add_argument("--tol", type=float, help="relative gap to reach")
+    group.add_argument("--threads", type=int)
+    group.add_argument("--quiet", action="store_true", help="no progress line")

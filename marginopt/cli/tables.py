@@ -1,0 +1,104 @@
+"""What there is: solvers, formulations, estimators; a table of all, or one in full."""
+
+from __future__ import annotations
+
+import argparse
+import textwrap
+from dataclasses import fields, is_dataclass
+from typing import Any
+
+import numpy as np
+
+from ..estimators import all_estimators
+from ..models import FormulationInfo
+from ..models.formulations import all_formulations, get_formulation
+from ..solvers import solvers as solver_table
+from ..solvers.registry import get_solver, readers
+from .commands import SOLVED, json_text
+from .screen import print_table
+
+__all__ = ["estimators", "formulations", "solvers"]
+
+#: Columns of text that a terminal has at least.
+_WIDTH = 80
+
+
+def solvers(a: argparse.Namespace) -> int:
+    """The table of solvers; or the record and the options of one."""
+    table = solver_table()
+    if a.name is None:
+        if a.json:
+            print(json_text(list(table.rows)))
+            return SOLVED
+        print_table(("solver", "state", "what it is"), [(r["name"], _state(r), r["summary"]) for r in table.rows])
+        print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
+        return SOLVED
+    solver = get_solver(a.name)  # a misspelt name is told the nearest
+    record: dict[str, Any] = next(row for row in table.rows if row["name"] == solver.info.name)
+    options = _options(solver)
+    if a.json:
+        print(json_text({**record, "options": dict(options)}))
+        return SOLVED
+    print_table(("", ""), [(name, text) for name, text in record.items() if text])
+    if options:
+        print("\noptions, given by --set NAME=VALUE")
+        print_table(("option", "default"), options)
+    elif solver.info.package:
+        print(f"\noptions: those of {solver.info.package} by their own names, given by --set NAME=VALUE")
+    return SOLVED
+
+
+def _state(row: dict[str, str]) -> str:
+    """Version, and the licence where it is not free."""
+    return row["version"] if row["licence"] in ("", "none needed") else f"{row['version']}, {row['licence']}"
+
+
+def _options(solver: Any) -> list[tuple[str, str]]:
+    """Parameters of an algorithm of ours; off-the-shelf solvers have names of their own."""
+    if solver.info.package or not is_dataclass(solver):
+        return []
+    return [(f.name, str(getattr(solver, f.name))) for f in fields(solver) if not f.name.startswith("_")]
+
+
+def formulations(a: argparse.Namespace) -> int:
+    """The table of formulations; or one with its parameters, its mathematics and its solvers."""
+    table = all_formulations()
+    if a.name is None:
+        if a.json:
+            print(json_text(list(table.rows)))
+            return SOLVED
+        print_table(("formulation", "class", "what it is"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
+        for reason in table.failures.values():
+            print(reason)
+        print("\nmarginopt formulations NAME: its parameters, its mathematics, who solves it")
+        return SOLVED
+    info = get_formulation(a.name)
+    record = next(row for row in table.rows if row["name"] == info.name)
+    parameters = [(p.option, p.what) for p in info.parameters]
+    statement, able = _stated(info)
+    if a.json:
+        print(json_text({**record, "options": dict(parameters), "statement": statement, "solvers": able}))
+        return SOLVED
+    print_table(("", ""), [(name, text) for name, text in record.items() if text and name != "parameters"])
+    if parameters:
+        print()
+        print_table(("parameter", "what it is"), parameters)
+    print(f"\n{statement}\n")
+    print("\n".join(textwrap.wrap(f"solved by {', '.join(able)}", _WIDTH)))
+    return SOLVED
+
+
+def _stated(info: FormulationInfo) -> tuple[str, list[str]]:
+    """Mathematics and solvers of its small example."""
+    model = info.example(np.random.default_rng(0))
+    return str(model), readers(model)
+
+
+def estimators(a: argparse.Namespace) -> int:
+    """The table of estimators."""
+    rows = [(info.name, info.model.__name__, info.summary) for info in all_estimators().values()]
+    if a.json:
+        print(json_text([dict(zip(("class", "model", "summary"), row, strict=True)) for row in rows]))
+        return SOLVED
+    print_table(("estimator", "formulation", "what it is"), rows)
+    return SOLVED

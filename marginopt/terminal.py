@@ -1,0 +1,60 @@
+"""Progress on a stream: one line that changes where somebody looks, whole lines and no carriage returns in a file."""
+
+from __future__ import annotations
+
+import shutil
+import sys
+import time
+from typing import TextIO
+
+__all__ = ["StatusLine"]
+
+#: Seconds between two lines in a file: at first, and at most; it doubles.
+_FIRST, _MOST = 2.0, 60.0
+
+
+class StatusLine:
+    """A line of progress.
+
+    In a terminal each text takes the last one's place, cut to the width. Elsewhere texts are lines of their own: fewer and fewer
+    of them, so that a log of a day stays short.
+
+    Parameters
+    ----------
+    stream : text stream, optional
+        Standard error where it is not given.
+    """
+
+    def __init__(self, stream: TextIO | None = None) -> None:
+        self._stream = stream
+        self._next, self._gap = 0.0, _FIRST
+
+    @property
+    def stream(self) -> TextIO:
+        """Where it writes; standard error as it is now, which tests and notebooks replace."""
+        return sys.stderr if self._stream is None else self._stream
+
+    @property
+    def alive(self) -> bool:
+        """Whether somebody looks: the stream is a terminal."""
+        return self.stream.isatty()
+
+    def show(self, text: str) -> None:
+        """The state of things."""
+        if self.alive:
+            self._write(f"\r{self._cut(text)}\x1b[K")
+        elif time.monotonic() >= self._next:
+            self._next, self._gap = time.monotonic() + self._gap, min(2.0 * self._gap, _MOST)
+            self._write(text + "\n")
+
+    def keep(self, text: str) -> None:
+        """A text that stays, whatever comes after it."""
+        self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
+
+    def _cut(self, text: str) -> str:
+        width = shutil.get_terminal_size().columns - 1  # the last column would break the line
+        return text if len(text) <= width else text[: max(width - 1, 0)] + "…"
+
+    def _write(self, text: str) -> None:
+        self.stream.write(text)
+        self.stream.flush()

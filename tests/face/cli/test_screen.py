@@ -1,0 +1,189 @@
+"""What a terminal shows: it fits, a log is plain, advice is in the terminal's words; exports and benchmarks."""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+from marginopt.cli.words import at_the_prompt
+from marginopt.terminal import StatusLine
+
+
+@pytest.fixture
+def data(tmp_path: Path) -> Path:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 8)
+    X = rng.normal(size=(16, 2)) + 0.8 * y[:, None]
+    path = tmp_path / "points.csv"
+    lines = ["a,b,label", *(f"{float(r[0])!r},{float(r[1])!r},{label}" for r, label in zip(X, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path
+
+
+def run(capsys: Any, *words: object) -> tuple[int, str, str]:
+    code = main([str(word) for word in words])
+    out, err = capsys.readouterr()
+    return code, out, err
+
+
+@pytest.mark.parametrize("words", [["solvers"], ["formulations"], ["estimators"], ["data"], ["solvers", "smo"]])
+@pytest.mark.parametrize("width", ["80", "120"])
+def test_tables_fit(capsys: Any, monkeypatch: pytest.MonkeyPatch, words: list[str], width: str) -> None:
+    monkeypatch.setenv("COLUMNS", width)
+    code, out, _ = run(capsys, *words)
+    assert code == 0 and out
+    assert max(len(line) for line in out.splitlines()) <= int(width)
+    assert all(line == line.rstrip() for line in out.splitlines()) and "\x1b" not in out
+
+
+def test_one_solver_has_its_options_and_one_formulation_its_mathematics(capsys: Any) -> None:
+    _, out, _ = run(capsys, "solvers", "smo", "--json")
+    assert "precision" in json.loads(out)["options"]
+    _, out, _ = run(capsys, "formulations", "hinge", "--json")
+    said = json.loads(out)
+    assert "minimise" in said["statement"] and "clarabel" in said["solvers"] and "--lam" in said["options"]
+    code, _, err = run(capsys, "solvers", "smoo")
+    assert code == 2 and "did you mean smo" in err
+
+
+def test_a_misspelt_command_is_told_the_nearest(capsys: Any) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(["slove", "hinge", "wdbc"])
+    assert stop.value.code == 2 and "did you mean solve" in capsys.readouterr().err
+
+
+def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
+    code, out, _ = run(capsys, "solve", "l2svm", data, "--solver", "smo", "--set", "precision=double", "--json", "--quiet")
+    assert code == 0 and json.loads(out)["status"] == "OPTIMAL"
+    code, _, err = run(capsys, "solve", "l2svm", data, "--solver", "smo", "--set", "precison=double")
+    assert code == 2 and "did you mean precision" in err
+    code, _, err = run(capsys, "solve", "l2svm", data, "--set", "precision")
+    assert code == 2 and "NAME=VALUE" in err
+
+
+@pytest.mark.parametrize(
+    ("python", "prompt"),
+    [
+        ("y must hold -1 and +1. Instance.pair(a, b) relabels two classes", "--pair A B"),
+        ("a first column of ones in X; Instance.prepared(intercept=True) puts it there", "leave out --raw"),
+        ("time_limit must be positive", "--time-limit must"),
+    ],
+)
+def test_advice_is_in_the_terminal_s_words(python: str, prompt: str) -> None:
+    assert prompt in at_the_prompt(python) and "Instance." not in at_the_prompt(python)
+
+
+class Terminal(io.StringIO):
+    """A stream that somebody looks at."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_a_status_line_fits_a_terminal_and_is_plain_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    looked_at, log = Terminal(), io.StringIO()
+    for stream in (looked_at, log):
+        line = StatusLine(stream)
+        for k in range(50):
+            line.show(f"{k} " + "x" * 100)
+        line.keep("the end")
+    shown = re.sub(r"\x1b\[K", "", looked_at.getvalue()).split("\r")[1:]
+    assert len(shown) == 51 and max(map(len, shown)) < 40
+    assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
+    assert log.getvalue().splitlines() == ["0 " + "x" * 100, "the end"]  # at once, then every few seconds
+
+
+def test_nothing_but_our_own_words_reaches_the_screen() -> None:
+    """Compiled code writes past Python; here `os.write` stands for it."""
+    script = (
+        "import os, sys\nfrom marginopt.cli.quiet import own_words_only\n"
+        "with own_words_only():\n"
+        "    os.write(1, b'stray'); os.write(2, b'stray')\n    print('ours'); print('also', file=sys.stderr)\n"
+        "os.write(1, b'after')\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert done.stdout == "ours\nafter" and done.stderr == "also\n"
+
+
+@pytest.mark.parametrize("no_color", [True, False])
+def test_colours_are_for_terminals_that_want_them(no_color: bool) -> None:
+    """In a pseudo-terminal."""
+    environment = {name: value for name, value in os.environ.items() if name != "NO_COLOR"} | {"TERM": "xterm"}
+    ours, theirs = pty.openpty()
+    script = "from marginopt.cli.screen import print_table; print_table(('a', 'b'), [('first', 'optimal')])"
+    command = [sys.executable, "-c", script]
+    with subprocess.Popen(command, stdout=theirs, env=environment | ({"NO_COLOR": "1"} if no_color else {})) as process:
+        os.close(theirs)
+        assert process.wait() == 0
+    text = os.read(ours, 65536)
+    os.close(ours)
+    assert b"first" in text and (b"\x1b[32m" in text) is not no_color
+
+
+def test_help_and_version_take_no_time() -> None:
+    script = (
+        "import sys, time\nfrom marginopt.cli.main import main\n"
+        "try:\n    main([sys.argv[1]])\nexcept SystemExit:\n    print(time.process_time(), file=sys.stderr)\n"
+    )
+    for word in ("--help", "--version"):
+        taken = min(
+            float(subprocess.run([sys.executable, "-c", script, word], capture_output=True, text=True, check=True).stderr)
+            for _ in range(3)
+        )
+        assert taken < 0.3, word
+
+
+def test_export_writes_files_and_a_manifest_of_optima(capsys: Any, data: Path, tmp_path: Path) -> None:
+    folder = tmp_path / "new" / "programs"
+    code, out, _ = run(
+        capsys, "export", data, folder, "--formulations", "hinge,conic", "--format", "mps,cbf,npz", "--json", "--quiet"
+    )
+    assert code == 0
+    manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
+    assert manifest == json.loads(out)
+    hinge, conic = manifest["problems"]
+    assert list(hinge["files"]) == ["hinge-points.mps", "hinge-points.npz"] and ".cbf" in hinge["not written"]
+    assert list(conic["files"]) == ["conic-points.cbf", "conic-points.npz"] and ".mps" in conic["not written"]
+    for record in (hinge, conic):
+        for name, digest in record["files"].items():
+            assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == digest
+            again = mo.solve(mo.read(folder / name), "clarabel")
+            assert again.objective == pytest.approx(record["optimum"], rel=1e-5)
+    code, _, err = run(capsys, "export", data, folder, "--format", "xls")
+    assert code == 2 and "no format .xls" in err
+
+
+def test_benchmark_has_a_row_for_each_problem_and_solver(capsys: Any, data: Path, tmp_path: Path) -> None:
+    code, out, _ = run(capsys, "benchmark", "clarabel,piqp", data, "--formulations", "hinge,conic", "--quiet",
+                       "--out", tmp_path / "runs")  # fmt: skip
+    assert code == 0 and "piqp did not run conic on points" in out and "1 of 2" in out and "2 of 2" in out
+    rows = list(csv.DictReader(io.StringIO((tmp_path / "runs" / "runs.csv").read_text(encoding="utf-8"))))
+    assert [(row["problem"], row["solver"]) for row in rows] == [
+        (f"{name} on points", solver) for name in ("hinge", "conic") for solver in ("clarabel", "piqp")
+    ]
+    assert (tmp_path / "runs" / "profile.svg").read_text(encoding="utf-8").rstrip().endswith("</svg>")
+    code, _, err = run(capsys, "benchmark", "clarabel,clarabel", data)
+    assert code == 2 and "different names" in err
+
+
+def test_folders_are_checked_before_the_work(capsys: Any, data: Path, tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("", encoding="utf-8")
+    for words in (("export", data, blocked), ("benchmark", "clarabel", data, "--out", blocked)):
+        code, _, err = run(capsys, *words)
+        assert code == 2 and "cannot be made" in err
