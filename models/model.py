@@ -128,6 +128,17 @@ class Model(ABC):
         """All blocks of the form from those that determine the rest (a structured algorithm's answer, a simpler problem's)."""
         return dict(values)
 
+    def costless(self) -> dict[str, FloatArray] | None:
+        """A feasible point whose objective is exactly zero, where the model knows one: the origin, unless it is told otherwise.
+
+        A solver stops beside such an optimum; the point itself is judged then (`solvers.judging.zero_optimum`).
+        """
+        form = self.form
+        inside = (form.lower <= 0.0).all() and (form.upper >= 0.0).all() and form.r == 0.0
+        if not inside or any(c.cone.violation(c.g) > 0.0 for c in form.constraints if c.rows):
+            return None
+        return form.split(np.zeros(form.n))
+
     def recounted(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """A point beside this one, within rounding, that costs what it says when it is recounted in exact arithmetic.
 

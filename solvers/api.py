@@ -47,6 +47,8 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
         The solver cannot read the model; the message says what is missing and which solvers can.
     MissingPackageError, LicenceError
         The solver is not installed, or its licence does not cover the model.
+    WriteError
+        A proof log that was asked for could not be written (a full disk); its ``result`` is what the search had found by then.
     """
     return solve_problem(model, solver, Options.of(options, **overrides))
 

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
+from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError, WriteError
 from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
 from ..models.fingerprint import describe, fingerprint
@@ -22,11 +22,12 @@ from .interface.solver import Solver
 from .interface.versions import version_of
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
-from .judging.rays import evidence, farkas_residual, ray_residual
+from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
 from .judging.verdict import verdict
 from .judging.well_formed import well_formed
+from .judging.zero_optimum import NOTE, Values, costless_beside
 from .polish import polished
 from .records.answer import Answer
 from .records.licence import Licence
@@ -55,6 +56,8 @@ def solve_problem(
         The solver cannot read the model; says what is missing and which solvers can.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed (for a model of this size).
+    WriteError
+        A proof log that was asked for could not be written; holds the result.
     """
     begin = time.perf_counter()
     model = as_model(given)
@@ -83,7 +86,10 @@ def solve_problem(
         raw = impossible
     else:
         raw = chosen.run(model, options if chosen.reads_form else _with_time_left(options, begin), kept)
-    return judge(model, chosen, raw, options, licence, picked)
+    result = judge(model, chosen, raw, options, licence, picked)
+    if raw.unwritten is not None:
+        raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)
+    return result
 
 
 def _with_time_left(options: Options, begin: float) -> Options:
@@ -134,17 +140,17 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     given, raw = raw, well_formed(raw, form)
     if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
         raw = replace(raw, proved=False)
-    judged = _judged(form, settled, raw)
+    tol = options.tolerance(solver.info.tolerance)
+    judged = _judged(form, settled, raw, tol)
     values, certificate = judged.values, judged.certificate
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
-    found = verdict(raw, certificate, options.tolerance(solver.info.tolerance))
+    found = verdict(raw, certificate, tol)
     status, remarks = found.status, found.remarks
-    residual = None if form is None else _ray_residual(form, raw, given)
+    ray = Ray() if form is None else _ray(form, raw, given)
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        words, contradicted = evidence(status, residual)
-        remarks = (*remarks, words)
-        status = Status.INACCURATE if contradicted else status
+        remarks = (*remarks, ray.words(status))
+        status = Status.INACCURATE if ray.contradicts else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,
@@ -155,7 +161,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         values={} if values is None else dict(values),
         reduced=reduced,
         evidence="; ".join(remarks),
-        ray_residual=residual,
+        ray_residual=ray.residual,
         picked=picked,
         options=options.record(),
         licence=licence.state.value,
@@ -182,13 +188,13 @@ class _Judged:
     polished: str = ""
 
 
-def _judged(form: StandardForm | None, model: Model, raw: Answer) -> _Judged:
-    """The answer's point, polished if it is mixed-integer."""
+def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float) -> _Judged:
+    """The answer's point, polished if it is mixed-integer or stands beside an optimum of zero."""
     values = raw.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
         return _Judged()
     if form is None:
-        return _Judged(values, certify_appraised(model, values, raw.multipliers))
+        return _at_zero(model, values, lambda at: certify_appraised(model, at, raw.multipliers), tol, "")
     note = raw.polished
     try:
         values = model.complete(values)
@@ -198,7 +204,14 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer) -> _Judged:
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
         found = polished(form, values, model)
         values, note = found.values, found.note or note
-    return _Judged(values, certify(form, values, raw.multipliers, raw.reduced, model), note)
+    return _at_zero(model, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
+
+
+def _at_zero(model: Model, values: Values, judge: Callable[[Values], Certificate], tol: float, note: str) -> _Judged:
+    """The point with its certificate, or the point of objective zero beside it."""
+    certificate = judge(values)
+    found = costless_beside(model, certificate, tol, judge)
+    return _Judged(values, certificate, note) if found is None else _Judged(*found, NOTE)
 
 
 def _inseparable(model: Model, solver: Solver) -> Answer | None:
@@ -217,13 +230,15 @@ def _inseparable(model: Model, solver: Solver) -> Answer | None:
     )
 
 
-def _ray_residual(form: StandardForm, answer: Answer, given: Answer) -> float | None:
-    """The residual of the ray that is to prove what is claimed, infeasibility or unboundedness; None where there is none.
+def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:
+    """The ray that is to prove what is claimed, infeasibility or unboundedness, examined.
 
     What was given and is no ray at all (NaN, another shape) speaks against the claim.
     """
+    ray: FloatArray | Mapping[str, FloatArray] | None = answer.farkas
+    told: object = given.farkas
     if answer.status is Status.UNBOUNDED:
-        missing = None if given.ray is None else float("inf")
-        return missing if answer.ray is None else ray_residual(form, form.join(answer.ray))
-    missing = None if given.farkas is None else float("inf")
-    return missing if answer.farkas is None else farkas_residual(form, answer.farkas)
+        ray, told = None if answer.ray is None else form.join(answer.ray), given.ray
+    if ray is None:
+        return Ray() if told is None else Ray(float("inf"))
+    return Ray.of(form, answer.status, ray)

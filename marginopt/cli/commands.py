@@ -101,16 +101,13 @@ def solve(a: argparse.Namespace) -> int:
     for path, what in ((a.save, "--save: the result"), (a.proof, "--proof: the log")):
         if path is not None:
             check_target(path, what)
-    result = run_solve(
-        stated(a),
-        a.solver,
-        time_limit=a.time_limit,
-        tol=a.tol,
-        threads=a.threads,
-        seed=a.seed,
-        progress=not (a.quiet or a.json),
-        **native,
-    )
+    common = {"time_limit": a.time_limit, "tol": a.tol, "threads": a.threads, "seed": a.seed}
+    try:
+        result = run_solve(stated(a), a.solver, progress=not (a.quiet or a.json), **common, **native)
+    except WriteError as error:
+        if isinstance(error.result, Result):  # the log is lost, not what was found
+            print(json_text(_result(error.result)) if a.json else error.result)
+        raise
     print(json_text(_result(result)) if a.json else result)
     if a.save:
         try:

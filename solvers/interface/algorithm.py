@@ -49,6 +49,7 @@ class Outcome(enum.Enum):
     ITERATION_LIMIT = "the iteration limit was reached"
     NODE_LIMIT = "the node limit was reached"
     MEMORY_LIMIT = "the memory limit was reached"
+    UNWRITTEN = "a file that the run was to write cannot be written"
 
 
 #: What an outcome means for the answer.
@@ -60,6 +61,7 @@ STATUS = {
     Outcome.ITERATION_LIMIT: Status.ITERATION_LIMIT,
     Outcome.NODE_LIMIT: Status.NODE_LIMIT,
     Outcome.MEMORY_LIMIT: Status.MEMORY_LIMIT,
+    Outcome.UNWRITTEN: Status.INTERRUPTED,
 }
 
 

@@ -40,6 +40,9 @@ class Certificate:
         max |Px + q - ΣF'z - ζ| relative to 1 + max(|Px|, |q|, |ΣF'z|), and the multipliers' distance from the dual cones.
     complementarity : float or None
         Σ|<z_k, F_k x + g_k>| + |ζ'(x - bound)| relative to 1 + |objective|.
+    unmet : float or None
+        The same and Σ_j |(Px + q - ΣF'z - ζ)_j x_j|, in units of the objective: what the conditions leave open between the
+        objective and the Lagrangian at these multipliers.
     bound : float
         Lower bound of the form's optimum, rounded outward; -inf where there is none.
     argument : str
@@ -50,8 +53,6 @@ class Certificate:
         What the bound rests on where convexity is not known; empty where it is proved.
     scale : float
         Size of the objective's terms over one natural unit of each variable: what an optimum of zero is measured by.
-    terms : float
-        |r| + |q'x| + ½|x'Px|: a constant that cancels the rest leaves an objective that is small beside these.
     inner : bool
         Of a problem with a parameter fixed that the solver moved: its bound is none of the problem that was asked.
     nonconvex : bool
@@ -64,13 +65,13 @@ class Certificate:
     integrality: float | None = None
     dual_residual: float | None = None
     complementarity: float | None = None
+    unmet: float | None = None
     bound: float = float("-inf")
     argument: str = "no multipliers"
     error: float = 0.0
     bound_error: float = 0.0
     condition: str = ""
     scale: float = 1.0
-    terms: float = 0.0
     inner: bool = False
     nonconvex: bool = False
 
@@ -129,11 +130,11 @@ def certify(
     if form.integer.any():
         integers = x[form.integer]
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
-    dual = complementarity = None
+    dual = complementarity = unmet = None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        dual, complementarity = _dual(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
+        dual, complementarity, unmet = _dual(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
     found = _bound(form, x, multipliers, model)
-    objective, linear = form.evaluate(x), float(form.q @ x)
+    objective = form.evaluate(x)
     return Certificate(
         objective=objective.value,
         primal_residual=primal,
@@ -141,21 +142,22 @@ def certify(
         integrality=integrality,
         dual_residual=dual,
         complementarity=complementarity,
+        unmet=unmet,
         bound=found.value,
         argument=found.argument,
         error=objective.error,
         bound_error=found.error,
         condition=found.condition,
         scale=objective_scale(form),
-        terms=abs(form.r) + abs(linear) + abs(objective.value - linear - form.r),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
 
 
 def objective_scale(form: StandardForm) -> float:
-    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0.
+    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0,
+    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance.
 
-    A bound and an objective that enclose zero are compared with this: multiply the data, and it goes along.
+    A bound below an objective of zero is compared with this: multiply the data, and it goes along.
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
@@ -168,10 +170,11 @@ def objective_scale(form: StandardForm) -> float:
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
-    scale = float((np.abs(form.q) * unit).max(initial=0.0))
-    if form.quadratic is not None:
-        scale = max(scale, 0.5 * float((np.abs(form.quadratic.diagonal) * unit**2).max(initial=0.0)))
-    return scale
+    curved = np.zeros(form.n) if form.quadratic is None else np.abs(form.quadratic.diagonal)
+    told = (curved > 0.0) & (form.q != 0.0)
+    own = np.divide(np.abs(form.q), curved, out=np.zeros(form.n), where=told)
+    unit = np.where(told & ((unit == 0.0) | (own < unit)), own, unit)
+    return float(np.maximum(np.abs(form.q) * unit, 0.5 * curved * unit**2).max(initial=0.0))
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:
@@ -207,7 +210,9 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     return violations, max(worst, float((outside / size).max(initial=0.0)))
 
 
-def _dual(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray) -> tuple[float, float]:
+def _dual(
+    form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray
+) -> tuple[float, float, float]:
     gradient = form.gradient(x)
     pulled = np.zeros(form.n)
     outside, products = 0.0, 0.0
@@ -226,9 +231,11 @@ def _dual(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArra
     scale = 1.0 + max(
         np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
     )
-    stationarity = float(np.abs(gradient - pulled - reduced).max(initial=0.0)) / scale
+    residual = np.abs(gradient - pulled - reduced)
+    stationarity = float(residual.max(initial=0.0)) / scale
     unpriced = float(missing.max(initial=0.0)) / scale
-    return max(stationarity, outside, unpriced), products / (1.0 + abs(form.objective(x)))
+    unmet = products + float((residual + missing) @ np.abs(x))
+    return max(stationarity, outside, unpriced), products / (1.0 + abs(form.objective(x))), unmet
 
 
 def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None, model: Model | None) -> Bound:

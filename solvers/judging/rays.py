@@ -2,25 +2,106 @@
 
 *Infeasible* (Farkas): z_k in K_k* and ζ = -ΣF_k'z_k with ζ ≥ 0 where only a lower bound exists, ≤ 0 where only an upper one,
 0 where none; then every x of the form has 0 ≤ Σ<z_k, F_k x + g_k> + Σ ζ_j (x_j - bound_j) = Σ<z_k, g_k> - Σ ζ_j bound_j,
-so a negative right side leaves no x.
+so a negative right side leaves no x. Computed multipliers miss ζ_j = 0 of a free variable by 1e-9 or 1e-16, which excludes only
+points up to the reciprocal of that. A *proof* is a positive Lagrangian bound of the objective 0: rounding included, with exact
+multipliers shown to exist beside the computed ones (`models.program.lagrangian`).
 
 *Unbounded*: a feasible point and d with F_k d in K_k, P d = 0, d_j ≥ 0 (≤ 0) where a lower (an upper) bound exists and q'd < 0.
+It is *exact* where these hold without rounding: every inner product is summed exactly, so its sign is known.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
+from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
+from ...models.program.cones import Nonnegative
 from ...models.program.form import StandardForm
+from ...models.program.lagrangian import lagrangian
+from ...models.rounding import two_product
 from ..records.status import Status
 
-__all__ = ["evidence", "farkas_residual", "ray_residual"]
+__all__ = ["Ray", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual"]
 
-#: Largest residual of a ray that supports the claim: a Farkas proof then excludes every point with ||x||_1 < 1e5.
+#: Largest residual of a ray that supports a claim: Farkas multipliers then exclude every point with ||x||_1 < 1e5.
 _SUPPORTED = 1e-5
+
+
+@dataclass(frozen=True)
+class Ray:
+    """What was found out about the ray behind a claim: its residual, None where there is no ray, and whether it is a proof."""
+
+    residual: float | None = None
+    proved: bool = False
+
+    @classmethod
+    def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
+        """Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
+        if isinstance(ray, Mapping):
+            residual = farkas_residual(form, ray)
+            return cls(residual, residual <= _SUPPORTED and farkas_proves(form, ray))
+        residual = ray_residual(form, ray)
+        return cls(residual, residual <= _SUPPORTED and ray_is_exact(form, ray))
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether a ray was given that does not even support the claim."""
+        return self.residual is not None and not self.residual <= _SUPPORTED
+
+    def words(self, status: Status) -> str:
+        """What stands behind a claim of infeasibility or unboundedness."""
+        if self.residual is None:
+            return "claimed by the solver, without a ray that could be checked"
+        if self.contradicts:
+            needed = f"residual {self.residual:.1e}, {_SUPPORTED:g} is needed"
+            return f"the ray that the solver gave does not support the claim: {needed}"
+        if status is Status.INFEASIBLE:
+            if self.proved:
+                return "proved: Farkas multipliers, rounding included, leave no point"
+            reach = f"exclude only points with ||x||_1 < {1 / self.residual:.1e}" if self.residual else "are not exact"
+            return f"claimed by the solver: its Farkas multipliers, residual {self.residual:.1e}, {reach}"
+        if self.proved:
+            return "proved: an exact ray of descent, so unbounded if any point is feasible"
+        return f"claimed by the solver: its ray of descent has a residual of {self.residual:.1e}"
+
+
+def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
+    """Whether multipliers beside these prove exactly that the form, integers apart, has no point."""
+    largest = max((float(np.abs(part).max(initial=0.0)) for part in z.values()), default=0.0)
+    if not 0.0 < largest < np.inf:
+        return False
+    empty = form.replace(q=np.zeros(form.n), quadratic=None, r=0.0, integer=np.zeros(form.n, dtype=bool))
+    return lagrangian(empty, None, {label: np.asarray(part) / largest for label, part in z.items()}).value > 0.0
+
+
+def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
+    """Whether d is a ray of descent without any rounding; rows in cones other than half-lines must vanish on it."""
+    quadratic = form.quadratic
+    if quadratic is not None:
+        data = quadratic.matrix if quadratic.factor is None else quadratic.factor
+        if data is None or any(_products(sp.csr_array(data), d)):
+            return False
+    for c in form.constraints:
+        products = _products(c.F, d)
+        if not all(v >= 0.0 if isinstance(c.cone, Nonnegative) else v == 0.0 for v in products):
+            return False
+    below, above = d[np.isfinite(form.lower)], d[np.isfinite(form.upper)]
+    return bool((below >= 0.0).all() and (above <= 0.0).all()) and _products(sp.csr_array(form.q[None, :]), d)[0] < 0.0
+
+
+def _products(F: sp.csr_array, d: FloatArray) -> list[float]:
+    """F d, each sum rounded once: zero and signs are exact (of products that do not underflow)."""
+    products, errors = two_product(F.data, d[F.indices])
+    if not (np.isfinite(products).all() and np.isfinite(errors).all()):
+        return [math.nan] * F.shape[0]
+    terms, rest = products.tolist(), errors.tolist()
+    return [math.fsum([*terms[a:b], *rest[a:b]]) for a, b in pairwise(F.indptr.tolist())]
 
 
 def farkas_residual(form: StandardForm, z: Mapping[str, FloatArray]) -> float:
@@ -63,19 +144,3 @@ def ray_residual(form: StandardForm, d: FloatArray) -> float:
     outside = max(outside, float(np.maximum(-d, 0.0)[np.isfinite(form.lower)].max(initial=0.0)))
     outside = max(outside, float(np.maximum(d, 0.0)[np.isfinite(form.upper)].max(initial=0.0)))
     return max(unit * outside / -slope, bent) if slope < 0.0 else float("inf")
-
-
-def evidence(status: Status, residual: float | None) -> tuple[str, bool]:
-    """What stands behind a claim of infeasibility or unboundedness, in words, and whether a ray that was given contradicts it.
-
-    ``residual`` is that of the ray; None where the solver gave none.
-    """
-    infeasible = status is Status.INFEASIBLE
-    if residual is None:
-        return "claimed by the solver, without a ray that could be checked", False
-    if not residual <= _SUPPORTED:
-        return f"the ray that the solver gave does not support the claim: residual {residual:.1e}, {_SUPPORTED:g} is needed", True
-    if infeasible:
-        reach = "excludes every point" if residual == 0 else f"excludes every point with ||x||_1 < {1 / residual:.1e}"
-        return f"Farkas multipliers checked, residual {residual:.1e}: {reach}", False
-    return f"ray of descent checked, residual {residual:.1e}: unbounded if any point is feasible", False

@@ -3,9 +3,14 @@
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
 bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
-conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. A gap
-is relative; only where objective and bound enclose zero is it measured by the scale of the objective's terms. An objective that
-is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is stationary.
+conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims.
+
+A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound both enclose
+zero within their rounding errors, or where the objective is zero exactly and the bound is within 1e-9 of the objective's natural
+scale. How small an objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
+
+An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
+stationary.
 """
 
 from __future__ import annotations
@@ -18,9 +23,9 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["Verdict", "verdict"]
+__all__ = ["Verdict", "verdict", "zero_allowance"]
 
-#: An optimum of zero has no relative gap: tol × this × the objective's scale is as good, or 1e-9 of that scale.
+#: Below an objective of exactly zero a bound may lie by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
 #: A point that violates its rows by no more than this speaks against a bound above it.
 _FEASIBLE = 1e-9
@@ -59,10 +64,10 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if np.isfinite(certificate.bound):
         return _by_bound(certificate, tol)
     if certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
-        return Verdict(Status.OPTIMAL if _conditions(certificate, tol) else Status.INACCURATE)
-    claimed = answer.bound
-    supported = claimed is not None and abs(certificate.objective - claimed) <= 2 * tol * max(1.0, abs(certificate.objective))
-    return Verdict(Status.OPTIMAL if supported else Status.INACCURATE)
+        met = _conditions(certificate, tol) and _near(certificate, certificate.unmet, tol)
+        return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
+    apart = None if answer.bound is None else abs(certificate.objective - answer.bound)
+    return Verdict(Status.OPTIMAL if _near(certificate, apart, 2.0 * tol) else Status.INACCURATE)
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
@@ -88,10 +93,8 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     # the bound is rounded outward already; the objective's own error must be within the tolerance, and is not added to the gap
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
         return Verdict(Status.OPTIMAL)
-    if bound <= 0.0 <= objective + certificate.error:  # zero may be the optimum: no relative gap
-        allowed = max(allowed, max(tol * _ABSOLUTE, _LEAST) * certificate.scale)
-        if objective + certificate.error - bound <= allowed:
-            return Verdict(Status.OPTIMAL)
+    if bound <= 0.0 and _zero(certificate, tol):
+        return Verdict(Status.OPTIMAL)
     hidden = certificate.error + certificate.bound_error
     if abs(objective - bound) - hidden <= allowed:
         return Verdict(
@@ -101,12 +104,33 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     return Verdict(Status.INACCURATE)
 
 
+def zero_allowance(certificate: Certificate, tol: float) -> float:
+    """How far below zero the bound of an optimum of exactly zero may lie."""
+    return max(tol * _ABSOLUTE, _LEAST) * certificate.scale
+
+
+def _zero(certificate: Certificate, tol: float) -> bool:
+    """Whether zero is the optimum, as far as rounding lets anybody see."""
+    error, bound = certificate.error, certificate.bound
+    if abs(certificate.objective) > error:
+        return False
+    touches = error == 0.0 or bound + 2.0 * certificate.bound_error >= 0.0
+    return touches and certificate.objective + error - bound <= zero_allowance(certificate, tol)
+
+
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
     """The claim, unless the residual that was recomputed is far above the one that the algorithm states."""
     own, stated = certificate.dual_residual, answer.stationarity
     if certificate.inner or own is None or own <= 10.0 * max(tol, 0.0 if stated is None else stated, 1e-9):
         return Verdict(Status.STATIONARY)
     return Verdict(Status.INACCURATE, (f"the first-order residual, recomputed, is {own:.1e}",))
+
+
+def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
+    """Whether what may lie between objective and optimum is little beside the objective (beside its scale, of exactly zero)."""
+    objective = abs(certificate.objective)
+    allowed = tol * objective if objective > certificate.error else zero_allowance(certificate, tol)
+    return apart is not None and apart <= allowed
 
 
 def _conditions(certificate: Certificate, tol: float) -> bool:

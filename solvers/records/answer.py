@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from ...errors import WriteError
 from ...models.arrays import FloatArray
 from ...models.model import Model
 from .status import Status
@@ -96,6 +97,8 @@ class Answer:
     same_problem : bool
         Whether ``model`` states the given problem with other constants (a big-M from the point found), so that its bounds are the
         given one's; else it is an inner problem, whose bound bounds nothing else.
+    unwritten : WriteError, optional
+        Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
     details : mapping
         Anything else worth showing. For people: no code reads it.
     """
@@ -125,4 +128,5 @@ class Answer:
     moved: Mapping[str, Any] = field(default_factory=dict)
     model: Model | None = None
     same_problem: bool = False
+    unwritten: WriteError | None = None
     details: Mapping[str, Any] = field(default_factory=dict)

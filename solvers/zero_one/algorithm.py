@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import functools
+import os
 import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import InputError, WriteError
+from ...files import check_target
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.budget import ZeroOneBudget
 from ...models.formulations.zero_one.model import ZeroOneSVM
@@ -124,6 +126,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
+        if self.proof is not None:
+            if not isinstance(self.proof, str | os.PathLike):
+                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
+            check_target(self.proof, "the proof log")
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
@@ -210,11 +216,15 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             engine = self._rested_engine(state)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
+            if state.writer is not None and state.writer.fault is not None:
+                return Outcome.UNWRITTEN
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
             state.recorder = self._recorder(self.proof, state, state.shared.floor)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
+        if state.recorder.fault is not None:
+            return Outcome.UNWRITTEN
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
 
     def _improved(self, state: ZeroOneState, end: float) -> bool:
@@ -297,6 +307,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = _violated(problem, w)
         update: Update | None = None
+        unwritten: WriteError | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **engine.figures()}
@@ -305,16 +316,18 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
         if state.writer is not None and isinstance(engine, BoxEngine):
             state.writer.finish(engine.own_bound, w)
-            details["proof"] = self.proof
+            details["proof"], unwritten = self.proof, state.writer.fault
         elif self.proof is not None:
             recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
+            unwritten = recorder.fault
         return Answer(
             values={"w": w, "z": z},
             bound=self.measure(state).bound,
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
+            unwritten=unwritten,
             details=details,
         )
 

@@ -5,7 +5,7 @@ the least over the stationary points of its faces, each solved in rational arith
 
 - a bound that is called proved, without a condition, is not above the truth;
 - OPTIMAL stands only at an objective within the tolerance asked for;
-- evidence that is called checked does not say INFEASIBLE or UNBOUNDED where an optimum exists;
+- INFEASIBLE or UNBOUNDED is not called proved where an optimum exists;
 - nothing but our own errors escapes.
 """
 
@@ -230,8 +230,8 @@ def wrong(result: mo.Result, problem: Case) -> str:
         judged_by_bound = kind == "proved" or not problem.form.integer.any()
         if judged_by_bound and objective > truth + allowed:
             return f"OPTIMAL at {float(objective)!r}, the truth is {float(truth)!r}"
-    if result.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "checked, residual" in result.evidence:
-        return f"{result.status} with checked evidence, and an optimum exists"
+    if result.status in (Status.INFEASIBLE, Status.UNBOUNDED) and "proved: " in result.evidence:
+        return f"{result.status} called proved, and an optimum exists"
     return ""
 
 

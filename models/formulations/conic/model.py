@@ -206,6 +206,14 @@ class ConicSVM(Model):
         known = np.concatenate([values["w"], svec(values["W"]), values["z"]])  # the blocks that the bound reads
         return appraise_point(problem, values, self.bound(known, multipliers))
 
+    def costless(self) -> dict[str, FloatArray] | None:
+        """κ = 1 lets every point go: w = 0, W = 0, z = 1."""
+        if self.kappa != 1.0:
+            return None
+        n, p = self.signed.shape
+        one, zero = np.ones(n), np.zeros(n)
+        return {"w": np.zeros(p), "W": np.zeros((p, p)), "z": one, "r_plus": one, "r_minus": zero, "s": one, "t": zero}
+
     def _objective(self, x: FloatArray) -> float:
         """Tr W [+ λΣz] of the first three blocks: no form is needed for it."""
         n, p = self.signed.shape

@@ -119,6 +119,8 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         assert state.recorder is not None
         state.recorder.work(seconds)
         state.checkpoint = state.recorder.finished
+        if state.recorder.fault is not None:
+            return Outcome.UNWRITTEN
         return state.ended if state.recorder.finished else Outcome.RUNNING
 
     def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
@@ -216,7 +218,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         """The feasible point of least norm that was found; none where there is none."""
         best = state.best
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
-        values = None
+        values, unwritten = None, None
         if best is None:
             details["beyond"] = f"no w with ||w||^2 < {state.floor:.3g} violates at most {state.view.budget} margins"
         else:
@@ -227,4 +229,6 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
             claimed = recorder.finish(None if best is None else best.w)
             details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
-        return Answer(values=values, bound=state.floor, proved=True, nodes=self.measure(state).iteration, details=details)
+            unwritten = recorder.fault
+        nodes = self.measure(state).iteration
+        return Answer(values=values, bound=state.floor, proved=True, nodes=nodes, unwritten=unwritten, details=details)

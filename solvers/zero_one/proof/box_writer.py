@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ....errors import WriteError
 from ....models.arrays import FloatArray
 from ..reduced import Reduced
 from .log_file import LogFile
@@ -42,6 +43,11 @@ class ProofWriter:
             "member": reduced.member.tolist(),
         }
         self._file.write([header])
+
+    @property
+    def fault(self) -> WriteError | None:
+        """Why there will be no log; None as long as it is written."""
+        return self._file.fault
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,

@@ -16,6 +16,7 @@ from typing import Any
 
 import numpy as np
 
+from ....errors import WriteError
 from ....models.arrays import FloatArray
 from ..reduced import Reduced
 from .log_file import LogFile
@@ -95,6 +96,11 @@ class ConflictRecorder:
         self._stack.append(_Node(-1, 0, root, 0.0, self._finder.start()))
 
     @property
+    def fault(self) -> WriteError | None:
+        """Why there will be no log; None as long as it is written."""
+        return self._file.fault
+
+    @property
     def finished(self) -> bool:
         """Whether everything is proved, or cannot be."""
         return self.failed or not self._stack
@@ -107,7 +113,7 @@ class ConflictRecorder:
     def work(self, seconds: float) -> None:
         """Prove on for about ``seconds``."""
         end = time.perf_counter() + seconds
-        while not self.finished and time.perf_counter() < end:
+        while not self.finished and self.fault is None and time.perf_counter() < end:
             self._process(self._stack.pop())
 
     def finish(self, w: FloatArray | None) -> float:

@@ -8,7 +8,8 @@ import json
 from pathlib import Path
 from typing import Any
 
-from ....errors import InputError
+from ....errors import WriteError
+from ....files import whole_file
 
 __all__ = ["LogFile"]
 
@@ -21,25 +22,32 @@ _PACKED = 1
 class LogFile:
     """Writes records as they come. The last one, the seal, is the SHA-256 of everything before it.
 
+    The file is there once it is sealed and not before; a search that ends otherwise leaves what was there. A disk that fills
+    raises nothing in the midst of the search: `fault` says so, and what is written after it is dropped.
+
     Parameters
     ----------
     path : str
 
+    Attributes
+    ----------
+    fault : WriteError or None
+        Why nothing will be at the path.
+
     Raises
     ------
-    InputError
+    WriteError
         The path cannot be written.
     """
 
     def __init__(self, path: str) -> None:
-        self._path = Path(path)
+        self.fault: WriteError | None = None
         self._digest = hashlib.sha256()
         self._held: list[str] = []
         self._size = 0
-        try:
-            self._path.write_bytes(b"")
-        except OSError as error:
-            raise InputError(f"proof must be a path that can be written; {path!r} cannot: {error}") from error
+        self._target = whole_file(path)
+        self._file = self._target.__enter__()
+        self._packed = gzip.GzipFile(fileobj=self._file, mode="wb", compresslevel=_PACKED) if Path(path).suffix == ".gz" else None
 
     def write(self, records: list[dict[str, Any]]) -> None:
         """Append records."""
@@ -47,22 +55,41 @@ class LogFile:
 
     def write_text(self, text: str) -> None:
         """Append records that are lines of JSON already."""
+        if self.fault is not None:
+            return
         self._digest.update(text.encode())
         self._held.append(text)
         self._size += len(text)
         if self._size > _HELD:
             self._flush()
 
-    def _flush(self) -> None:
-        text, self._held, self._size = "".join(self._held), [], 0
-        if self._path.suffix == ".gz":
-            with gzip.open(self._path, "at", compresslevel=_PACKED) as packed:
-                packed.write(text)
-        else:
-            with self._path.open("at") as plain:
-                plain.write(text)
-
     def seal(self) -> None:
-        """Write the seal and everything that was held back."""
+        """Write the seal and everything that was held back; the file takes its place."""
         self.write([{"sha256": self._digest.hexdigest()}])
         self._flush()
+        if self.fault is None:
+            try:
+                if self._packed is not None:
+                    self._packed.close()
+                self._target.__exit__(None, None, None)
+            except (OSError, WriteError) as error:
+                self._fail(error)
+
+    def _flush(self) -> None:
+        text, self._held, self._size = "".join(self._held), [], 0
+        if self.fault is not None:
+            return
+        try:
+            (self._packed or self._file).write(text.encode())
+        except OSError as error:
+            self._fail(error)
+
+    def _fail(self, error: OSError | WriteError) -> None:
+        """The part that was written goes away."""
+        if isinstance(error, WriteError):  # the file has ended already
+            self.fault = error
+            return
+        try:
+            self._target.__exit__(type(error), error, error.__traceback__)
+        except WriteError as said:
+            self.fault = said

@@ -339,7 +339,7 @@ def test_what_cannot_be_drawn_or_explained_is_named() -> None:
     with pytest.raises(mo.InputError, match="no point to explain"):
         model.explain(dataclasses.replace(result, values={}))
     hard = mo.ConicSVM(_X, _Y, kappa=0.0)  # the classes overlap
-    with pytest.raises(mo.InputError, match="no point to explain; Farkas multipliers checked"):
+    with pytest.raises(mo.InputError, match="no point to explain; proved: Farkas multipliers"):
         hard.explain(mo.solve(hard))
     with pytest.raises(mo.InputError, match="values for w, xi are missing"):
         model.explain(mo.solve(mo.MEBDual(_X), "clarabel"))

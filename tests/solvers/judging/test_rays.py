@@ -47,8 +47,8 @@ def test_infeasibility_is_proved_in_the_labels_of_the_model(solver: str) -> None
     z = result.details["farkas"]["apart"]
     assert (z > 0).all()
     assert z[0] == pytest.approx(z[1], rel=1e-4)
-    assert result.details["evidence"].startswith("Farkas multipliers checked")
-    assert "evidence: Farkas" in str(result)
+    assert result.details["evidence"].startswith("proved: Farkas multipliers")
+    assert "evidence: proved" in str(result)
 
 
 def test_a_proof_comes_back_through_the_bridges() -> None:
@@ -62,7 +62,7 @@ def test_a_proof_comes_back_through_the_bridges() -> None:
     assert set(result.details["bridges"]) == {"RotatedBridge", "BoundsToRows"}
     z = result.details["farkas"]["cone"]
     assert 2 * z[0] * z[1] >= z[2] ** 2 * (1 - 1e-6)  # in the dual of the rotated cone, not of the turned one
-    assert result.details["evidence"].startswith("Farkas multipliers checked")
+    assert result.details["evidence"].startswith("proved: Farkas multipliers")
 
 
 @pytest.mark.parametrize("solver", ["clarabel", "scs", "osqp", "piqp"])
@@ -71,7 +71,7 @@ def test_unboundedness_shows_a_ray(solver: str) -> None:
     assert result.status is mo.Status.UNBOUNDED
     d = result.details["ray"]["x"]
     assert d[1] < 0
-    assert "ray of descent checked" in result.details["evidence"]
+    assert "ray of descent" in result.details["evidence"]
 
 
 class _Liar(Solver):

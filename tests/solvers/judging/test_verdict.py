@@ -6,11 +6,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import MaxMinSVM, NonparallelSVM
+from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.solvers.judging.certificate import Certificate
 from marginopt.solvers.judging.verdict import verdict
+from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.status import Status
 
@@ -36,11 +38,48 @@ def test_rounding_counts() -> None:
     assert len(said) == 1 and "rounding may hide" in said[0]
 
 
-def test_only_an_optimum_of_zero_is_measured_by_the_scale() -> None:
-    small = {"objective": 1e-10, "bound": -1e-12}
-    assert judged(**small, scale=1.0) is Status.OPTIMAL
-    assert judged(**small, scale=1e-10) is Status.INACCURATE
-    assert judged(objective=1e-10, bound=5e-11, scale=1.0) is Status.INACCURATE  # zero is excluded: the relative gap counts
+def test_an_optimum_beside_zero_is_measured_by_itself() -> None:
+    """What is tiny beside the data is not zero: hinge loss at data of 1e6 has optima of 1e-12."""
+    for scale in (1e-10, 1.0, 1e20):
+        assert judged(objective=1e-10, bound=-1e-12, scale=scale) is Status.INACCURATE
+        assert judged(objective=1e-10, bound=0.0, scale=scale) is Status.INACCURATE
+        assert judged(objective=1e-10, bound=1e-10 - 1e-18, scale=scale) is Status.OPTIMAL
+
+
+def test_an_optimum_of_zero() -> None:
+    assert judged(objective=0.0, bound=0.0, scale=0.0) is Status.OPTIMAL
+    assert judged(objective=0.0, bound=-1e-12, scale=1.0) is Status.OPTIMAL
+    assert judged(objective=0.0, bound=-1e-12, scale=1e-6) is Status.INACCURATE
+    # enclosures of zero: the bound's must reach zero too, and both be small beside the scale
+    touching = {"objective": 1e-17, "error": 1e-16, "bound": -2e-16, "bound_error": 1e-16}
+    assert judged(**touching, scale=1.0) is Status.OPTIMAL
+    assert judged(**touching | {"bound": -1e-12}, scale=1.0) is Status.INACCURATE
+    assert judged(**touching, scale=1e-8) is Status.INACCURATE
+    # an objective that drowns in its rounding is nothing
+    assert judged(objective=-2e6, error=1e10, bound=-5e10, bound_error=5e10, scale=1.0) is Status.INACCURATE
+
+
+def test_the_point_of_objective_zero_is_judged_in_place_of_one_beside_it() -> None:
+    rng = np.random.default_rng(0)
+    X, y = np.column_stack([np.ones(8), rng.normal(size=8)]), np.where(np.arange(8) % 2, 1.0, -1.0)
+    for scale in (1e-3, 1.0, 1e3):
+        result = mo.solve(ConicSVM(scale * X, y, kappa=1.0), "clarabel")
+        assert result.status is Status.OPTIMAL and result.objective == 0.0 == result.bound
+        assert result.answer.polished == NOTE
+        assert result.certificate.primal_residual == 0.0 and result.values["z"].min() == 1.0
+    # with λ so small that everything is given up, the optimum is not zero: nothing is moved
+    assert mo.solve(ConicSVM(X, y, lam=1e-6), "clarabel").answer.polished == ""
+
+
+def test_the_origin_of_a_form_of_anybody() -> None:
+    """min 4a + 4b - c - d over 2ab ≥ c² + d²: the optimum is the apex, which interior points do not reach."""
+    form = StandardForm(
+        "apex", (Block("x", (4,)),), np.array([4.0, 4.0, -1.0, -1.0]),
+        (Constraint("cone", sp.csr_array(np.eye(4)), np.zeros(4), RotatedSecondOrder(4)),),
+        np.array([0.0, 0.0, -9.0, -9.0]), np.full(4, 9.0), np.zeros(4, dtype=bool),
+    )  # fmt: skip
+    result = mo.solve(form, "clarabel")
+    assert result.status is Status.OPTIMAL and result.objective == 0.0 and -1e-7 <= result.bound <= 0.0
 
 
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED, Status.STATIONARY])

@@ -312,7 +312,7 @@ def test_unreadable_files_are_reported(tmp_path):
 
 
 def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
-    with pytest.raises(InputError, match="can be written"):
+    with pytest.raises(InputError, match="the proof log cannot be written"):
         write(problem_of(0, 8, 1, False, 1.0), tmp_path / "no" / "folder")
 
 
