@@ -42,12 +42,15 @@ def polish(form: StandardForm, values: Mapping[str, FloatArray], model: Model | 
     return polished(form, values, model).values
 
 
-def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None) -> Polished:
+def polished(
+    form: StandardForm, values: Mapping[str, FloatArray], model: Model | None = None, seconds: float | None = None
+) -> Polished:
     """A point at least as good with the same integers: interior point, then the active set's equations.
 
     Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
     counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
-    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only.
+    re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. ``seconds``
+    limits the interior point, where the solve itself was limited.
     """
     x = form.join(values)
     rounded = x.copy()
@@ -55,10 +58,10 @@ def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model 
     candidates = [(rounded, "")]
     simpler = None if model is None else model.with_integers(values)
     if simpler is not None and model is not None:
-        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler)]
+        candidates += [(form.join(model.complete(simpler.split(y))), how) for y, how in _solutions(simpler, seconds)]
     else:
         reduced, keep, offset = _eliminate(fix_integers(form, x))
-        for piece, how in _solutions(reduced) if keep.size else []:
+        for piece, how in _solutions(reduced, seconds) if keep.size else []:
             whole = offset.copy()
             whole[keep] = piece
             candidates.append((whole, how))
@@ -71,9 +74,9 @@ def polished(form: StandardForm, values: Mapping[str, FloatArray], model: Model 
     return Polished(form.split(point), f"integers fixed, the rest solved again by {how}" if how else "")
 
 
-def _solutions(form: StandardForm) -> list[tuple[FloatArray, str]]:
+def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
     """Points of a continuous form and who found them: an interior-point solver's, and that of its active set."""
-    answer = Clarabel().run(BareForm(form), Options(tol=1e-9))
+    answer = Clarabel().run(BareForm(form), Options(tol=1e-9, time_limit=seconds))
     if answer.values is None:
         return []
     y = form.join(answer.values)

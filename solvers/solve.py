@@ -39,6 +39,8 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
+#: Share of the time limit (and seconds at least) in which a mixed-integer point may be polished after it.
+_POLISHING = 0.1
 
 
 def solve_problem(
@@ -85,7 +87,8 @@ def solve_problem(
     if impossible is not None:
         raw = impossible
     else:
-        raw = chosen.run(model, options if chosen.reads_form else _with_time_left(options, begin), kept)
+        # a model that is kept was built under its options, time limit included, and would be built anew under others
+        raw = chosen.run(model, options if kept is not None and chosen.reads_form else _with_time_left(options, begin), kept)
     result = judge(model, chosen, raw, options, licence, picked)
     if raw.unwritten is not None:
         raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)
@@ -93,7 +96,7 @@ def solve_problem(
 
 
 def _with_time_left(options: Options, begin: float) -> Options:
-    """The options with what is left of the time limit after the view of an algorithm was prepared."""
+    """The options with what is left of the time limit after form and view were prepared."""
     if options.time_limit is None:
         return options
     return replace(options, time_limit=max(options.time_limit - (time.perf_counter() - begin), 1e-3))
@@ -141,7 +144,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if raw.proved and solver.info.package:  # only our own exact solver has an argument for a bound of its own
         raw = replace(raw, proved=False)
     tol = options.tolerance(solver.info.tolerance)
-    judged = _judged(form, settled, raw, tol)
+    seconds = None if options.time_limit is None else max(_POLISHING * options.time_limit, _POLISHING)
+    judged = _judged(form, settled, raw, tol, seconds)
     values, certificate = judged.values, judged.certificate
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
@@ -188,7 +192,7 @@ class _Judged:
     polished: str = ""
 
 
-def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float) -> _Judged:
+def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float, seconds: float | None) -> _Judged:
     """The answer's point, polished if it is mixed-integer or stands beside an optimum of zero."""
     values = raw.values
     if values is None or not all(np.isfinite(np.asarray(value)).all() for value in values.values()):
@@ -202,7 +206,7 @@ def _judged(form: StandardForm | None, model: Model, raw: Answer, tol: float) ->
     except (InputError, KeyError):  # blocks are missing that the model cannot complete
         return _Judged()
     if form.integer.any() and np.abs(x - np.round(x))[form.integer].max() <= _INTEGRALITY:
-        found = polished(form, values, model)
+        found = polished(form, values, model, seconds)
         values, note = found.values, found.note or note
     return _at_zero(model, values, lambda at: certify(form, at, raw.multipliers, raw.reduced, model), tol, note)
 

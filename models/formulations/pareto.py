@@ -77,7 +77,7 @@ class ParetoQP(SimplexModel):
 
     def __post_init__(self) -> None:
         gradients = as_array(self.gradients, "gradients")
-        if gradients.ndim < 2 or not np.isfinite(gradients).all():
+        if gradients.ndim < 2 or not gradients.size or not np.isfinite(gradients).all():
             raise InputError(f"gradients must be a finite array (K, ...), one for each objective; its shape is {gradients.shape}")
         object.__setattr__(self, "gradients", frozen(gradients))
         object.__setattr__(self, "objectives", as_vector(self.objectives, gradients.shape[0], "objectives"))

@@ -60,7 +60,8 @@ class Backend(Solver):
             options = replace(options, start=chain.extend_start(options.start))
         built = time.perf_counter() - begin
         if kept is None:
-            answer = self.solve_form(chain.target, options)
+            left = None if options.time_limit is None else max(options.time_limit - built, 1e-3)
+            answer = self.solve_form(chain.target, replace(options, time_limit=left))
         else:
             other = kept.under(options)
             answer = self.solve_kept(chain.target, options, kept)

@@ -168,8 +168,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
+        deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
-        limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit)
+        limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
         name = self._first_engine(reduced.rows.shape[1])

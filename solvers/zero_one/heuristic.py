@@ -48,7 +48,7 @@ class Heuristic:
     def __init__(self, shared: Shared, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
         self._shared, self._rng = shared, rng
         self._restarts, self._neighbourhoods = restarts, neighbourhoods
-        self.starts = hinge_path(shared.reduced)
+        self.starts = hinge_path(shared.reduced, shared.limits.deadline)
         self._done = self._vain = 0
         self._search: LocalSearch | None = None
         self._hood: LargeNeighbourhood | None = None
@@ -61,6 +61,8 @@ class Heuristic:
         rows, p = shared.reduced.rows, shared.reduced.rows.shape[1]
         steps, values = line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
         shared.polish.improve(shared.incumbent, self.starts[values.argmin()] * steps[values.argmin()])
+        if shared.limits.expired:
+            return
         everything = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)
         if everything is not None:
             shared.incumbent.offer(shared.reduced, everything)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import time
 from dataclasses import dataclass
 from typing import Any
 
@@ -138,8 +139,11 @@ def trivial_incumbent(reduced: Reduced) -> Incumbent:
     return best
 
 
-def hinge_path(reduced: Reduced) -> FloatArray:
-    """Minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starts."""
+def hinge_path(reduced: Reduced, deadline: float = math.inf) -> FloatArray:
+    """Minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starts.
+
+    After ``deadline`` (of ``time.perf_counter``) those that are left are the last point found: the run ends there anyway.
+    """
     from .kernels.boxes import empty_relaxation, newton
 
     n, p = reduced.rows.shape
@@ -152,6 +156,8 @@ def hinge_path(reduced: Reduced) -> FloatArray:
     for low in (0.0, -1.0, -3.0, -10.0, -30.0):
         relaxation.cap[:] = reduced.weights / (1.0 - low)
         for smooth in (1.0, 0.1, 0.01):
+            if time.perf_counter() >= deadline:
+                break
             relaxation.h[:] = relaxation.cap / ((1.0 - low) * smooth)
             newton(relaxation, n, 0.0, -width, width, w, np.inf, 1e-6)
         starts.append(w.copy())

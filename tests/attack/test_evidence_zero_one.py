@@ -89,3 +89,20 @@ def test_stretched_meets_what_it_is_asked_to() -> None:
             exact = sum((Fraction(float(a)) * Fraction(float(v)) for a, v in zip(row, w, strict=True)), Fraction(0))
             assert kept == (exact >= 1)
     assert stretched(np.array([[-1.0]]), np.array([1.0]), np.array([True])) is None
+
+
+def test_margins_are_decided_as_rational_arithmetic_decides_them() -> None:
+    """Rows at 1 to a few units in the last place, products that cancel, and products that underflow."""
+    rng = np.random.default_rng(5)
+    seen = set()
+    for size in (1.0, 1e8, 1e-200):
+        for _ in range(60):
+            w = rng.normal(size=4) * size
+            A = rng.normal(size=(6, 4)) / size
+            A *= (1.0 + rng.integers(-2, 3, size=(6, 1)) * 2.0**-52) / (A @ w)[:, None]
+            A[0] = [1.0 / w[0], 1e17, -1e17 * w[1] / w[2], 0.0]
+            exact = list(map(Fraction, w.tolist()))
+            truth = [sum((Fraction(a) * v for a, v in zip(row, exact, strict=True)), Fraction(0)) >= 1 for row in A.tolist()]
+            assert keeps(A, w).tolist() == truth
+            seen |= set(truth)
+    assert seen == {True, False}

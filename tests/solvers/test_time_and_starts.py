@@ -10,10 +10,12 @@ import pytest
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.models import NonparallelSVM
-from marginopt.models.views import BoxQP
-from marginopt.solvers import Options, Status
+from marginopt.models.views import BoxQP, ZeroOneProblem
+from marginopt.solvers import Answer, Options, Status, get_solver
+from marginopt.solvers.backends.clarabel import Clarabel
 from marginopt.solvers.box.descent import BoxDescent
 from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.zero_one.incumbent import hinge_path
 
 _RNG = np.random.default_rng(0)
 _Y = np.where(_RNG.random(40) < 0.5, -1.0, 1.0)
@@ -122,3 +124,32 @@ def test_no_finisher_begins_that_would_end_after_the_time_limit() -> None:
             if algorithm.advance(state, 0.01) is not Outcome.RUNNING:
                 break
         assert (state.finish_steps > 0) is steps
+
+
+def test_what_prepares_a_search_looks_at_the_clock() -> None:
+    """The hinge path of the 0-1 loss's heuristic ends at the deadline; what is left of it are copies of the last point."""
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(40) % 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(40), rng.normal(size=(40, 3))])
+    state = get_solver("zero-one-bb").init(mo.ZeroOneSVM(X, y, lam=1.0).view(ZeroOneProblem), Options(), rng)
+    reduced = state.shared.reduced
+    assert np.ptp(hinge_path(reduced), axis=0).max() > 0.0
+    assert np.ptp(hinge_path(reduced, time.perf_counter()), axis=0).max() == 0.0
+
+
+def test_a_backend_gets_what_the_form_left_of_the_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Seconds of compiling the form come off the limit that the solver is given."""
+    seen = []
+
+    def solve_form(self: Clarabel, form: object, options: Options) -> Answer:
+        seen.append(options.time_limit)
+        return Answer()
+
+    class Slow(mo.HingeSVM):
+        def compile(self) -> mo.StandardForm:
+            time.sleep(0.2)
+            return super().compile()
+
+    monkeypatch.setattr(Clarabel, "solve_form", solve_form)
+    mo.solve(Slow(np.array([[1.0, 2.0], [1.0, -1.0]]), [1.0, -1.0]), "clarabel", time_limit=5.0)
+    assert seen[0] is not None and 4.0 < seen[0] < 4.81

@@ -1,29 +1,44 @@
 """Margins decided in exact arithmetic: which points a classifier keeps, and the same classifier with its margins met.
 
 A classifier that an equation a_i'w = 1 determines has margins of 1 - 1e-16 as often as 1 + 1e-16, and 1{a_i'w < 1} asks which.
-Float64 decides where its error bound allows; the few rows that are left are decided by rational arithmetic.
+Float64 decides where its error bound allows; the rows that are left by the sum of their products with nothing lost (a product is
+two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by rational arithmetic where a product underflows.
 """
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 
 from ...arrays import BoolArray, FloatArray
-from ...rounding import gamma
+from ...rounding import gamma, two_product
 
 __all__ = ["keeps", "stretched"]
+
+#: Products above this have an error term that does not underflow.
+_SAFE = 1e-250
 
 
 def keeps(A: FloatArray, w: FloatArray) -> BoolArray:
     """Whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
     u, error = _margins(A, w)
     met = u >= 1.0
-    exact = [Fraction(float(v)) for v in w]
     for i in np.flatnonzero(np.abs(u - 1.0) <= error):
-        met[i] = sum((Fraction(float(a)) * v for a, v in zip(A[i], exact, strict=True) if a), Fraction(0)) >= 1
+        met[i] = _reaches_one(A[i], w)
     return np.asarray(met)
+
+
+def _reaches_one(a: FloatArray, w: FloatArray) -> bool:
+    """a'w ≥ 1, of the numbers as they are stored."""
+    used = np.flatnonzero((a != 0.0) & (w != 0.0))
+    a, w = a[used], w[used]
+    with np.errstate(over="ignore", invalid="ignore"):
+        products, errors = two_product(a, w)
+    if np.isfinite(errors).all() and (np.abs(products) > _SAFE).all():
+        return math.fsum([-1.0, *products.tolist(), *errors.tolist()]) >= 0.0
+    return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
 
 
 def stretched(A: FloatArray, w: FloatArray, kept: BoolArray) -> FloatArray | None:

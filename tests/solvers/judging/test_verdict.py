@@ -16,7 +16,7 @@ from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.status import Status
 
-GOOD = Certificate(1.0, 0.0, {}, dual_residual=0.0, complementarity=0.0, bound=1.0 - 1e-9)
+GOOD = Certificate(1.0, 0.0, {}, dual_residual=0.0, complementarity=0.0, unmet=0.0, bound=1.0 - 1e-9)
 CLAIM = Answer(Status.OPTIMAL, "ok")
 
 
@@ -29,6 +29,7 @@ def test_a_supported_optimum() -> None:
     assert judged(bound=1.0 - 1e-5) is Status.INACCURATE
     assert judged(bound=-np.inf) is Status.OPTIMAL  # by the optimality conditions
     assert judged(bound=-np.inf, dual_residual=1e-3) is Status.INACCURATE
+    assert judged(bound=-np.inf, unmet=1e-5) is Status.INACCURATE  # conditions that are met to 1e-6 of 1, not of the objective
     assert judged(primal_residual=1e-3) is Status.INACCURATE
 
 
