@@ -1,0 +1,142 @@
+"""Tables 4 to 7: the paper's rank tests, recomputed from its own Tables 2 and 3, and from what is measured here."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ..effort import Effort
+from ..four import FRANK_WOLFE
+from ..judge import mean_of
+from ..published import published
+from ..record import Entry, Experiment, PaperTable, Published, Run, Value
+from .data import SOURCES
+from .protocol import ALGORITHMS, training_runs
+from .rank_tests import Alternative, friedman, holm, signed_ranks
+
+__all__ = ["TABLES"]
+
+_FIELDS = {"Time": ("train_seconds", "seconds"), "Accuracy": ("test_accuracy_pct", "accuracy")}
+#: Table 4: the alternatives.
+_ALTERNATIVES: dict[tuple[str, str], Alternative] = {
+    ("Time", "FW vs. CVM"): "less", ("Time", "MFW vs. CVM"): "less", ("Time", "FW vs. MFW"): "two-sided",
+    ("Accuracy", "FW vs. CVM"): "less", ("Accuracy", "MFW vs. CVM"): "less", ("Accuracy", "FW vs. MFW"): "less",
+}  # fmt: skip
+_MULTIPLE = "FW, MFW, CVM"
+#: Fewer sets tell nothing.
+_FEWEST = 5
+_DOUBLED = "Erratum: the printed p of Friedman's test is twice P(F(2, 50) ≥ F), for time and for accuracy."
+_TIES = (
+    "Some accuracies are equal, and the statistic depends on how ties and zeros are ranked: here Pratt's zeros left out "
+    "after ranking, and SciPy's correction for ties. The p values of Wilcoxon's tests agree to all printed digits."
+)
+
+
+def _tests(columns: Mapping[str, Mapping[str, FloatArray]]) -> dict[str, float]:
+    """Statistic and p of every test of Tables 5 and 6, and Holm's adjusted two-sided p; ``columns``: measure, algorithm, sets."""
+    found: dict[str, float] = {}
+    for measure, by in columns.items():
+        pairs = [pair for m, pair in _ALTERNATIVES if m == measure]
+        both = []
+        for pair in pairs:
+            first, second = pair.split(" vs. ")
+            test = signed_ranks(by[first], by[second], _ALTERNATIVES[measure, pair])
+            found |= {f"{measure}, {pair}, statistic": test.statistic, f"{measure}, {pair}, p": test.p}
+            both.append(signed_ranks(by[first], by[second]).p)
+        for pair, p in zip(pairs, holm(np.array(both)), strict=True):
+            found[f"{measure}, {pair}, Holm"] = float(p)
+        multiple = friedman(np.column_stack([by[name] for name in ("FW", "MFW", "CVM")]))
+        found |= {f"{measure}, {_MULTIPLE}, statistic": multiple.F, f"{measure}, {_MULTIPLE}, p": multiple.p}
+    return found
+
+
+def _from_print(run: Mapping[str, Any]) -> dict[str, Any]:
+    """The tests on the 26 sets as printed in Tables 2 and 3."""
+    rows = published("frank_wolfe_tables2_3")
+    columns = {
+        measure: {name: np.array([float(r[field]) for r in rows if r["algorithm"] == name]) for name in ALGORITHMS}
+        for measure, (field, _) in _FIELDS.items()
+    }
+    found = _tests(columns)
+    return {**found, **{f"{name}, rejected": float(p < 0.01) for name, p in _p_values(found)}}
+
+
+def _p_values(found: Mapping[str, float]) -> list[tuple[str, float]]:
+    return [(name.removesuffix(", p"), p) for name, p in found.items() if name.endswith(", p")]
+
+
+PRINTED = Experiment("frank-wolfe rank tests", _from_print)
+
+
+def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]:
+    """A test on the means of the sets that all three algorithms were run on."""
+
+    def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
+        by: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
+        for run, record in records:
+            by[str(run.parameters["dataset"])][str(run.parameters["algorithm"])].append(record)
+        sets = sorted(key for key, runs in by.items() if len(runs) == len(ALGORITHMS))
+        if len(sets) < _FEWEST:
+            return None
+        columns = {
+            measure: {a: np.array([np.mean([r[field] for r in by[s][a]]) for s in sets]) for a in ALGORITHMS}
+            for measure, (_, field) in _FIELDS.items()
+        }
+        return Value(_tests(columns)[name], None, len(sets))
+
+    return summary
+
+
+def _rows(effort: Effort, what: str) -> Sequence[Entry]:
+    """Statistics or p values: recomputed, beside the printed ones; and from our own runs, not judged."""
+    runs = [run for name in SOURCES for algorithm in ALGORITHMS for run in training_runs(effort, name, algorithm)]
+    found = []
+    for r in published("frank_wolfe_tables5_6_tests"):
+        key = f"{r['measure']}, {r['test']}, {what}"
+        there = Published.of(r[what])
+        notes: tuple[str, ...] = (_DOUBLED,) if what == "p" and r["test"] == _MULTIPLE else ()
+        notes = (*notes, _TIES) if r["measure"] == "Accuracy" else notes
+        printed = (Run.of(PRINTED),)
+        found.append(Entry((r["measure"], r["test"], "the 26 printed sets"), there, printed, mean_of(key), notes))
+        if not effort.one_row:
+            labels = (r["measure"], r["test"], "the sets measured here")
+            found.append(Entry(labels, there, tuple(runs), _measured(key), compared=False))
+        if what == "p" and r["test"] != _MULTIPLE:
+            adjusted = mean_of(f"{r['measure']}, {r['test']}, Holm")
+            found.append(Entry((r["measure"], r["test"], "the 26 printed sets, two-sided, Holm"), None, printed, adjusted))
+    return found
+
+
+def _conclusions(effort: Effort) -> Sequence[Entry]:
+    return [
+        Entry(
+            (measure, pair, {"less": "smaller", "two-sided": "different", "greater": "larger"}[alternative]),
+            Published(0.0 if (measure, pair) == ("Time", "FW vs. MFW") else 1.0, None, 1.0),
+            (Run.of(PRINTED),),
+            mean_of(f"{measure}, {pair}, rejected"),
+        )
+        for (measure, pair), alternative in _ALTERNATIVES.items()
+    ]
+
+
+TABLES = (
+    PaperTable(
+        "frank-wolfe-table-5", FRANK_WOLFE, "Table 5", "W and F of the rank tests", ("figure", "test", "sets"),
+        "statistics", "Wilcoxon's signed ranks, zeros by Pratt; Friedman's test with Iman and Davenport's F.",
+        lambda effort: _rows(effort, "statistic"),
+    ),
+    PaperTable(
+        "frank-wolfe-table-6", FRANK_WOLFE, "Table 6", "p of the rank tests", ("figure", "test", "sets"),
+        "p values",
+        "Exact p of Wilcoxon's tests with the alternatives of Table 4; F(2, 50) of Friedman's; Holm's post-hoc beside them.",
+        lambda effort: _rows(effort, "p"),
+    ),
+    PaperTable(
+        "frank-wolfe-table-7", FRANK_WOLFE, "Tables 4 and 7", "hypotheses and conclusions", ("figure", "test", "alternative"),
+        "1: equality is rejected at the level 0.01; 0: it is not", "The tests of Table 6 on the 26 printed sets.", _conclusions,
+    ),
+)  # fmt: skip
