@@ -9,6 +9,7 @@ from typing import Any, Protocol
 import numpy as np
 import numpy.typing as npt
 
+from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
 from .preparation import Scaling, prepare
@@ -32,7 +33,7 @@ class Population(Protocol):
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Instance:
+class Instance(Displayed):
     """A checked, read-only classification data set.
 
     Parameters
@@ -222,6 +223,28 @@ class Instance:
     def dense(self) -> Instance:
         """Return the same data with X stored as a dense array."""
         return replace(self, X=self.X.toarray()) if is_sparse(self.X) else self
+
+    def to_frame(self) -> Any:
+        """Features by name and, last, ``label`` with the original labels, as a pandas data frame.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        """
+        X = self.X.toarray() if is_sparse(self.X) else self.X
+        names = self.feature_names or tuple(f"x{k}" for k in range(X.shape[1]))
+        columns = {name: X[:, k] for k, name in enumerate(names)}
+        codes = np.unique(self.y)
+        return frame({**columns, "label": np.asarray(self.classes)[np.searchsorted(codes, self.y)]})
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        facts = [("rows", f"{self.n:,}"), ("columns", f"{self.X.shape[1]:,}{', the intercept first' if self.intercept else ''}")]
+        facts += [(f"class {label}", f"{count:,}") for label, count in self.sizes().items()]
+        facts += [("scaling", self.scaling), ("source", self.source)]
+        facts += [("description", self.description)] if self.description else []
+        return Display(self.name, tuple(facts))
 
     def __repr__(self) -> str:
         """One line: name, sizes, storage, what was done to it and where it comes from."""

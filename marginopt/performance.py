@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal, TypeAlias
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 import numpy as np
 
+from .display import Display, Displayed, Tabular
 from .errors import InputError
 from .models.arrays import FloatArray
 from .relaxations.report.means import FLOOR, fraction_within, performance_ratios
@@ -25,7 +26,7 @@ _SHOWN = (1.0, 2.0, 5.0, 10.0, 100.0)
 
 
 @dataclass(frozen=True, eq=False)
-class PerformanceProfile:
+class PerformanceProfile(Displayed, Tabular):
     """How often each solver was within a factor of the best.
 
     Parameters
@@ -45,6 +46,18 @@ class PerformanceProfile:
         if solver not in self.ratios:
             raise InputError(f"{solver!r} was not compared; {', '.join(self.ratios)} were")
         return fraction_within(self.ratios[solver], factor)
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each solver and instance, with the ratio."""
+        return [
+            {"solver": solver, "instance": instance, "ratio": float(ratio)}
+            for solver, ratios in self.ratios.items()
+            for instance, ratio in zip(self.instances, ratios, strict=True)
+        ]
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        return Display(text=str(self))
 
     def __str__(self) -> str:
         width = max(len("solver"), *(len(name) for name in self.ratios))

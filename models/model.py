@@ -11,6 +11,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
+from ..display import Display, Displayed
 from ..errors import UnsupportedModelError
 from .appraisal import Appraisal, Bound
 from .arrays import FloatArray
@@ -27,7 +28,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
-class Model(ABC):
+class Model(Displayed, ABC):
     """A formulation: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
@@ -297,8 +298,12 @@ class Model(ABC):
         """
         return self.statement.latex(standalone=standalone)
 
-    def _repr_html_(self) -> str:
-        return self.statement.html()
+    def display(self) -> Display:
+        """What a notebook shows: the statement."""
+        return self.statement.display()
+
+    def _repr_latex_(self) -> str:
+        return self.latex()
 
     def write(self, path: str | Path) -> Path:
         """Write the form to a file, and return the path; ``marginopt.read`` reads it back.

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import html
 import re
 from dataclasses import dataclass, field
+
+from ..display import Display
 
 __all__ = ["DualStatement", "Line", "Statement", "latex_numbers"]
 
@@ -128,9 +129,11 @@ class Statement:
         notes = f"\\begin{{itemize}}\\raggedright\n{items}\\end{{itemize}}\n"
         return f"{head}{_words(self.title)} ({_words(self.source)}).\n{body}\n{notes}\\end{{document}}\n"
 
-    def html(self) -> str:
-        """The statement for a notebook; readable without network."""
-        return f'<pre style="line-height:1.35">{html.escape(str(self))}</pre>'
+    def display(self) -> Display:
+        """For a notebook: the mathematics set, and the text, which is readable without MathJax, folded below it."""
+        facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
+        facts += [("equivalent", text) for text in self.equivalences]
+        return Display(self.title, (*facts, ("source", self.source)), latex=self.latex(), text=str(self))
 
 
 def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> list[str]:

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-import html
 from collections.abc import Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from ..display import Display, Displayed, Tabular
+from ..models.model import Model
+from ..models.program.form import StandardForm
 from .judging.result import Result
+from .judging.result_file import load_results, save_results
 
 __all__ = ["Comparison", "ComparisonRow"]
 
@@ -26,7 +30,7 @@ class ComparisonRow:
 
 
 @dataclass(frozen=True, eq=False)
-class Comparison:
+class Comparison(Displayed, Tabular):
     """A table of results on one model.
 
     ``ratio`` is the solving time divided by the fastest solved one's, in this run.
@@ -110,14 +114,33 @@ class Comparison:
             lines.append("| " + " | ".join(value.replace("|", "\\|") for value in padded) + " |")
         return "\n".join(lines)
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{name}</th>" for name in _COLUMNS)
-        body = ""
-        for row in self._cells():
-            span = f' colspan="{len(_COLUMNS) - len(row) + 1}"' if len(row) < len(_COLUMNS) else ""
-            cells = [f"<td>{html.escape(value)}</td>" for value in row[:-1]]
-            body += "<tr>" + "".join(cells) + f"<td{span}>{html.escape(row[-1])}</td></tr>"
-        return f"<table><caption>{html.escape(self.model)}</caption><tr>{head}</tr>{body}</table>"
+    def display(self) -> Display:
+        """What a notebook shows."""
+        return Display(self.model, head=_COLUMNS, rows=tuple(tuple(row) for row in self._cells()))
+
+    def save(self, path: str | Path) -> Path:
+        """Write every result and every reason to one npz file; `Comparison.load` reads it back."""
+        rows = [{"solver": row.solver, "reason": row.reason} for row in self.rows]
+        return save_results(path, "comparison", {"model": self.model, "rows": rows}, [row.result for row in self.rows])
+
+    @classmethod
+    def load(cls, path: str | Path, model: Model | StandardForm | None = None) -> Comparison:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Model or StandardForm, optional
+            What was solved: the claims are certified anew from it. Without it they are as stored, and say so.
+
+        Raises
+        ------
+        DataError
+            No such file, no stored comparison, or one of another model.
+        """
+        said, results = load_results(path, "comparison", lambda said, k: model)
+        rows = zip(said["rows"], results, strict=True)
+        return cls(said["model"], tuple(ComparisonRow(row["solver"], result, row["reason"]) for row, result in rows))
 
     def plot_convergence(self, ax: Any = None) -> Any:
         """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""

@@ -6,10 +6,12 @@ import dataclasses
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, overload
 
 import numpy as np
 
+from ..display import Display, Displayed, Tabular
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
@@ -21,6 +23,7 @@ from .auto import choose
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
 from .judging.result import Result
+from .judging.result_file import load_results, save_results
 from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
@@ -38,7 +41,7 @@ _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate
 
 
 @dataclass(frozen=True, eq=False)
-class SolutionPath:
+class SolutionPath(Displayed, Tabular):
     """The results along a path; printable as a table.
 
     Parameters
@@ -92,6 +95,59 @@ class SolutionPath:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each value."""
+        return [
+            {
+                self.parameter: value,
+                "status": str(r.status),
+                "objective": r.objective,
+                "bound": r.bound,
+                "kind": r.bound_kind,
+                "gap": r.gap,
+                "build s": r.build_seconds,
+                "solve s": r.solve_seconds,
+                "update": str(r.update or ""),
+            }
+            for value, r in zip(self.values, self.results, strict=True)
+        ]
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        first, *lines = str(self).splitlines()
+        return Display(first, text="\n".join(lines))
+
+    def save(self, path: str | Path) -> Path:
+        """Write every result to one npz file; `SolutionPath.load` reads it back."""
+        said = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds}
+        return save_results(path, "path", said, self.results)
+
+    @classmethod
+    def load(cls, path: str | Path, model: Model | None = None) -> SolutionPath:
+        """Read what `save` wrote.
+
+        Parameters
+        ----------
+        path : str or path
+        model : Model, optional
+            What was solved, at any value of the parameter: each result is certified anew at its own. Without it the claims are
+            as stored, and say so. A path of fixed variables is read without it.
+
+        Raises
+        ------
+        DataError
+            No such file, no stored path, or one of another model.
+        """
+
+        def stated(said: Mapping[str, Any], k: int) -> Model | StandardForm | None:
+            if model is None or said["parameter"] == _FIXED:
+                return None
+            return _stated(model, said["parameter"], said["values"][k], share=False)[0]
+
+        said, results = load_results(path, "path", stated)
+        found = [result for result in results if result is not None]
+        return cls(said["parameter"], tuple(said["values"]), tuple(found), said["seconds"])
 
 
 def path(

@@ -15,6 +15,7 @@ import pkgutil
 from dataclasses import dataclass
 
 from .. import extensions
+from ..display import Display, Displayed, Tabular
 from ..errors import InputError, LicenceError, MissingPackageError, TooLargeError, UnsupportedModelError
 from ..models.model import Model
 from .interface.deferred import loaded
@@ -151,7 +152,7 @@ def _reads(solver: Solver, model: Model) -> bool:
 
 
 @dataclass(frozen=True)
-class SolverTable:
+class SolverTable(Displayed, Tabular):
     """The table that ``marginopt.solvers()`` shows: one dictionary for each solver."""
 
     rows: tuple[dict[str, str], ...]
@@ -165,12 +166,13 @@ class SolverTable:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        import html
+    def records(self) -> tuple[dict[str, str], ...]:
+        """The rows."""
+        return self.rows
 
-        head = "".join(f"<th>{c}</th>" for c in self.rows[0])
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row.values()) + "</tr>" for row in self.rows)
-        return f"<table><tr>{head}</tr>{body}</table>"
+    def display(self) -> Display:
+        """What a notebook shows."""
+        return Display(head=tuple(self.rows[0]), rows=tuple(tuple(row.values()) for row in self.rows))
 
 
 def solvers() -> SolverTable:

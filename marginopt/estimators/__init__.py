@@ -10,6 +10,7 @@ import sys
 import types
 from typing import TYPE_CHECKING, Any
 
+from ..display import Display, Displayed, Tabular
 from .record import EstimatorInfo
 
 if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works all the same
@@ -27,11 +28,19 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
 __all__ = ["EstimatorInfo", "EstimatorTable", "all_estimators"]
 
 
-class EstimatorTable(dict[str, EstimatorInfo]):
+class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
     """Records by class name; printable."""
 
+    def records(self) -> list[dict[str, str]]:
+        """One dictionary for each estimator."""
+        return [{"class": i.name, "model": i.model.__name__, "summary": i.summary} for i in self.values()]
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        return Display(head=("class", "model", "summary"), rows=tuple(tuple(row.values()) for row in self.records()))
+
     def __str__(self) -> str:
-        rows = [("class", "model", "summary"), *((i.name, i.model.__name__, i.summary) for i in self.values())]
+        rows = [("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]
         widths = [max(len(row[k]) for row in rows) for k in range(3)]
         return "\n".join("  ".join(c.ljust(w) for c, w in zip(row, widths, strict=True)).rstrip() for row in rows)
 

@@ -33,7 +33,7 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
         With "precomputed" new points have k(x, x) = the largest entry of the training diagonal, since rows of k(x_i, x) do not
         hold it; exact for kernels of constant diagonal.
-    gamma, degree, coef0, solver, tol, standardise, time_limit
+    gamma, degree, coef0, solver, tol, standardise, time_limit, verbose
         As `L2SVC`.
     contamination : float
         Part of the training points, in [0, 0.5], that is to lie outside: the threshold is that quantile of their scores. With 0
@@ -63,6 +63,7 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         tol: float | None = 1e-4,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -73,9 +74,10 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.tol = tol
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def fit(self, X: Any, y: Any = None) -> Self:
-        """Fit to n points (n × p; dense or CSR); y is not used.
+        """Fit to n points (n × p; dense or CSR); y is not used. Points have no weights in this problem: a ball encloses all.
 
         Raises
         ------
@@ -92,7 +94,8 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         space = KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
         self.problem_ = MEBDual(space.Z, space.kernel)
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
-        self.result_ = solve_checked(work, self.solver, Options(tol=self.tol, time_limit=self.time_limit))
+        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
+        self.result_ = solve_checked(work, self.solver, options)
         self.certificate_ = self.result_.certificate
         a = self.result_.values["a"]
         self._centre_norm = float(a @ work.gram.product(a))

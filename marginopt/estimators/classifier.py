@@ -66,6 +66,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
     solver: Any
     tol: float | None
     time_limit: float | None
+    verbose: bool
     class_weight: Any = None  # a parameter of some
 
     # -- what a subclass says -----------------------------------------------------------------------------------
@@ -85,7 +86,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         """What the solver is told."""
-        return Options(tol=self.tol, time_limit=self.time_limit, start=start)
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=bool(self.verbose))
 
     def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
         """Where a problem's solver starts."""
@@ -94,7 +95,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
     # -- fitting ------------------------------------------------------------------------------------------------
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels.
+        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
         ------

@@ -61,7 +61,7 @@ class ConicSVC(ConicClassifier):
         λ = 1 where neither is given.
     kernel : {"linear", "rbf", "polynomial", "precomputed"}, Kernel or callable
         "linear" is the primal form; any other the kernel form, which costs O(n³) a step.
-    gamma, degree, coef0, solver, tol, multi_class, n_jobs, standardise, time_limit
+    gamma, degree, coef0, solver, tol, multi_class, n_jobs, standardise, time_limit, verbose
         As `L2SVC`.
 
     Attributes
@@ -89,6 +89,7 @@ class ConicSVC(ConicClassifier):
         n_jobs: int | None = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.lam = lam
         self.kappa = kappa
@@ -102,6 +103,7 @@ class ConicSVC(ConicClassifier):
         self.n_jobs = n_jobs
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _value(self) -> float:
         if self.kappa is not None:
@@ -131,7 +133,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         Folds at a time (joblib).
     solver : str
         With "auto" or "conic-ipm" the path is followed; with any other every problem is solved by itself.
-    kernel, gamma, degree, coef0, tol, multi_class, standardise, time_limit
+    kernel, gamma, degree, coef0, tol, multi_class, standardise, time_limit, verbose
         As `ConicSVC`; the time limit is that of the last fit.
 
     Attributes
@@ -159,6 +161,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         n_jobs: int | None = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.kappas = kappas
         self.cv = cv
@@ -172,6 +175,7 @@ class ConicSVCCV(CrossValidated, ConicClassifier):
         self.n_jobs = n_jobs
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _values(self) -> FloatArray:
         if isinstance(self.kappas, (int, np.integer)) and not isinstance(self.kappas, bool):

@@ -34,7 +34,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
     ----------
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
-    solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit
+    solver, tol, multi_class, n_jobs, class_weight, standardise, time_limit, verbose
         As `L2SVC`.
 
     Attributes
@@ -56,6 +56,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
         class_weight: Any = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.lam = lam
         self.solver = solver
@@ -65,6 +66,7 @@ class HingeSVC(WeightedClassifier, HingeClassifier):
         self.class_weight = class_weight
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _value(self) -> float:
         return as_positive(self.lam, "lam")
@@ -82,7 +84,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         validation set; or whatever scikit-learn takes (`PredefinedSplit` for a validation set of your own).
     n_jobs : int, optional
         Folds at a time (joblib).
-    solver, tol, multi_class, class_weight, standardise, time_limit
+    solver, tol, multi_class, class_weight, standardise, time_limit, verbose
         As `HingeSVC`.
 
     Attributes
@@ -107,6 +109,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         class_weight: Any = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.lams = lams
         self.cv = cv
@@ -117,6 +120,7 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
         self.class_weight = class_weight
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _values(self) -> FloatArray:
         if isinstance(self.lams, (int, np.integer)) and not isinstance(self.lams, bool):

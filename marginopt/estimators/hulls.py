@@ -57,6 +57,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
         class_weight: Any = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -70,6 +71,7 @@ class NCHSVC(WeightedClassifier, KernelClassifier):
         self.class_weight = class_weight
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         assert isinstance(space, KernelSpace)
@@ -102,7 +104,7 @@ class MaxMinSVC(ModelClassifier):
         "maxmin", the one that moves γ.
     tol : float
         |d log f/d log γ| at which γ is stationary (free of scale; the paper's ε2 is |f'(γ)|).
-    multi_class, n_jobs, standardise, time_limit
+    multi_class, n_jobs, standardise, time_limit, verbose
         As `L2SVC`.
 
     Attributes
@@ -128,6 +130,7 @@ class MaxMinSVC(ModelClassifier):
         n_jobs: int | None = None,
         standardise: bool = True,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.C = C
         self.gamma0 = gamma0
@@ -141,6 +144,7 @@ class MaxMinSVC(ModelClassifier):
         self.n_jobs = n_jobs
         self.standardise = standardise
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _space(self, X: Points, sample: Sample) -> Space:
         return KernelSpace.of(X, sample.rows, self._scaling(X, sample), RBF(1.0), sample.weight)
@@ -150,7 +154,7 @@ class MaxMinSVC(ModelClassifier):
 
     def _options(self, start: Any = None) -> Options:
         native = {} if self.tol is None else {"stationarity": self.tol}
-        return Options(time_limit=self.time_limit, native=native)
+        return Options(time_limit=self.time_limit, progress=bool(self.verbose), native=native)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:

@@ -50,6 +50,8 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         Start from the last fit's multipliers: along C, or when rows have been added below those of the last fit.
     time_limit : float, optional
         Seconds for each binary problem.
+    verbose : bool
+        Whether solvers tell of their progress on standard error.
 
     Attributes
     ----------
@@ -77,6 +79,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         standardise: bool = True,
         warm_start: bool = False,
         time_limit: float | None = None,
+        verbose: bool = False,
     ) -> None:
         self.C = C
         self.kernel = kernel
@@ -91,6 +94,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         self.standardise = standardise
         self.warm_start = warm_start
         self.time_limit = time_limit
+        self.verbose = verbose
 
     def _problem(self, X: Points, y: FloatArray, cost: FloatArray, space: Space) -> Model:
         assert isinstance(space, KernelSpace)

@@ -6,7 +6,7 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, TransformerMixin
+from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets
@@ -29,7 +29,7 @@ from .training_set import Scaling
 __all__ = ["KernelNPSVC"]
 
 
-class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
     Prediction (21): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the
@@ -161,7 +161,7 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels.
+        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
         ------
@@ -246,6 +246,11 @@ class KernelNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ig
         """The learned features P'ψ(x), n × d."""
         rows = self._rows(X)
         return self.model_.transform(rows)
+
+    @property
+    def _n_features_out(self) -> int:
+        """Number of learned features, for their names."""
+        return 0 if self.model_.P is None else int(self.model_.P.shape[1])
 
     def __sklearn_tags__(self) -> Any:
         tags = super().__sklearn_tags__()

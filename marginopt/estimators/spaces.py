@@ -225,7 +225,7 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
             return Linear()
         if kernel == "rbf":
             return RBF() if gamma is None else RBF(gamma)
-        if kernel == "polynomial":
+        if kernel in ("polynomial", "poly"):
             rule = Polynomial().gamma if gamma is None else gamma
             return Polynomial(degree, rule, coef0)
         if kernel == "precomputed":
@@ -233,8 +233,8 @@ def make_kernel(kernel: object, gamma: Any, degree: Any, coef0: Any) -> Kernel:
     elif callable(kernel):
         return CallableKernel(kernel)
     raise InputError(
-        "kernel must be 'rbf', 'linear', 'polynomial', 'precomputed', a kernel such as RBF(gamma) or a function of (X, Z); "
-        f"it is {kernel!r}"
+        "kernel must be 'rbf', 'linear', 'polynomial' (or 'poly'), 'precomputed', a kernel such as RBF(gamma) or a function of "
+        f"(X, Z); it is {kernel!r}"
     )
 
 

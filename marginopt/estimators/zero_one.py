@@ -40,6 +40,8 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         Budget of nodes for each binary problem (the same on every machine); None: no limit, an exact answer.
     time_limit : float, optional
         Budget of seconds for each binary problem.
+    verbose : bool
+        Whether solvers tell of their progress on standard error.
     random_state : int
         Seed of the incumbent heuristic.
     kappa : float, optional
@@ -66,6 +68,7 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         tol: float | None = 1e-4,
         node_limit: int | None = 10_000,
         time_limit: float | None = None,
+        verbose: bool = False,
         random_state: int = 0,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
@@ -79,6 +82,7 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         self.tol = tol
         self.node_limit = node_limit
         self.time_limit = time_limit
+        self.verbose = verbose
         self.random_state = random_state
         self.multi_class = multi_class
         self.n_jobs = n_jobs
@@ -98,7 +102,8 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        return Options(tol=self.tol, time_limit=self.time_limit, node_limit=self.node_limit, seed=self.random_state, start=start)
+        common = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
+        return Options.of(common, node_limit=self.node_limit, seed=self.random_state, start=start)
 
 
 ESTIMATORS = (

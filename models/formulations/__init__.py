@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import difflib
 import functools
-import html
 import importlib
 import pkgutil
 import sys
@@ -17,6 +16,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from inspect import isabstract
 
 from ... import extensions
+from ...display import Display, Displayed, Tabular
 from ...errors import InputError
 from ..model import Model
 from ..record import FormulationInfo
@@ -24,7 +24,7 @@ from ..record import FormulationInfo
 __all__ = ["EXTENSIONS", "FormulationTable", "all_formulations", "find_formulation", "get_formulation", "public_formulations"]
 
 
-class FormulationTable(Mapping[str, FormulationInfo]):
+class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
     """Records by name at the prompt; printable. What packages promise in vain is told of, and is no key."""
 
     def __init__(self, records: Iterable[FormulationInfo], failures: Mapping[str, str] | None = None) -> None:
@@ -64,10 +64,13 @@ class FormulationTable(Mapping[str, FormulationInfo]):
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        head = "".join(f"<th>{c}</th>" for c in self.rows[0])
-        body = "".join("<tr>" + "".join(f"<td>{html.escape(v)}</td>" for v in row.values()) + "</tr>" for row in self.rows)
-        return f"<table><tr>{head}</tr>{body}</table>"
+    def records(self) -> tuple[dict[str, str], ...]:
+        """The rows."""
+        return self.rows
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        return Display(head=tuple(self.rows[0]), rows=tuple(tuple(row.values()) for row in self.rows))
 
 
 @functools.cache

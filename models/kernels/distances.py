@@ -20,8 +20,8 @@ __all__ = [
 ]
 
 #: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
-GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc"]
-GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc")
+GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
+GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto")
 
 #: Ratio of squared norms below which points may be far from the origin, in units of their distances.
 _ONE_NORM = 1.2
@@ -78,12 +78,28 @@ def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float
     return 2.0 * float(deviations + zeros) / total
 
 
+def _scikit_learn(rule: GammaRule, X: Points) -> float:
+    """1/(p·Var X) over all entries, the zeros of sparse rows among them; 1/p."""
+    n, p = X.shape
+    if rule == "auto":
+        return 1.0 / p
+    mean = float(X.sum()) / (n * p)
+    squares = float(row_norms_squared(X).sum()) / (n * p)
+    variance = squares - mean**2
+    if variance <= 1e3 * float(np.finfo(np.float64).eps) * squares:
+        raise InputError("the rule 'scale' needs entries that differ; all entries of X are equal")
+    return 1.0 / (p * variance)
+
+
 def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None) -> float:
     """γ of a named rule on the data X (n × p), from the mean squared distance over all n² pairs, m.
 
     ``"frank-wolfe"``: FW sets σ² = m in exp(-||·||²/(2σ²)), so γ = 1/(2m). ``"frank-wolfe-polynomial"``: γ = 1/m, the
-    rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m.
+    rule of FW's polynomial kernels (Table 8). ``"npsvc"``: NPSVC++ uses exp(-||·||²/t), t = m, so γ = 1/m. scikit-learn's two are
+    of the entries, without weights: ``"scale"`` is 1/(p·Var X), ``"auto"`` 1/p.
     """
+    if rule in ("scale", "auto"):
+        return _scikit_learn(rule, X)
     mean = mean_squared_distance(X, weights)
     # equal rows leave the rounding errors of their mean, some eps² of the squared norms
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):

@@ -224,8 +224,8 @@ class RBF(RadialKernel):
 
     Parameters
     ----------
-    gamma : float or {"frank-wolfe", "frank-wolfe-polynomial", "npsvc"}
-        γ > 0, or the name of a rule (`gamma_by_rule`); the literature has three "mean squared distance" rules.
+    gamma : float or {"frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"}
+        γ > 0, or the name of a rule (`gamma_by_rule`): three by the mean squared distance, and scikit-learn's two.
     """
 
     gamma: float | GammaRule = "frank-wolfe"

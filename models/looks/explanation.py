@@ -5,13 +5,13 @@ What it is to know of a formulation the formulation says itself (`Explainable`).
 
 from __future__ import annotations
 
-import html
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
+from ...display import Display, Displayed
 from ...drawing import Picture
 from ...errors import InputError, TooLargeError, UnsupportedModelError
 from ..appraisal import Appraisal
@@ -85,7 +85,7 @@ class Activity:
 
 
 @dataclass(frozen=True, eq=False)
-class Explanation:
+class Explanation(Displayed):
     """What `Model.explain` says; printable, and a picture where the data have two features.
 
     Parameters
@@ -146,8 +146,9 @@ class Explanation:
 
     __repr__ = __str__
 
-    def _repr_html_(self) -> str:
-        return f'<pre style="line-height:1.35">{html.escape(str(self))}</pre>'
+    def display(self) -> Display:
+        """What a notebook shows: the lines."""
+        return Display(text=str(self))
 
     def picture(self) -> Picture:
         """Points, decision boundary (hyperplane, sphere) and margins in the plane of the two features that vary.

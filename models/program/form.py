@@ -17,6 +17,7 @@ from typing import Any
 
 import numpy as np
 
+from ...display import Display, Displayed
 from ...drawing import Picture
 from ..arrays import FloatArray
 from ..looks.inspection import FormReport, inspect_form
@@ -30,7 +31,7 @@ __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
 
 
 @dataclass(frozen=True, eq=False)
-class StandardForm(FormData):
+class StandardForm(Displayed, FormData):
     """One mathematical program with labelled variables and constraints. Replaced, never changed.
 
     Parameters
@@ -53,6 +54,11 @@ class StandardForm(FormData):
     InputError
         Shapes that do not fit, labels that are not unique, or numbers that are not finite.
     """
+
+    def display(self) -> Display:
+        """What a notebook shows: blocks and constraints."""
+        lines = str(self).splitlines()
+        return Display(lines[0], text="\n".join(lines[1:]))
 
     def inspect(self) -> FormReport:
         """Ranges of coefficients, conditioning, convexity and scaling advice, printable (`models.looks.inspection`)."""

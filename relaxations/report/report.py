@@ -5,9 +5,11 @@ from __future__ import annotations
 from dataclasses import fields
 from functools import cached_property
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
+from ...display import frame
 from ...drawing import Picture
+from ...errors import InputError
 from ...files import write_text, write_texts
 from .data import ReportData
 from .document import Document
@@ -81,6 +83,27 @@ class GapReport(ReportData):
     def json(self) -> str:
         """Everything that is stored; `from_json` reads it back."""
         return self._text(".json")
+
+    def to_frame(self, table: str = "relaxations") -> Any:
+        """One table of the page as a pandas data frame, intervals as two columns.
+
+        Parameters
+        ----------
+        table : str
+            Name of a table of the page: "instances", "relaxations", "exacts", "relaxation-means", "exact-means", "kappas".
+
+        Raises
+        ------
+        InputError
+            The report has no such table.
+        MissingPackageError
+            pandas is not installed.
+        """
+        tables = {t.name: t for t in self.document.tables}
+        if table not in tables:
+            raise InputError(f"table must be one of {', '.join(tables)}; it is {table!r}")
+        found = tables[table]
+        return frame([{k: v for c in found.columns for k, v in c.values(row).items()} for row in found.rows])
 
     def _text(self, suffix: str) -> str:
         return next(iter(formats()[suffix].files(self.document, "report").values()))

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...display import Display, Displayed
 from ...models.arrays import FloatArray
 from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
@@ -22,7 +23,7 @@ __all__ = ["Certificate", "certify"]
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Displayed):
     """What a point and its multipliers are worth. All values in the form's minimisation sense.
 
     Parameters
@@ -90,6 +91,11 @@ class Certificate:
     def feasible(self, tol: float) -> bool:
         """Whether primal residual and integrality are within ``tol``."""
         return self.primal_residual <= tol and (self.integrality is None or self.integrality <= tol)
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        parts = [part.strip() for part in str(self).split(", ")]
+        return Display("certificate", tuple((name, value) for name, _, value in (part.rpartition(" ") for part in parts)))
 
     def __str__(self) -> str:
         def shown(value: float | None) -> str:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...display import Display, Displayed
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.doors import source_of
 from ...models.importing.source import Returned
@@ -44,7 +45,7 @@ class Claim:
 
 
 @dataclass(frozen=True, eq=False)
-class Result:
+class Result(Displayed):
     """The outcome of one solve.
 
     ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
@@ -341,6 +342,23 @@ class Result:
         return "\n".join(lines)
 
     __repr__ = __str__
+
+    def display(self) -> Display:
+        """What a notebook shows."""
+        facts = [("status", f"{self.status} ({self.status.message})")]
+        facts += [("not verified", self.unverified)] if self.unverified else []
+        if self.certificate is not None:
+            facts += [("objective", f"{self.objective:.10g}")]
+            facts += [("bound", f"{self.bound:.10g}, {self.bound_kind}" if self.bound_kind != "none" else "none")]
+            facts += [("relative gap", f"{self.gap:.2e}" if np.isfinite(self.gap) else "none")]
+            facts += [("certificate", str(self.certificate))]
+        facts += [("solver says", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
+        facts += [("evidence", self.evidence)] if self.evidence else []
+        counts = [("iterations", self.iterations), ("nodes", self.nodes)]
+        facts += [(name, f"{count:,}") for name, count in counts if count is not None]
+        facts += [("seconds", f"{self.build_seconds:.3g} building, {self.solve_seconds:.3g} solving")]
+        facts += [(name, f"{value:g}") for name, value in self.summary.items()]
+        return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
 
 
 def _claimed(claim: Claim, sign: float) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -20,7 +20,7 @@ from ..records.trace import Trace, TraceRow
 from .certificate import Certificate
 from .result import RESULT_VERSION, Result
 
-__all__ = ["load_result", "save_result"]
+__all__ = ["load_result", "load_results", "save_result", "save_results"]
 
 #: Mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
@@ -54,9 +54,55 @@ def save_result(result: Result, path: str | Path) -> Path:
     The point is the judged one; the solver's own, before it was completed and polished, is not kept, nor is a model whose
     parameters the solver moved (the parameters are).
     """
+    return write_arrays(_npz(path), _arrays(result))
+
+
+def save_results(path: str | Path, kind: str, said: Mapping[str, Any], results: Sequence[Result | None]) -> Path:
+    """Write several results, and what is said of them, to one file; ``kind`` is what the file holds."""
+    meta = {"format": f"marginopt {kind}", "format_version": RESULT_VERSION, "said": _plain(said)}
+    meta["held"] = [k for k, result in enumerate(results) if result is not None]
+    meta["count"] = len(results)
+    arrays: dict[str, Any] = {"meta": np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)}
+    for k, result in enumerate(results):
+        if result is not None:
+            arrays |= {f"{k}/{name}": value for name, value in _arrays(result).items()}
+    return write_arrays(_npz(path), arrays)
+
+
+def load_results(
+    path: str | Path, kind: str, model: Callable[[Mapping[str, Any], int], Model | StandardForm | None]
+) -> tuple[dict[str, Any], list[Result | None]]:
+    """What `save_results` wrote; ``model`` says what the k-th result solved, for `load_result`.
+
+    Raises
+    ------
+    DataError
+        No such file, of another kind, or one of another model.
+    """
+    arrays = read_arrays(path, f"a stored marginopt {kind}")
+    try:
+        meta = json.loads(bytes(arrays.pop("meta")).decode())
+        if meta["format"] != f"marginopt {kind}":
+            raise DataError(f"it is a {meta['format']}, not a stored {kind}")
+        results: list[Result | None] = [None] * int(meta["count"])
+        for k in meta["held"]:
+            start = f"{k}/"
+            results[k] = _result({name.removeprefix(start): v for name, v in arrays.items() if name.startswith(start)})
+    except DataError as error:
+        raise DataError(f"{path}: {error}") from error
+    except FAULTS as error:
+        raise DataError(f"{path} is not a stored marginopt {kind}: {fault(error)}") from error
+    said = dict(meta["said"])
+    return said, [None if r is None else _judged(r, path, model(said, k)) for k, r in enumerate(results)]
+
+
+def _npz(path: str | Path) -> Path:
     target = Path(path)
-    if target.suffix != ".npz":
-        target = target.with_name(target.name + ".npz")
+    return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
+
+
+def _arrays(result: Result) -> dict[str, Any]:
+    """Everything that is stored of a result."""
     answer = result.answer
     parts = {part: getattr(result, part) for part in _JUDGED} | {part: getattr(answer, part) for part in _SAID}
     held = {part: content for part, content in parts.items() if content is not None}
@@ -86,7 +132,7 @@ def save_result(result: Result, path: str | Path) -> Path:
         "about": dict(result.about),
     }
     arrays["meta"] = np.frombuffer(json.dumps(meta).encode(), dtype=np.uint8)
-    return write_arrays(target, arrays)
+    return arrays
 
 
 def load_result(path: str | Path, model: Model | StandardForm | None = None) -> Result:
@@ -111,6 +157,11 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
         raise DataError(f"{path}: {error}") from error
     except FAULTS as error:
         raise DataError(f"{path} is not a stored marginopt result: {fault(error)}") from error
+    return _judged(result, path, model)
+
+
+def _judged(result: Result, path: str | Path, model: Model | StandardForm | None) -> Result:
+    """Certified anew where there is a model; else it says that it is not verified."""
     if model is None:
         return replace(result, unverified=f"claims as stored in {Path(path).name}, not verified: give load_result the model")
     from ..checks.verify import certified_anew

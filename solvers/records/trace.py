@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
+from typing import Any
 
 import numpy as np
 
+from ...display import Display, Displayed, Tabular
 from ...models.arrays import FloatArray
 
 __all__ = ["Trace", "TraceRow"]
+
+#: Rows at either end that a notebook shows.
+_SHOWN = 5
 
 
 @dataclass(frozen=True)
@@ -49,7 +54,7 @@ class TraceRow:
 
 
 @dataclass(frozen=True)
-class Trace:
+class Trace(Displayed, Tabular):
     """The rows of one solve, in order."""
 
     rows: tuple[TraceRow, ...] = ()
@@ -70,6 +75,20 @@ class Trace:
             raise KeyError(f"a trace has the columns {', '.join(allowed)}, not {name!r}")
         return np.array([getattr(row, name) for row in self.rows], dtype=np.float64)
 
+    def records(self) -> list[dict[str, Any]]:
+        """One dictionary for each row, the gap with it."""
+        return [{**asdict(row), "gap": row.gap} for row in self.rows]
+
+    def display(self) -> Display:
+        """What a notebook shows: the first and the last rows."""
+        head = ("iteration", "seconds", "objective", "bound", "gap", "active", "step")
+        few = self.rows if len(self.rows) <= 2 * _SHOWN else (*self.rows[:_SHOWN], None, *self.rows[-_SHOWN:])
+        return Display(
+            f"trace of {len(self.rows)} rows",
+            head=head,
+            rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in few),
+        )
+
     def __repr__(self) -> str:
         if not self.rows:
             return "Trace(empty)"
@@ -77,6 +96,10 @@ class Trace:
         return (
             f"Trace({len(self.rows)} rows; last: iteration {last.iteration}, objective {last.objective:.8g}, gap {last.gap:.2g})"
         )
+
+
+def _words(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float) else str(value)
 
 
 def relative_gap(primal: float, bound: float) -> float:

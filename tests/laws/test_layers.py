@@ -11,7 +11,7 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, what pictures share.
-LEAVES = ("errors", "extensions", "files", "drawing", "svg", "terminal")
+LEAVES = ("errors", "extensions", "files", "drawing", "svg", "terminal", "display")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
@@ -19,6 +19,7 @@ ALLOWED = {
     "files": {"errors"},
     "svg": set(),
     "terminal": set(),
+    "display": {"errors"},
     "drawing": {"files", "svg"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},

@@ -39,7 +39,7 @@ def test_the_table_prints_and_is_the_package_called() -> None:
     table = formulations()  # type: ignore[operator]
     assert list(table) == sorted(table)
     assert "zero-one" in str(table)
-    assert "<table>" in table._repr_html_()
+    assert "<table>" in table._repr_html_() and len(table.to_frame()) == len(table)
     assert table["conic"].model is mo.ConicSVM
 
 

@@ -41,6 +41,8 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
     tol : float, optional
     time_limit : float, optional
         Seconds for each binary problem; a search that it ends gives its best classifier, without a warning.
+    verbose : bool
+        Whether solvers tell of their progress on standard error.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 
@@ -71,6 +73,7 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
         solver: Any = "auto",
         tol: float | None = None,
         time_limit: float | None = None,
+        verbose: bool = False,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
         class_weight: Any = None,
@@ -85,6 +88,7 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
         self.solver = solver
         self.tol = tol
         self.time_limit = time_limit
+        self.verbose = verbose
         self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.class_weight = class_weight

@@ -37,6 +37,8 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     tol : float, optional
     time_limit : float, optional
         Seconds; a search that it ends gives its best classifier, without a warning.
+    verbose : bool
+        Whether solvers tell of their progress on standard error.
     class_weight : dict, "balanced" or None
     standardise : bool
         Mean 0 and deviation 1 for every feature; coefficients are for rows as they come.
@@ -62,6 +64,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         solver: Any = "auto",
         tol: float | None = None,
         time_limit: float | None = None,
+        verbose: bool = False,
         class_weight: Any = None,
         standardise: bool = True,
     ) -> None:
@@ -70,6 +73,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.solver = solver
         self.tol = tol
         self.time_limit = time_limit
+        self.verbose = verbose
         self.class_weight = class_weight
         self.standardise = standardise
 
@@ -99,7 +103,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.standardise:
                 warnings.simplefilter("ignore", MarginoptWarning)
             problem = MulticlassSVM(space.Z, code[sample.rows], self.loss, as_positive(self.lam, "lam") * cost)
-        options = Options(tol=self.tol, time_limit=self.time_limit)
+        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
         result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
         self.coef_, self.intercept_ = scaling.undone(W[:, 1:], W[:, 0])

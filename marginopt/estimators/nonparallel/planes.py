@@ -118,7 +118,7 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.random_state = random_state
 
     def fit(self, X: Any, y: Any) -> Self:
-        """Fit to n points (n × p; dense or CSR) and their labels.
+        """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
         ------

@@ -34,6 +34,14 @@ class Column:
     form: str = "text"
     interval: bool = False
 
+    def values(self, row: Any) -> dict[str, Any]:
+        """The value by name; an interval's two ends."""
+        value = self.value(row)
+        if not self.interval:
+            return {self.key: value}
+        low, high = (value.low, value.high) if isinstance(value, Interval) else (None, None)
+        return {f"{self.key}_low": low, f"{self.key}_high": high}
+
     @property
     def numeric(self) -> bool:
         """Whether it sorts as a number."""

@@ -1,0 +1,115 @@
+"""What notebooks show: one record and one renderer for everything, names escaped; tables as data frames.
+
+A leaf that every folder may import.
+"""
+
+from __future__ import annotations
+
+import html
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from .errors import MissingPackageError
+
+__all__ = ["Display", "Displayed", "Tabular", "frame"]
+
+
+@dataclass(frozen=True)
+class Display:
+    r"""A thing as a notebook shows it.
+
+    Parameters
+    ----------
+    title : str
+    facts : tuple of pairs
+        Label and words, one on a line.
+    head : tuple of str
+        Columns of the table below the facts.
+    rows : tuple of tuples of str
+        Its rows; a short one ends with a cell over the columns that are left.
+    latex : str
+        Displays ``\\[...\\]``, which a notebook sets with its own MathJax.
+    text : str
+        Lines of equal width, folded below the mathematics where there is some.
+    """
+
+    title: str = ""
+    facts: tuple[tuple[str, str], ...] = ()
+    head: tuple[str, ...] = ()
+    rows: tuple[tuple[str, ...], ...] = ()
+    latex: str = ""
+    text: str = ""
+
+    def html(self) -> str:
+        """HTML in which nothing but the renderer's own words is mark-up."""
+        parts = [f"<b>{html.escape(self.title)}</b>"] if self.title else []
+        parts += [f"<div>{html.escape(self.latex)}</div>"] if self.latex else []
+        if self.facts:
+            rows = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in self.facts)
+            parts.append(f"<table>{rows}</table>")
+        if self.head:
+            parts.append(self._table())
+        if self.text:
+            lines = f'<pre style="line-height:1.35">{html.escape(self.text)}</pre>'
+            parts.append(f"<details><summary>as text</summary>{lines}</details>" if self.latex else lines)
+        return f'<div class="marginopt">{"".join(parts)}</div>'
+
+    def _table(self) -> str:
+        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
+        body = ""
+        for row in self.rows:
+            left = len(self.head) - len(row)
+            cells = [f"<td>{html.escape(value)}</td>" for value in row[:-1]]
+            cells += [f"<td{f' colspan={left + 1}' if left else ''}>{html.escape(value)}</td>" for value in row[-1:]]
+            body += f"<tr>{''.join(cells)}</tr>"
+        return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+
+
+class Displayed(ABC):
+    """Shown by notebooks as its `display` says."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def display(self) -> Display:
+        """What a notebook shows."""
+
+    def _repr_html_(self) -> str:
+        return self.display().html()
+
+
+class Tabular(ABC):
+    """A table of one record a row."""
+
+    __slots__ = ()
+
+    @abstractmethod
+    def records(self) -> Sequence[Mapping[str, Any]]:
+        """One mapping for each row."""
+
+    def to_frame(self) -> Any:
+        """The rows as a pandas data frame.
+
+        Raises
+        ------
+        MissingPackageError
+            pandas is not installed.
+        """
+        return frame(self.records())
+
+
+def frame(records: Sequence[Mapping[str, Any]] | Mapping[str, Any], columns: Sequence[str] | None = None) -> Any:
+    """A pandas data frame of records, or of columns by name.
+
+    Raises
+    ------
+    MissingPackageError
+        pandas is not installed.
+    """
+    try:
+        import pandas as pd
+    except ImportError as error:
+        raise MissingPackageError('to_frame needs pandas, which is not installed: pip install "marginopt[data]"') from error
+    return pd.DataFrame(records if isinstance(records, Mapping) else list(records), columns=columns)

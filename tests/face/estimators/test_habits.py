@@ -1,0 +1,65 @@
+"""scikit-learn's habits: names of kernels and rules, verbose, set_output, shapes of decision_function, what has no weights."""
+
+from __future__ import annotations
+
+import inspect
+from typing import Any
+
+import numpy as np
+import pytest
+from sklearn.datasets import make_blobs
+from sklearn.svm import SVC
+from sklearn.utils.validation import has_fit_parameter
+
+import marginopt as mo
+from marginopt.models.kernels.distances import gamma_by_rule
+
+X2, Y2 = make_blobs(40, centers=2, random_state=0)
+X3, Y3 = make_blobs(45, centers=3, random_state=1)
+
+
+def test_kernels_and_rules_have_scikit_learn_s_names() -> None:
+    poly = mo.L2SVC(kernel="poly", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
+    same = mo.L2SVC(kernel="polynomial", degree=2, gamma=0.5, coef0=1.0).fit(X2, Y2)
+    np.testing.assert_array_equal(poly.decision_function(X2), same.decision_function(X2))
+    for rule in ("scale", "auto"):
+        theirs = SVC(gamma=rule).fit(X2, Y2)
+        assert gamma_by_rule(rule, X2) == pytest.approx(theirs._gamma, rel=1e-12)  # type: ignore[arg-type]
+        ours = mo.L2SVC(gamma=rule, standardise=False).fit(X2, Y2)
+        assert ours.kernel_.gamma == pytest.approx(theirs._gamma, rel=1e-12)
+
+
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_decision_functions_have_scikit_learn_s_shapes(info: Any) -> None:
+    two = info.make().fit(X2, Y2)
+    assert two.decision_function(X2).shape == (40,)
+    if "y is not used" in (inspect.getdoc(info.estimator.fit) or ""):
+        return
+    try:
+        three = info.make().fit(X3, Y3)
+    except mo.errors.InputError as error:
+        assert "classes" in str(error)
+        return
+    assert three.decision_function(X3).shape == (45, 3)
+    if hasattr(two, "set_output") and hasattr(two, "transform"):
+        names = two.get_feature_names_out()
+        assert len(names) == two.transform(X2).shape[1]
+
+
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_what_takes_no_weights_says_so(info: Any) -> None:
+    if not has_fit_parameter(info.estimator(), "sample_weight"):
+        assert "no weights" in inspect.getdoc(info.estimator.fit).replace("\n", " ")
+
+
+def test_verbose_tells_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
+    mo.L2SVC(verbose=True).fit(X2, Y2)
+    assert ": " in capsys.readouterr().err
+    mo.L2SVC().fit(X2, Y2)
+    assert capsys.readouterr().err == ""
+
+
+def test_features_are_set_out_as_frames() -> None:
+    pd = pytest.importorskip("pandas")
+    fitted = mo.KernelNPSVC().set_output(transform="pandas").fit(X3, Y3)
+    assert isinstance(fitted.transform(X3), pd.DataFrame)
