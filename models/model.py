@@ -102,6 +102,11 @@ class Model(Displayed, ABC):
         """
         return self.stated_with(parameter, value)
 
+    @property
+    def composed(self) -> Model | None:
+        """The same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
+        return None
+
     def settled(self, moved: Mapping[str, Any]) -> Model:
         """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.
 

@@ -7,7 +7,9 @@ from .bounds.hinge import Hinge
 from .bounds.kernel_conic import KernelConic
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
+from .composed.reductions import AllHulls, Continuous, EqualHulls, OneHull, PairHulls, Products
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
+from .model_gaps import ModelGaps, model_gaps
 from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relax import Relaxed, relax
@@ -28,12 +30,15 @@ from .strengthening.incumbent import heuristic, tighten
 from .strengthening.strengthen import strengthen
 
 __all__ = [
+    "AllHulls",
     "BigM",
     "CellStore",
     "Combined",
     "CombinedRelaxation",
     "Conic",
+    "Continuous",
     "Direction",
+    "EqualHulls",
     "ExactCell",
     "Fixed",
     "Fixing",
@@ -44,9 +49,13 @@ __all__ = [
     "KappaCell",
     "KernelConic",
     "LiftedDual",
+    "ModelGaps",
     "Need",
+    "OneHull",
+    "PairHulls",
     "Perspective",
     "PerspectiveRelaxation",
+    "Products",
     "Reduction",
     "Relaxation",
     "RelaxationCell",
@@ -65,6 +74,7 @@ __all__ = [
     "get_relaxation",
     "heuristic",
     "hinge_loss",
+    "model_gaps",
     "normalised_sigmoid_loss",
     "performance_ratios",
     "psi_loss",

@@ -164,6 +164,10 @@ class Reduction(ABC, Generic[T]):
         """
         return model.point(best_multiple(model, np.asarray(values["w"], dtype=np.float64)))
 
+    def objective(self, model: Any, w: FloatArray) -> float:
+        """The original's objective at a classifier."""
+        return float(model.objective(w))
+
     def caveat(self, model: ZeroOneSVM) -> str:
         """Why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
         return ""

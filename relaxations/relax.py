@@ -8,7 +8,6 @@ from typing import Any
 
 from ..errors import UnsupportedModelError
 from ..models.arrays import FloatArray
-from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..solvers.asked import Asked, SolverLike
@@ -23,11 +22,12 @@ __all__ = ["Relaxed", "bound_words", "relax"]
 
 @dataclass(frozen=True, eq=False)
 class Relaxed:
-    """A solved relaxation of a 0-1-loss model.
+    """A solved relaxation of a model.
 
     Parameters
     ----------
-    model : ZeroOneSVM
+    model : Model
+        A `ZeroOneSVM`, or whatever else the reduction reads (`Model.composed`).
     reduction : Reduction
     target : Model or StandardForm
         What was solved.
@@ -36,12 +36,12 @@ class Relaxed:
     values : mapping of label to array or None
         A feasible point of the original; None where the solver gave no point.
     objective : float
-        Its true 0-1 objective; NaN without one.
+        Its true objective; NaN without one.
     lifted : LiftedDual or None
         What the multipliers prove about the original; None where there are none.
     """
 
-    model: ZeroOneSVM
+    model: Model
     reduction: Reduction[Any]
     target: Model | StandardForm
     result: Result
@@ -67,7 +67,8 @@ class Relaxed:
     @property
     def caveat(self) -> str:
         """Why the bound may not be one of the 0-1 optimum; empty where it is."""
-        return self.reduction.caveat(self.model)
+        original: Any = self.model  # one that the reduction reads
+        return self.reduction.caveat(original)
 
     def __str__(self) -> str:
         bound = bound_words(self.bound, self.bound_kind, self.caveat)
@@ -86,7 +87,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
 
 
 def relax(
-    model: ZeroOneSVM, reduction: Reduction[Any], solver: SolverLike | Asked = "auto", options: Options | None = None
+    model: Model, reduction: Reduction[Any], solver: SolverLike | Asked = "auto", options: Options | None = None
 ) -> Relaxed:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
 
@@ -104,12 +105,13 @@ def relax(
         able = readers(model)
         who = f"{', '.join(able)} read it" if able else f"no relaxation reads a {type(model).__name__}"
         raise UnsupportedModelError(f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}")
-    target = reduction.apply(model)
+    original: Any = model  # one that the reduction reads
+    target = reduction.apply(original)
     result = solve_problem(target, solver, Options() if options is None else options)
     values, objective, lifted = None, float("nan"), None
     if result.values:
-        values = reduction.recover(model, result.values)
-        objective = model.objective(values["w"])
+        values = reduction.recover(original, result.values)
+        objective = reduction.objective(model, values["w"])
     if result.multipliers is not None:
-        lifted = reduction.lift(model, target, result.multipliers)
+        lifted = reduction.lift(original, target, result.multipliers)
     return Relaxed(model, reduction, target, result, values, objective, lifted)

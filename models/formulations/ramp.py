@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +11,7 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
+from ...errors import InputError, MarginoptWarning
 from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries, row_norms_squared
 from ..looks.explained import Explained, priced, two_classes
 from ..model import Model
@@ -19,6 +20,9 @@ from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
 from .linear import first_column_is_one, linear_summary, signed_rows, warn_about_features
+from .margin.losses.ramp import Ramp
+from .margin.model import Margin
+from .margin.regularisers.squared_norm import SquaredNorm
 
 __all__ = ["RampSVM"]
 
@@ -178,6 +182,18 @@ class RampSVM(Model):
             integer=(place >= p) & (place < p + n),
             quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
         )
+
+    @cached_property
+    def composed(self) -> Margin:
+        """The ramp of height and width 2 with ||w||²."""
+        level = self.incumbent_value * (1.0 + 1e-9)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", MarginoptWarning)  # it has given its own
+            return Margin(self.X, self.y, Ramp(), SquaredNorm(), self.intercept, self.weights, upper_bound=level)
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks from ``w``, where some are missing; see `point`."""
+        return dict(values) if len(values) == 3 else self.point(np.asarray(values["w"]))
 
     def objective(self, w: FloatArray) -> float:
         """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""

@@ -216,9 +216,7 @@ class Perspective(Reduction[PerspectiveRelaxation]):
         assert model.lam is not None  # the λ form
         return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), self.constants(model))
 
-    def lift(
-        self, model: ZeroOneSVM, target: PerspectiveRelaxation, multipliers: Mapping[str, FloatArray]
-    ) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: PerspectiveRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """γ as it is, and V."""
         return target.certify(multipliers)
 

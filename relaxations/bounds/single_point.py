@@ -207,9 +207,7 @@ class SinglePoint(Reduction[SinglePointRelaxation]):
         with without_warnings():
             return SinglePointRelaxation(model.X, model.y, float(model.weights[0]))
 
-    def lift(
-        self, model: ZeroOneSVM, target: SinglePointRelaxation, multipliers: Mapping[str, FloatArray]
-    ) -> LiftedDual:
+    def lift(self, model: ZeroOneSVM, target: SinglePointRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """γ in Γ from the hulls' multipliers, and v."""
         found = target.certify(multipliers)
         return LiftedDual(

@@ -92,9 +92,10 @@ class Assembly:
         *,
         integer: bool = False,
         shape: tuple[int, ...] | None = None,
+        symmetric: bool = False,
     ) -> Affine:
-        """A new block of variables with bounds, as the expression that they are; of a shape, the entries by rows."""
-        self._blocks.append(Block(label, (size,) if shape is None else shape))
+        """A new block of variables with bounds, as the expression that they are: of a shape by rows, or an svec."""
+        self._blocks.append(Block(label, (size,) if shape is None else shape, symmetric))
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
         self._integer.append(integer)
@@ -149,6 +150,7 @@ class Assembly:
             P = P + 2.0 * (E.T @ scaled)
             q += 2.0 * (scaled.T @ rows.constant)
             r += float(weights @ rows.constant**2)
+        P.eliminate_zeros()
         return StandardForm(
             name=self._name,
             blocks=tuple(self._blocks),

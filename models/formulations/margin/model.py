@@ -155,6 +155,21 @@ class Margin(Model):
         return self.features.rows
 
     @property
+    def composed(self) -> Margin:
+        """Itself."""
+        return self
+
+    @cached_property
+    def reach(self) -> tuple[FloatArray, FloatArray]:
+        """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
+        lower, upper = self.domain.bounds(self.points.shape[1])
+        A, c = self.loss.rows(self.points, self.y)
+        alone = not self.subject_to and self.domain.free
+        level = self._level(lower, upper)
+        known = Reach(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone)
+        return known.bounds()
+
+    @property
     def parts(self) -> tuple[Part, ...]:
         """Loss, regulariser, domain, restrictions."""
         return (self.loss, self.regulariser, self.domain, *self.subject_to)
@@ -184,11 +199,7 @@ class Margin(Model):
         lower, upper = self.domain.bounds(p)
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
         A, c = self.loss.rows(self.points, self.y)
-        alone = not self.subject_to and self.domain.free
-        level = self._level(lower, upper)
-        span, reach = Reach(
-            self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone
-        ).bounds()  # fmt: skip
+        span, reach = self.reach
         at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         errors = self.loss.add(to, at)

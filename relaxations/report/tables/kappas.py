@@ -52,9 +52,7 @@ KAPPA_COLUMNS: tuple[Column, ...] = (
     Column("kappa", "κ", "Part of the points that may violate their margin.", lambda c: c.kappa, "value"),
     Column("budget", "⌊κn⌋", "Violations that the 0-1 problem allows.", lambda c: c.budget, "count"),
     Column("bound", "bound", "Lower bound of min ||w||² with at most ⌊κn⌋ violations.", lambda c: c.bound, "value"),
-    Column(
-        "kind", "kind of bound", "proved, claimed by solver, or none.", lambda c: c.kind
-    ),
+    Column("kind", "kind of bound", "proved, claimed by solver, or none.", lambda c: c.kind),
     Column(
         "recovered",
         "recovered",

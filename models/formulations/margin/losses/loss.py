@@ -14,6 +14,7 @@ from ....statement import Line
 from ...linear import signed_rows
 from ..assembly import Affine, Assembly
 from ..part import Part, Setting
+from .branch import Branch
 
 __all__ = ["Loss"]
 
@@ -73,6 +74,10 @@ class Loss(Part):
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products
+
+    def branches(self) -> tuple[Branch, ...]:
+        """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
+        return ()
 
     def nonnegative(self) -> bool:
         """Whether no value is below 0, so that the objective bounds the regulariser."""

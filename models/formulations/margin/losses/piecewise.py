@@ -12,6 +12,7 @@ from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .branch import Branch
 from .loss import Loss
 
 __all__ = ["PiecewiseLinear"]
@@ -97,7 +98,7 @@ class PiecewiseLinear(Loss):
             low = np.maximum(ends[k, 0], np.minimum(-at.reach, ends[0, 1]))
             high = np.minimum(ends[k, 1], np.maximum(at.reach, ends[-1, 0]))
             chosen = to.binaries(f"segment {k}", at.argument.rows)
-            piece = to.variables(f"margin {k}", at.argument.rows)
+            piece = to.variables(f"margin {k}", at.argument.rows, np.minimum(low, 0.0), np.maximum(high, 0.0))
             to.require_nonnegative(f"segment {k} from", piece - chosen.scaled(low))
             to.require_nonnegative(f"segment {k} to", chosen.scaled(high) - piece)
             to.cost(s * at.weights, piece)
@@ -116,6 +117,13 @@ class PiecewiseLinear(Loss):
         """Whether the least value, at a breakpoint or beyond the ends, is ≥ 0."""
         slopes = self._segments()[0]
         return bool(slopes[0] <= 0 <= slopes[-1] and min(v for _, v in self.breakpoints) >= 0)
+
+    def branches(self) -> tuple[Branch, ...]:
+        """The segments; none where it is convex."""
+        if self.convex:
+            return ()
+        parts = zip(*self._segments(), strict=True)
+        return tuple(Branch(((float(s), float(t)),), float(low), float(high)) for s, t, (low, high) in parts)
 
     def flat(self) -> float:
         """Where the first and the last segment begin, if both are level."""

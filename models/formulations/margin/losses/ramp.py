@@ -11,6 +11,7 @@ from ....arrays import FloatArray, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .branch import Branch
 from .loss import Loss
 
 __all__ = ["Ramp"]
@@ -70,6 +71,11 @@ class Ramp(Loss):
             Line("z_i = 0  =>  y_i x_i'w + xi_i >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w + \xi_i \ge 1", "margin"),
             Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
         )
+
+    def branches(self) -> tuple[Branch, ...]:
+        """The hinge of slope h/d, and h."""
+        slope = self.height / self.width
+        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height),))
 
     def flat(self) -> float:
         """Zero from 1 on, h from 1 - d down."""

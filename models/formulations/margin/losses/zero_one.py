@@ -11,6 +11,7 @@ from ....arrays import FloatArray, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .branch import Branch
 from .loss import Loss
 
 __all__ = ["ZeroOne"]
@@ -62,6 +63,10 @@ class ZeroOne(Loss):
             Line(f"z_i = 0  =>  y_i x_i'w >= {t}", rf"z_i = 0 \Rightarrow y_i x_i^\top w \ge {t}", "margin"),
             Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
         )
+
+    def branches(self) -> tuple[Branch, ...]:
+        """0 from t on, and 1."""
+        return Branch(((0.0, 0.0),), low=self.threshold), Branch(((0.0, 1.0),))
 
     def flat(self) -> float:
         """Zero from t on, one below it."""

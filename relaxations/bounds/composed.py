@@ -1,0 +1,31 @@
+"""Relaxations of problems from parts, as records."""
+
+from __future__ import annotations
+
+from ..composed.reductions import AllHulls, Continuous, EqualHulls, OneHull, PairHulls, Products
+from ..relaxation import Relaxation
+
+RELAXATIONS = (
+    Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
+    Relaxation(
+        "products",
+        "products of every row with every binary, and triangle inequalities: RLT",
+        Products(),
+        "Sherali, Adams, 1990",
+        rank=65,
+    ),
+    Relaxation(
+        "hulls-single", "each point's branches with the whole norm, one point at a time", OneHull(), "Conic Theorem 1", rank=62
+    ),
+    Relaxation(
+        "hulls-equal", "the branches of every point's loss at equal γ: second-order cones", EqualHulls(), "Conic (13)", rank=72
+    ),
+    Relaxation(
+        "hulls",
+        "the branches of every point's loss over all γ: an SDP, with bounds of the margins",
+        AllHulls(),
+        "Conic (21)",
+        rank=92,
+    ),
+    Relaxation("hulls-pairs", "that SDP with hulls of two points at once", PairHulls(), "this package", rank=95),
+)

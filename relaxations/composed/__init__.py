@@ -1,0 +1,1 @@
+"""Relaxations of problems from parts, by the type of their parts."""

@@ -1,0 +1,179 @@
+"""Relaxations by the type of the parts: below the enumerated optimum, in their order, equal to the paper's where they meet."""
+
+from __future__ import annotations
+
+import itertools
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.relaxations import (
+    AllHulls,
+    BigM,
+    Conic,
+    Continuous,
+    EqualHulls,
+    OneHull,
+    PairHulls,
+    Perspective,
+    Products,
+    SinglePoint,
+    get_relaxation,
+    model_gaps,
+    relax,
+    relaxations,
+)
+from marginopt.solvers import Options
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+STEPS = margin.PiecewiseLinear(((-1.0, 1.5), (0.0, 1.0), (1.0, 0.0), (2.0, 0.0)))
+TIGHT = Options(tol=1e-8)
+
+
+def points(seed: int, n: int = 6) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.repeat([-1.0, 1.0], n // 2)
+    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.4 * y[:, None]]), y
+
+
+def enumerated(X: np.ndarray, y: np.ndarray, loss: Any, regulariser: Any, cost: float) -> float:
+    """The least over all choices of a branch for each point, a convex problem each, written in CVXPY."""
+    best, u = np.inf, y[:, None] * X
+    for choice in itertools.product(loss.branches(), repeat=y.size):
+        w = cp.Variable(X.shape[1])
+        total: Any = regulariser.mu * (cp.norm1(w) if regulariser == margin.L1() else cp.sum_squares(w))
+        rows = []
+        for m, branch in zip([row @ w for row in u], choice, strict=True):
+            total = total + cost * cp.max(cp.hstack([s * m + t for s, t in branch.lines]))
+            rows += [m >= branch.low] if np.isfinite(branch.low) else []
+            rows += [m <= branch.high] if np.isfinite(branch.high) else []
+        problem = cp.Problem(cp.Minimize(total), rows)
+        problem.solve(solver="CLARABEL")
+        if problem.status == "optimal":
+            best = min(best, problem.value)
+    return float(best)
+
+
+@pytest.mark.parametrize(
+    "loss", [margin.ZeroOne(), margin.Ramp(2, 2), margin.Ramp(1, 0.5)], ids=["zero-one", "ramp", "steep ramp"]
+)
+def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None:
+    X, y = points(1)
+    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), weights=0.5)
+    optimum = enumerated(X, y, loss, margin.SquaredNorm(0.7), 0.5)
+    assert mo.solve(model, "scip").objective == pytest.approx(optimum, rel=1e-4)
+    found = {}
+    for reduction in (
+        Continuous(),
+        Products(False),
+        Products(),
+        OneHull(),
+        EqualHulls(),
+        AllHulls(),
+        PairHulls(pairs=4),
+        PairHulls(pairs=15),
+    ):
+        relaxed = relax(model, reduction, "clarabel", TIGHT)
+        found[reduction.name] = relaxed.result.objective
+        assert relaxed.bound <= optimum + 1e-6
+        assert relaxed.lifted is not None
+        assert relaxed.lifted.value == pytest.approx(relaxed.result.objective, rel=1e-4, abs=1e-4)
+        assert relaxed.objective >= optimum - 1e-6
+        assert model.objective(relaxed.values["w"]) == relaxed.objective
+    order = [
+        ("continuous", "products, no triangles"),
+        ("products, no triangles", "products"),
+        ("continuous", "hulls, equal gamma"),
+        ("hulls, equal gamma", "hulls, SDP"),
+        ("hulls, one point", "hulls, SDP"),
+        ("hulls, SDP", "hulls, 4 pairs"),
+        ("hulls, 4 pairs", "hulls, 15 pairs"),
+    ]
+    for weaker, stronger in order:
+        assert found[weaker] <= found[stronger] + 1e-5 * (1 + abs(optimum)), (weaker, stronger)
+    assert found["hulls, SDP"] < found["hulls, 15 pairs"]  # pairs do something here
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_without_m_they_are_the_papers_on_the_zero_one_loss(seed: int) -> None:
+    X, y = points(seed, 10)
+    model = mo.ZeroOneSVM(X, y, 0.6)
+    for ours, papers in (
+        (AllHulls(reach=False), Conic()),
+        (OneHull(reach=False), SinglePoint()),
+        (EqualHulls(reach=False), Perspective("uniform")),
+    ):
+        values = [relax(model, r, "clarabel", TIGHT).result.objective for r in (ours, papers)]
+        assert values[0] == pytest.approx(values[1], rel=2e-5), ours.name
+    continuous, big_m = (relax(model, r, "clarabel", TIGHT).result.objective for r in (Continuous(), BigM("zero")))
+    assert continuous <= big_m + 1e-6  # the named model's M_i know that z_i = 1 costs λ_i
+    with_m = relax(model, AllHulls(), "clarabel", TIGHT).result.objective
+    assert with_m >= relax(model, Conic(), "clarabel", TIGHT).result.objective - 1e-6
+
+
+def test_the_ramp_is_read_as_the_zero_one_loss_is() -> None:
+    X, y = points(4, 8)
+    model = mo.RampSVM(X, y, 0.7, intercept="penalised")
+    optimum = mo.solve(model, "scip").objective
+    relaxed = relax(model, AllHulls(), "clarabel", TIGHT)
+    assert relaxed.bound <= optimum + 1e-6
+    assert set(relaxed.values) == {"w", "z", "xi"}
+    assert mo.certify(model, relaxed.values).primal_residual <= 1e-8
+    assert model.objective(relaxed.values["w"]) == pytest.approx(relaxed.objective)
+    table = model_gaps(model, ["continuous", "products", "hulls"], "scip", Options(time_limit=60))
+    assert [row.reason for row in table.rows] == [""] * 4
+    assert table.best == pytest.approx(optimum, rel=1e-5)
+    assert table.bound <= optimum * (1 + 1e-5)
+    assert "gap" in str(table)
+    assert {"continuous", "products", "hulls"} <= {n for n, r in relaxations().items() if not r.reduction.obstacle(model)}
+
+
+def test_restrictions_and_domains_stay_in_the_relaxation() -> None:
+    X, y = points(2, 8)
+    group = X[:, 1] > np.median(X[:, 1])
+    model = mo.Margin(X, y, "ramp", domain=margin.Box(-0.5, 0.8), subject_to=[mo.parity(group, 0.05), mo.keep([7])], weights=0.4)
+    optimum = mo.solve(model, "scip").objective
+    plain = mo.Margin(X, y, "ramp", weights=0.4)
+    for reduction in (Continuous(), Products(False), AllHulls(), OneHull(), EqualHulls()):
+        bound = relax(model, reduction, "clarabel", TIGHT).bound
+        assert relax(plain, reduction, "clarabel", TIGHT).bound <= bound + 1e-5
+        assert bound <= optimum + 1e-6
+
+
+def test_any_loss_with_branches_and_l1() -> None:
+    X, y = points(5)
+    model = mo.Margin(X, y, STEPS, "l1", weights=0.5)
+    optimum = enumerated(X, y, STEPS, margin.L1(), 0.5)
+    assert mo.solve(model, "highs").objective == pytest.approx(optimum, rel=1e-4)
+    for reduction in (Continuous(), Products(False)):
+        assert relax(model, reduction, "clarabel", TIGHT).bound <= optimum + 1e-6
+    smooth = mo.Margin(X, y, STEPS, margin.ElasticNet(0.1, 0.9), weights=0.5)
+    best = mo.solve(smooth, "scip").objective
+    assert relax(smooth, AllHulls(), "clarabel", TIGHT).bound <= best + 1e-5
+
+
+@pytest.mark.parametrize(
+    ("model", "reduction", "words"),
+    [
+        (lambda X, y: mo.Margin(X, y), "continuous", "it has no integers"),
+        (lambda X, y: mo.Margin(X, y), "hulls", "Hinge is no least value of convex branches"),
+        (lambda X, y: mo.Margin(X, y, "ramp", "l1"), "hulls", "SquaredNorm or ElasticNet"),
+        (lambda X, y: mo.Margin(X, y, "ramp", intercept="free"), "hulls-equal", "intercept='penalised'"),
+        (lambda X, y: mo.Margin(X, y, "zero-one", "none"), "products", "nothing bounds the margins"),
+        (lambda X, y: mo.ConicSVM(X, y, 1.0), "hulls", "problems from parts"),
+        (lambda X, y: mo.ZeroOneSVM(X, y, kappa=0.2), "continuous", "problems from parts"),
+    ],
+)
+def test_refusals_name_the_part_and_who_can(model: Any, reduction: str, words: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=words):
+        relax(model(*points(0)), get_relaxation(reduction).reduction)
+
+
+def test_the_table_refuses_what_is_no_model() -> None:
+    with pytest.raises(InputError, match="takes a formulation"):
+        model_gaps([3])  # type: ignore[arg-type]
