@@ -34,7 +34,10 @@ def data_set(name: str, part: Part | None = None) -> Instance:
 def _read(name: str, part: Part | None) -> Instance | str:
     """The set, or why it cannot be had: a failure is remembered too, since asking a network may take long."""
     try:
-        if any(entry.name == name for entry in catalogue()):
+        entry = next((e for e in catalogue() if e.name == name), None)
+        if entry is not None and part in ("train", "test") and not entry.parts:
+            return f"{name} has no published parts"
+        if entry is not None:
             return load(name, part)
         path = data_file(name, "test" if part == "test" else "train")
         if path is None:

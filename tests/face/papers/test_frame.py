@@ -109,7 +109,7 @@ def test_every_table_states_its_cells_at_every_effort(name: str, effort: str) ->
 def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
     figure = figures()[name]
     drawn = figure.draw({})
-    assert (drawn is None) == bool(figure.runs(EFFORTS["quick"]))
+    assert (drawn is None) == bool(figure.runs(EFFORTS["reduced"]))
 
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
