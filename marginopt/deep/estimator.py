@@ -27,6 +27,8 @@ from .training import Batches, Callback, Settings, Training
 
 __all__ = ["DeepNPSVC"]
 
+_OBJECTIVES = ("chebyshev", "sum", "softmax", "margin-softmax")
+
 
 class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """D-NPSVC++: a hyperplane for each class over the features of a network that is trained with them, NPSVC++ (22)-(26).
@@ -40,9 +42,9 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
     encoder : {"mlp", "conv"}, torch.nn.Module or callable
         φ: a small fully connected network, a small convolutional one for images, a module (copied, weights and all), or a
         function of a sample's shape that returns a module. φ of a batch is a matrix (batch, features).
-    objective : {"chebyshev", "sum", "softmax"}
-        The largest of the classes' objectives through its dual weights τ; their plain sum (deep TWSVM, A.15); cross-entropy.
-        All of them train the same network by the same updates.
+    objective : {"chebyshev", "sum", "softmax", "margin-softmax"}
+        The largest of the classes' objectives through its dual weights τ; their plain sum (deep TWSVM, A.15); cross-entropy, and
+        the same with the own class's logit less ``margin``. All of them train the same network by the same updates.
     hypothesis : {"skip", "learned", "encoder"}
         (22), or one of its two parts: see `NPSVCHead`.
     hidden : sequence of int
@@ -106,7 +108,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         self,
         encoder: Encoder = "mlp",
         *,
-        objective: Literal["chebyshev", "sum", "softmax"] = "chebyshev",
+        objective: Literal["chebyshev", "sum", "softmax", "margin-softmax"] = "chebyshev",
         hypothesis: Hypothesis = "skip",
         hidden: Sequence[int] = (512, 128),
         dropout: float = 0.25,
@@ -196,8 +198,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         )
         _finite(X)
         check_classification_targets(y)
-        if self.objective not in ("chebyshev", "sum", "softmax"):
-            raise InputError(f"objective must be 'chebyshev', 'sum' or 'softmax'; it is {self.objective!r}")
+        if self.objective not in _OBJECTIVES:
+            raise InputError(f"objective must be one of {', '.join(_OBJECTIVES)}; it is {self.objective!r}")
         if self.callback is not None and not callable(self.callback):
             raise InputError(f"callback must be a function of one row of the trace; it is a {type(self.callback).__name__}")
         if self.resume and self.checkpoint is None:
@@ -220,8 +222,8 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         return Batches(rows, torch.as_tensor(np.searchsorted(self.classes_, labels), dtype=torch.int64), device)
 
     def _objectives(self, K: int) -> Objectives:
-        if self.objective == "softmax":
-            return SoftmaxObjectives(K)
+        if self.objective in ("softmax", "margin-softmax"):
+            return SoftmaxObjectives(K, self.margin if self.objective == "margin-softmax" else 0.0)
         return NearObjectives(K, c=self.c, margin=self.margin, orientation=self.orientation)
 
     def _training(self, data: Batches, settings: Settings, seed: int) -> Training:

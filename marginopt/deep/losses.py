@@ -82,16 +82,26 @@ class NearObjectives(Objectives):
 
 @final
 class SoftmaxObjectives(Objectives):
-    """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i))_l: their sum is the cross-entropy. The baseline."""
+    """J_l = -(1/|B|) Σ_{y_i=l} log softmax(f(x_i) - s e_l)_l: their sum is the cross-entropy, the baseline, where s = 0.
 
-    def __init__(self, classes: int) -> None:
+    With s > 0 the own class's logit must lead by s: a margin softmax, additive on logits that are not normalised (ArcFace's is an
+    angle between normalised ones).
+
+    Parameters
+    ----------
+    classes : int
+    margin : float
+        s ≥ 0.
+    """
+
+    def __init__(self, classes: int, margin: float = 0.0) -> None:
         super().__init__()
-        self.classes = classes
+        self.classes, self.margin = classes, as_positive(margin, "margin", zero=True)
 
     def forward(self, F: Tensor, y: Tensor) -> Tensor:
         """J of a batch, (K,)."""
         own = torch.nn.functional.one_hot(y, self.classes).to(F.dtype)
-        return -(own * torch.log_softmax(F, dim=1)).mean(dim=0)
+        return -(own * torch.log_softmax(F - self.margin * own, dim=1)).mean(dim=0)
 
     def scores(self, F: Tensor, norms: Tensor) -> Tensor:
         """The logits."""

@@ -50,6 +50,14 @@ def test_softmax_objectives_add_up_to_the_cross_entropy(batch: tuple) -> None:
     assert (J > 0).all()
 
 
+def test_margin_softmax_is_the_cross_entropy_of_logits_that_lead_by_the_margin(batch: tuple) -> None:
+    F, y = batch
+    less = F - 0.7 * torch.nn.functional.one_hot(y, 3).to(F.dtype)
+    J = deep.SoftmaxObjectives(3, margin=0.7)(F, y)
+    assert float(J.sum()) == pytest.approx(float(torch.nn.functional.cross_entropy(less, y)), rel=1e-12)
+    assert (deep.SoftmaxObjectives(3)(F, y) <= J).all()
+
+
 def test_the_nearest_hyperplane_is_measured_in_its_own_norm() -> None:
     F, norms = torch.tensor([[0.5, -0.4]]), torch.tensor([2.0, 1.0])
     assert deep.NearObjectives(2).scores(F, norms).argmax(dim=1).tolist() == [0]

@@ -10,8 +10,11 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.errors import DataError
 from marginopt.papers import inputs
+from marginopt.papers.finding import figures
+from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
 from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED
 from marginopt.papers.nonparallel.table_2 import _p_value
+from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
 from marginopt.papers.task import measure_all
 
@@ -63,3 +66,32 @@ def test_the_t_test_pairs_the_splits() -> None:
     assert value is not None
     assert value.mean == pytest.approx(ttest_rel(ours, theirs).pvalue)
     assert _p_value(records[:3]) is None
+
+
+@pytest.mark.parametrize("criterion", ["Cross-entropy", "ArcFace margin softmax", "D-NPSVC++", "TWSVM on ResNet34 features"])
+def test_table_3(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """On features of the published width under the name of a set that nobody has here."""
+    pytest.importorskip("torch")
+    X, y = load_digits(n_class=4, return_X_y=True)
+    wide = np.hstack([X] * 8)
+    dump_svmlight_file(wide[:200], y[:200], str(tmp_path / "dtd.libsvm"), zero_based=False)
+    dump_svmlight_file(wide[200:300], y[200:300], str(tmp_path / "dtd.t.libsvm"), zero_based=False)
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    inputs._read.cache_clear()
+    found = DEEP.measure({"dataset": "dtd", "criterion": criterion, "seed": 0, "epochs": 5, "points": 100})
+    assert found["accuracy"] > 0.6
+    assert found["minutes"] > 0
+
+
+def test_figures_2_3_and_a2() -> None:
+    drawn = figures()
+    run = Run.of(EVOLUTION, dataset="digits", seed=0, points=150)
+    record = EVOLUTION.measure(run.parameters)
+    assert record["accuracy"] > 0.5
+    assert np.array(record["learned"]).shape == (60, 2)
+    sweeps = [Run.of(SWEEP, dataset="digits", seed=0, points=100, parameter=p, value=v) for p, v in (("r1", 0.1), ("d", 12))]
+    results = {run: record, **{sweep: SWEEP.measure(sweep.parameters) for sweep in sweeps}}
+    for name in ("npsvc-figure-2", "npsvc-figure-3", "npsvc-figure-a2"):
+        picture = drawn[name].draw(results)
+        assert picture is not None
+        assert picture.svg.startswith("<?xml")
