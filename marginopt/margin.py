@@ -14,7 +14,7 @@ from .models.formulations.margin.losses.pairwise import PairwiseHinge
 from .models.formulations.margin.losses.piecewise import PiecewiseLinear
 from .models.formulations.margin.losses.piecewise_quadratic import PiecewiseQuadratic
 from .models.formulations.margin.losses.ramp import Ramp
-from .models.formulations.margin.losses.svdd import SVDD
+from .models.formulations.margin.losses.soft_ball import SoftBall
 from .models.formulations.margin.losses.zero_one import ZeroOne
 from .models.formulations.margin.model import Margin
 from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
@@ -31,9 +31,45 @@ from .models.formulations.margin.restrictions.restriction import Restriction
 from .models.formulations.margin.restrictions.rows import Fixed, Keep, LinearRows
 
 __all__ = [
-    "L0", "L1", "SVDD", "Box", "Conic", "CountParity", "Domain", "ElasticNet", "EpsilonInsensitive", "ErrorBudget", "Fixed",
-    "GroupL1", "Hinge", "Increasing", "Integers", "Keep", "KernelWeightsL1", "LinearRows", "Loss", "Margin", "NoRegulariser",
-    "Nonzero", "NuHinge", "OneClass", "PairwiseHinge", "Parity", "PiecewiseLinear", "PiecewiseQuadratic", "Ramp", "Reals",
-    "Regulariser", "Restriction", "Signs", "SquaredHinge", "SquaredNorm", "ZeroOne", "at_most", "error_budget", "fixed", "keep",
+    "L0",
+    "L1",
+    "Box",
+    "Conic",
+    "CountParity",
+    "Domain",
+    "ElasticNet",
+    "EpsilonInsensitive",
+    "ErrorBudget",
+    "Fixed",
+    "GroupL1",
+    "Hinge",
+    "Increasing",
+    "Integers",
+    "Keep",
+    "KernelWeightsL1",
+    "LinearRows",
+    "Loss",
+    "Margin",
+    "NoRegulariser",
+    "Nonzero",
+    "NuHinge",
+    "OneClass",
+    "PairwiseHinge",
+    "Parity",
+    "PiecewiseLinear",
+    "PiecewiseQuadratic",
+    "Ramp",
+    "Reals",
+    "Regulariser",
+    "Restriction",
+    "Signs",
+    "SoftBall",
+    "SquaredHinge",
+    "SquaredNorm",
+    "ZeroOne",
+    "at_most",
+    "error_budget",
+    "fixed",
+    "keep",
     "parity",
-]  # fmt: skip
+]

@@ -29,6 +29,9 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.l1_svm import L1SVMDual as L1SVMDual
     from .formulations.l2_svm import L2SVMDual as L2SVMDual
     from .formulations.margin.model import Margin as Margin
+    from .formulations.margin.named.epsilon_svr import EpsilonSVR as EpsilonSVR
+    from .formulations.margin.named.nu_svm import NuSVM as NuSVM
+    from .formulations.margin.named.svdd import SVDD as SVDD
     from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
     from .formulations.multiclass.model import MulticlassSVM as MulticlassSVM
     from .formulations.nonparallel.box_program import BoxProgram as BoxProgram

@@ -149,6 +149,68 @@ def whole(arrays: Arrays) -> Arrays:
     return arrays
 
 
+def quadratic(P: Any, q: Any, rows: Any, least: Any) -> float:
+    """min ½v'Pv + q'v subject to rows v ≥ least."""
+    return smooth(
+        lambda v: float(0.5 * v @ P @ v + q @ v),
+        lambda v: P @ v + q,
+        np.zeros(len(q)),
+        constraints=[{"type": "ineq", "fun": lambda v: rows @ v - least, "jac": lambda v: rows}],
+    )
+
+
+def nu_svm(a: Arrays) -> float:
+    """w with a free intercept first, ρ, ξ."""
+    (n, p), nu = a["X"].shape, 0.5
+    P = np.diag([0.0, *np.ones(p - 1), *np.zeros(n + 1)])
+    margins = np.hstack([a["y"][:, None] * a["X"], -np.ones((n, 1)), np.eye(n)])
+    signs = np.hstack([np.zeros((n + 1, p)), np.eye(n + 1)])
+    return quadratic(P, np.concatenate([np.zeros(p), [-nu], np.full(n, 1 / n)]), np.vstack([margins, signs]), np.zeros(2 * n + 1))
+
+
+def epsilon_svr(a: Arrays) -> float:
+    """w with a free intercept first, and ξ of both sides."""
+    n, p = a["X"].shape
+    P = np.diag([0.0, *np.ones(p - 1), *np.zeros(2 * n)])
+    eye, none = np.eye(n), np.zeros((n, n))
+    rows = np.vstack(
+        [np.hstack([a["X"], eye, none]), np.hstack([-a["X"], none, eye]), np.hstack([np.zeros((2 * n, p)), np.eye(2 * n)])]
+    )
+    least = np.concatenate([a["target"] - 0.1, -a["target"] - 0.1, np.zeros(2 * n)])
+    return quadratic(P, np.concatenate([np.zeros(p), np.ones(2 * n)]), rows, least)
+
+
+def svdd(a: Arrays) -> float:
+    """The dual: max Σα||x||² - ||Σαx||² over 0 ≤ α ≤ 1/(νn), Σα = 1, with ν = 0.3."""
+    X = a["X"]
+    n = len(X)
+    squares = (X**2).sum(axis=1)
+    return -smooth(
+        lambda v: float((X.T @ v) @ (X.T @ v) - squares @ v),
+        lambda v: 2.0 * X @ (X.T @ v) - squares,
+        np.full(n, 1 / n),
+        bounds=[(0.0, 1 / (0.3 * n))] * n,
+        constraints=[{"type": "eq", "fun": lambda v: v.sum() - 1.0, "jac": lambda v: np.ones(n)}],
+    )
+
+
+def multiclass(a: Arrays) -> float:
+    """Crammer and Singer, row by row."""
+    X, y = a["X"], a["y"].astype(int)
+    (n, p), K = X.shape, y.max() + 1
+    rows = []
+    for i in range(n):
+        for k in range(K):
+            if k != y[i]:
+                row = np.zeros(K * p + n)
+                row[y[i] * p : (y[i] + 1) * p], row[k * p : (k + 1) * p], row[K * p + i] = X[i], -X[i], 1.0
+                rows.append(row)
+    signs = np.hstack([np.zeros((n, K * p)), np.eye(n)])
+    P = np.diag(np.concatenate([np.ones(K * p), np.zeros(n)]))
+    least = np.concatenate([np.ones(len(rows)), np.zeros(n)])
+    return quadratic(P, np.concatenate([np.zeros(K * p), np.ones(n)]), np.vstack([rows, signs]), least)
+
+
 #: Formulation → the derivation, and the part of its example that it is for.
 DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]] = {
     "box": (box, whole),
@@ -156,6 +218,10 @@ DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]]
     "pareto": (pareto, whole),
     "ramp": (ramp, few),
     "margin": (margin, whole),
+    "multiclass": (multiclass, whole),
+    "nu": (nu_svm, whole),
+    "epsilon-svr": (epsilon_svr, whole),
+    "svdd": (svdd, whole),
     "stiefel": (stiefel_column, one_column),
 }
 #: Formulations whose optimum cannot be derived in a few lines, and what is.

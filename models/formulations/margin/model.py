@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ....errors import InputError
+from ....errors import InputError, UnsupportedModelError
 from ...arrays import (
     BoolArray,
     FloatArray,
@@ -25,11 +25,13 @@ from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
-from ...statement import Line, Statement
+from ...statement import Statement
 from ..linear import first_column_is_one, linear_summary, warn_about_features
 from .assembly import Assembly
 from .domains import Domain, Reals
+from .dual import dual_statement, dual_value
 from .features import Features, Images, Plain
+from .losses.conjugate import Conjugate
 from .losses.hinge import Hinge
 from .losses.loss import Loss
 from .naming import LOSSES, REGULARISERS, named
@@ -39,6 +41,7 @@ from .regularisers.l1 import L1, ElasticNet
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
+from .statement import margin_statement
 
 __all__ = ["Margin"]
 
@@ -230,8 +233,32 @@ class Margin(Model):
         A, c = self.loss.rows(self.points, self.y)
         return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self._costs, A @ np.asarray(w) + c)
 
+    @property
+    def closed_dual(self) -> tuple[Conjugate, float] | None:
+        """The loss's conjugate and μ, where the problem is R = μ||w||² and a convex loss alone; None where it is not."""
+        conjugate, mu = self.loss.conjugate(), self.regulariser.square
+        plain = self.domain.free and not self.subject_to
+        return (conjugate, mu) if plain and conjugate is not None and mu is not None else None
+
+    def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
+        """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
+
+        With a free intercept they must balance by themselves; -inf where they do not, to rounding.
+
+        Raises
+        ------
+        UnsupportedModelError
+            There is no closed form (`models.program.dual` builds a dual of any form: ``model.dual()``).
+        """
+        if self.closed_dual is None:
+            raise UnsupportedModelError("convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others")
+        conjugate, mu = self.closed_dual
+        A, c = self.loss.rows(self.points, self.y)
+        beta = conjugate.point(multipliers, self._costs)
+        return dual_value(conjugate, mu, A.toarray(), c, self.penalised, self._costs, beta)
+
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SVDD`)."""
+        """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SoftBall`)."""
         products = self.features.products(values["w"], X)
         return self.loss.scores(values, products, self.features.squares(X) if self.loss.needs_squares else products)
 
@@ -252,23 +279,11 @@ class Margin(Model):
 
     @property
     def statement(self) -> Statement:
-        """The parts, one after the other."""
+        """The parts, one after the other, and the dual where it has a closed form."""
+        closed, row = self.closed_dual, self.loss.dual_row
+        dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all(), row=row)
         n, p = self.points.shape
-        cost, norm = self.loss.cost_line(), self.regulariser.cost_line()
-        free = " (w without intercept in the first term)" if self.intercept == "free" else ""
-        kernel = () if self.kernel is None else (f"x_i are images under the kernel {self.kernel}, after a one for the intercept",)
-        kind = "convex" if self.convex else "mixed-integer"
-        return Statement(
-            title="Margin: " + " + ".join(type(part).__name__ for part in self.parts),
-            problem_class=f"{kind} program",
-            sense="minimise",
-            over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
-            objective=Line(f"{norm.text} + {cost.text}", f"{norm.latex} + {cost.latex}"),
-            constraints=tuple(line for part in self.parts for line in part.lines()),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
-            notes=(f"the intercept is {self.intercept}{free}", *kernel),
-            source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
-        )
+        return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)
 
 
 #: What the prompt offers.

@@ -15,7 +15,7 @@ from .losses.loss import Loss
 from .losses.nu import NuHinge, OneClass
 from .losses.pairwise import PairwiseHinge
 from .losses.ramp import Ramp
-from .losses.svdd import SVDD
+from .losses.soft_ball import SoftBall
 from .losses.zero_one import ZeroOne
 from .regularisers.l0 import L0
 from .regularisers.l1 import L1, ElasticNet
@@ -41,7 +41,7 @@ LOSSES: Mapping[str, Loss] = {
     "squared-epsilon-insensitive": EpsilonInsensitive(squared=True),
     "nu": NuHinge(),
     "one-class": OneClass(),
-    "svdd": SVDD(),
+    "svdd": SoftBall(),
     "pairwise": PairwiseHinge(),
 }
 REGULARISERS: Mapping[str, Regulariser] = {

@@ -12,6 +12,7 @@ from ....arrays import FloatArray, Points, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .conjugate import Conjugate, InsensitiveConjugate
 from .loss import Loss
 
 __all__ = ["EpsilonInsensitive"]
@@ -57,6 +58,15 @@ class EpsilonInsensitive(Loss):
         to.require_nonnegative("above", xi + at.argument + self.epsilon)
         (to.cost_of_squares if self.squared else to.cost)(at.weights, xi)
         return None
+
+    def conjugate(self) -> Conjugate:
+        """-ε|β| on |β| ≤ c, or with squares."""
+        return InsensitiveConjugate(self.epsilon, self.squared)
+
+    @property
+    def dual_row(self) -> Line:
+        """x_i."""
+        return Line("x_i", "x_i")
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_i, or squares."""

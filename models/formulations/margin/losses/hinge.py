@@ -10,6 +10,7 @@ from ....arrays import FloatArray
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .conjugate import Conjugate, HingeConjugate
 from .loss import Loss
 
 __all__ = ["Hinge", "SquaredHinge"]
@@ -41,6 +42,10 @@ class Hinge(Loss):
         to.cost(at.weights, _slack(to, at))
         return None
 
+    def conjugate(self) -> Conjugate:
+        """Σα on 0 ≤ α ≤ c."""
+        return HingeConjugate()
+
     def cost_line(self) -> Line:
         """Σ c_i ξ_i."""
         return Line("sum_i c_i xi_i", r"\textstyle\sum_i c_i\xi_i")
@@ -62,6 +67,10 @@ class SquaredHinge(Loss):
         """ξ and its rows."""
         to.cost_of_squares(at.weights, _slack(to, at))
         return None
+
+    def conjugate(self) -> Conjugate:
+        """Σα - α²/(4c)."""
+        return HingeConjugate(squared=True)
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_i²."""

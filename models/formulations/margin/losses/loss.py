@@ -15,6 +15,7 @@ from ...linear import signed_rows
 from ..assembly import Affine, Assembly
 from ..part import Part, Setting
 from .branch import Branch
+from .conjugate import Conjugate
 
 __all__ = ["Loss"]
 
@@ -74,6 +75,15 @@ class Loss(Part):
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """f(x) of new points from x'w and x'x; x'w itself unless a loss has a level of its own."""
         return products
+
+    def conjugate(self) -> Conjugate | None:
+        """What the closed-form dual is made of; None where there is none."""
+        return None
+
+    @property
+    def dual_row(self) -> Line:
+        """What the dual variables multiply in w."""
+        return Line("y_i x_i", "y_i x_i")
 
     def branches(self) -> tuple[Branch, ...]:
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""

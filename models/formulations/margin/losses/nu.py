@@ -14,6 +14,7 @@ from ....arrays import FloatArray, Points
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .conjugate import Conjugate, LevelConjugate
 from .loss import Loss
 
 __all__ = ["NuHinge", "OneClass"]
@@ -64,6 +65,10 @@ class NuHinge(Loss):
         to.cost(-self.nu * float(at.weights.sum()), rho)
         return None
 
+    def conjugate(self) -> Conjugate:
+        """0 on 0 ≤ α ≤ c, Σα ≥ νΣc."""
+        return LevelConjugate("margin", self.nu)
+
     def nonnegative(self) -> bool:
         """No: -νρ is not."""
         return False
@@ -93,6 +98,11 @@ class OneClass(NuHinge):
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """Scores Xw."""
         return sp.csr_array(X), np.zeros(X.shape[0])
+
+    @property
+    def dual_row(self) -> Line:
+        """x_i."""
+        return Line("x_i", "x_i")
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """x'w - ρ: negative outside."""

@@ -12,6 +12,7 @@ from ....arrays import FloatArray, IntArray, Points
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .conjugate import Conjugate, HingeConjugate
 from .hinge import Hinge
 from .loss import Loss
 
@@ -51,6 +52,15 @@ class PairwiseHinge(Loss):
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """A slack for each pair."""
         return Hinge().add(to, at)
+
+    def conjugate(self) -> Conjugate:
+        """Σα on 0 ≤ α ≤ c."""
+        return HingeConjugate()
+
+    @property
+    def dual_row(self) -> Line:
+        """Differences."""
+        return Line("(x_i - x_j)", "(x_i - x_j)")
 
     def cost_line(self) -> Line:
         """Σ c_i c_j ξ_ij."""

@@ -33,6 +33,11 @@ class Regulariser(Part):
         """The largest μ such that R(w) - μ||w||² is convex."""
         return 0.0
 
+    @property
+    def square(self) -> float | None:
+        """μ where R is μ||w||² and nothing else; None where it is not."""
+        return None
+
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """max x'w subject to R(w) ≤ level, for each row x; infinite where R does not bound it."""
         return np.where(rows.any(axis=1), np.inf, 0.0)

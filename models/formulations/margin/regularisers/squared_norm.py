@@ -50,6 +50,11 @@ class SquaredNorm(Regulariser):
         """μ."""
         return self.mu
 
+    @property
+    def square(self) -> float:
+        """μ."""
+        return self.mu
+
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """||x|| √(level/μ)."""
         return np.asarray(np.linalg.norm(rows, axis=1) * np.sqrt(level / self.mu))

@@ -14,13 +14,14 @@ from ....arrays import FloatArray, Points, row_norms_squared
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from .conjugate import Conjugate, LevelConjugate
 from .loss import Loss
 
-__all__ = ["SVDD"]
+__all__ = ["SoftBall"]
 
 
 @dataclass(frozen=True)
-class SVDD(Loss):
+class SoftBall(Loss):
     """min R² + Σ c_i ξ_i over balls with ||x_i - w||² ≤ R² + ξ_i, ξ ≥ 0: with `SquaredNorm`, Tax and Duin, 2004, (3).
 
     With t = R² - ||w||² it is min ||w||² + t + Σ c_i ξ_i subject to x_i'x_i - 2x_i'w ≤ t + ξ_i, a QP; t is the best level, and no
@@ -47,7 +48,8 @@ class SVDD(Loss):
         """c, which must come to 1 at least."""
         if weights.sum() < 1.0 - 1e-12:
             raise InputError(
-                f"the weights of SVDD must sum to at least 1, or no ball is worth its radius; they sum to {weights.sum():g}: "
+                f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
+                f"{weights.sum():g}: "
                 "give weights=C with C ≥ 1/n, or 1/(nu n)"
             )
         return weights
@@ -81,6 +83,15 @@ class SVDD(Loss):
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """R² - ||x - w||² = t + 2x'w - x'x."""
         return np.asarray(values["level"][0] + 2.0 * products - squares)
+
+    def conjugate(self) -> Conjugate:
+        """0 on 0 ≤ α ≤ c, Σα = 1."""
+        return LevelConjugate("inside", None, falls=False)
+
+    @property
+    def dual_row(self) -> Line:
+        """2 x_i."""
+        return Line("2 x_i", "2 x_i")
 
     def nonnegative(self) -> bool:
         """No: t may be negative."""

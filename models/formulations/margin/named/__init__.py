@@ -1,0 +1,1 @@
+"""Named formulations that are compositions of parts and nothing else."""

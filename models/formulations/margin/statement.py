@@ -1,0 +1,42 @@
+"""A composed problem as mathematics: its parts, one after the other."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ...kernels.kernels import Kernel
+from ...statement import DualStatement, Line, Statement
+from .losses.loss import Loss
+from .part import Part
+from .regularisers.regulariser import Regulariser
+
+__all__ = ["margin_statement"]
+
+
+def margin_statement(
+    parts: Sequence[Part],
+    loss: Loss,
+    regulariser: Regulariser,
+    shape: tuple[int, int],
+    intercept: str,
+    kernel: Kernel | None,
+    dual: DualStatement | None,
+) -> Statement:
+    """The program of these parts on n points and p coefficients."""
+    n, p = shape
+    cost, norm = loss.cost_line(), regulariser.cost_line()
+    free = " (w without intercept in the first term)" if intercept == "free" else ""
+    images = () if kernel is None else (f"x_i are images under the kernel {kernel}, after a one for the intercept",)
+    kind = "convex" if all(part.convex for part in parts) else "mixed-integer"
+    return Statement(
+        title="Margin: " + " + ".join(type(part).__name__ for part in parts),
+        problem_class=f"{kind} program",
+        sense="minimise",
+        over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
+        objective=Line(f"{norm.text} + {cost.text}", f"{norm.latex} + {cost.latex}"),
+        constraints=tuple(line for part in parts for line in part.lines()),
+        sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
+        notes=(f"the intercept is {intercept}{free}", *images),
+        dual=dual,
+        source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
+    )

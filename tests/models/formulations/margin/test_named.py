@@ -1,0 +1,104 @@
+"""ν-SVM, ε-SVR and SVDD: compositions with names, against scikit-learn and CVXPY; closed-form duals of composed problems."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+from hypothesis import given, settings, strategies as st
+from sklearn.svm import SVR, NuSVC
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError, UnsupportedModelError
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+RNG = np.random.default_rng(8)
+Y = np.repeat([-1.0, 1.0], 12)
+X = np.column_stack([np.ones(24), RNG.normal(size=(24, 2)) + 0.5 * Y[:, None]])
+TARGET = X @ [0.3, 1.0, -1.5] + 0.4 * RNG.normal(size=24)
+NEW = RNG.normal(size=(7, 2))
+
+
+@pytest.mark.parametrize("kernel", [None, mo.RBF(0.6)])
+def test_nu_svm_is_scikit_learns(kernel: Any) -> None:
+    data, new = (X, np.column_stack([np.ones(7), NEW])) if kernel is None else (X[:, 1:], NEW)
+    nu = 0.7 if kernel is None else 0.5  # at 0.5 no line has a level > 0: the optimum is w = 0
+    model = mo.NuSVM(data, Y, nu, kernel=kernel)
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    theirs = NuSVC(nu=nu, kernel="linear" if kernel is None else "rbf", gamma=0.6, tol=1e-9).fit(X[:, 1:], Y)
+    scores, scale = model.decision_function(found.values, new), found.values["rho"][0]
+    np.testing.assert_allclose(scores / scale, theirs.decision_function(NEW), atol=2e-3)
+    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5)
+    assert f"sum_i alpha_i >= {nu:g}" in str(model)
+
+
+@pytest.mark.parametrize("kernel", [None, mo.RBF(0.6)])
+def test_epsilon_svr_is_scikit_learns(kernel: Any) -> None:
+    data, new = (X, np.column_stack([np.ones(7), NEW])) if kernel is None else (X[:, 1:], NEW)
+    model = mo.EpsilonSVR(data, TARGET, C=1.5, epsilon=0.2, kernel=kernel)
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    theirs = SVR(C=1.5, epsilon=0.2, kernel="linear" if kernel is None else "rbf", gamma=0.6, tol=1e-9).fit(X[:, 1:], TARGET)
+    np.testing.assert_allclose(model.decision_function(found.values, new), theirs.predict(NEW), atol=2e-3)
+    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5)
+
+
+def test_svdd_is_the_ball_and_at_small_nu_the_enclosing_one() -> None:
+    points = X[:, 1:]
+    model = mo.SVDD(points, 0.3)
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    c, R2, xi = cp.Variable(2), cp.Variable(nonneg=True), cp.Variable(24, nonneg=True)
+    ball = cp.Problem(
+        cp.Minimize(R2 + cp.sum(xi) / (0.3 * 24)), [cp.sum_squares(p - c) <= R2 + xi[i] for i, p in enumerate(points)]
+    )
+    ball.solve(solver="CLARABEL")
+    assert found.objective == pytest.approx(ball.value, rel=1e-6)
+    assert model.radius(found.values) == pytest.approx(np.sqrt(R2.value), rel=1e-4)
+    assert found.summary["outside"] <= 0.3
+    assert model.dual_value(found.multipliers) == pytest.approx(ball.value, rel=1e-6)
+    small = mo.solve(mo.SVDD(points, 1 / 24), "clarabel", tol=1e-9)
+    assert small.objective == pytest.approx(
+        mo.solve(mo.MEBDual(points, kernel=mo.Linear()), "clarabel", tol=1e-9).objective, rel=1e-6
+    )
+    with pytest.raises(InputError, match="nu must be in"):
+        mo.SVDD(points, 0.0)
+
+
+LOSSES = [
+    margin.Hinge(),
+    margin.SquaredHinge(),
+    margin.EpsilonInsensitive(0.2),
+    margin.EpsilonInsensitive(0.1, squared=True),
+    margin.NuHinge(0.4),
+    margin.OneClass(0.6),
+    margin.SoftBall(),
+    margin.PairwiseHinge(),
+]
+
+
+@given(seed=st.integers(0, 1000), loss=st.sampled_from(LOSSES), mu=st.sampled_from([0.5, 1.0, 0.2]), wild=st.floats(0.01, 10.0))
+@settings(max_examples=40)
+def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: int, loss: Any, mu: float, wild: float) -> None:
+    rng = np.random.default_rng(seed)
+    y = np.repeat([-1.0, 1.0], 5)
+    Z = np.column_stack([np.ones(10), rng.normal(size=(10, 2)) + 0.5 * y[:, None]])
+    weights = rng.uniform(0.2, 1.0, 10)
+    model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), weights=weights)
+    found = mo.solve(model, "clarabel", tol=1e-9)
+    assert model.dual_value(found.multipliers) == pytest.approx(found.objective, rel=1e-5, abs=1e-6)
+    noise = {c.label: wild * rng.normal(size=c.rows) for c in model.form.constraints}
+    assert model.dual_value(noise) <= found.objective + 1e-7 * (1 + abs(found.objective))
+    assert model.statement.dual is not None
+    assert r"\max" in model.latex()
+
+
+def test_what_has_no_closed_dual_says_so() -> None:
+    for model in (mo.Margin(X, Y, regulariser="l1"), mo.Margin(X, Y, "ramp"), mo.Margin(X, Y, domain=margin.Box())):
+        assert model.statement.dual is None
+        with pytest.raises(UnsupportedModelError, match="closed form"):
+            model.dual_value({})
+    free = mo.Margin(X, Y, intercept="free")
+    assert free.dual_value({"margin": np.full(24, 0.5)}) > -np.inf  # balanced classes
+    assert free.dual_value({"margin": np.where(Y > 0, 0.5, 0.1)}) == -np.inf
