@@ -234,8 +234,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if heuristic is None or (engine is not None and not engine.rested):
             return True
         head, share = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
-        allowed = head + share * (state.earlier_effort + (0.0 if engine is None else engine.effort))
-        while heuristic.due(allowed):
+        searched = state.earlier_effort + (0.0 if engine is None else engine.effort)
+        while heuristic.due(head + share * searched, searched):
             heuristic.step()
             if time.perf_counter() >= end:
                 return False

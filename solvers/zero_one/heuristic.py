@@ -1,7 +1,8 @@
 """The incumbent heuristic: local searches from many starts, then large neighbourhoods, in steps whose effort is counted.
 
 The search and the heuristic take turns by counted effort (`Heuristic.due`), never by the clock, so that runs repeat. An easy
-problem is proved before the heuristic has done much; a hard one has all of it within the first seconds.
+problem is proved before the heuristic has done much. Where the search has shown that a problem is not easy, the heuristic begins
+again with more patience (`LEVELS`): what an incumbent at the optimum saves is then a share of a long search.
 """
 
 from __future__ import annotations
@@ -21,7 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Heuristic"]
 
-#: Restarts without a better incumbent that end the local searches.
+#: Effort of the search from which a level of the heuristic is due, and the directions in vain that end its local searches.
+LEVELS = ((0.0, 40), (5e7, 100), (5e8, 250))
+#: Restarts without a better incumbent that end a level's local searches.
 VAIN = 10
 #: Neighbourhoods for each local search.
 ROUNDS = 3
@@ -40,16 +43,16 @@ class Heuristic:
         Its incumbent is improved.
     rng : numpy Generator
     restarts : int
-        Local searches, at most; `VAIN` in vain end them sooner.
+        Local searches, at most; `VAIN` in vain end those of a level sooner.
     neighbourhoods : int
-        Large neighbourhoods, at most; a third of them in vain ends them sooner.
+        Large neighbourhoods, at most; a third of them in vain ends those of a level sooner.
     """
 
     def __init__(self, shared: Shared, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
         self._shared, self._rng = shared, rng
         self._restarts, self._neighbourhoods = restarts, neighbourhoods
         self.starts = hinge_path(shared.reduced, shared.limits.deadline)
-        self._done = self._vain = 0
+        self._done = self._vain = self._level = 0
         self._search: LocalSearch | None = None
         self._hood: LargeNeighbourhood | None = None
         self.effort = 0.0
@@ -87,11 +90,16 @@ class Heuristic:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left of either part."""
+        """Whether nothing is left of either part of this level."""
         return self._searched and self._visited
 
-    def due(self, allowed: float) -> bool:
-        """Whether the next step comes before the engine's next stretch, which allows that effort in all."""
+    def due(self, allowed: float, searched: float) -> bool:
+        """Whether the next step comes before the engine's next stretch, which allows that effort after that of the search."""
+        level = self._level + 1
+        if self.finished and level < len(LEVELS) and searched >= LEVELS[level][0]:
+            self._level, self._vain = level, 0
+            if self._hood is not None:
+                self._hood.failures = 0
         return not self.finished and self.effort <= allowed
 
     def step(self) -> None:
@@ -126,7 +134,8 @@ class Heuristic:
         """A batch of the search in hand, or of a new one; whether it goes on."""
         if self._search is None:
             reduced = self._shared.reduced
-            self._search = LocalSearch(reduced.rows, reduced.weights, reduced.free, self._start(), self._rng)
+            patience = LEVELS[self._level][1]
+            self._search = LocalSearch(reduced.rows, reduced.weights, reduced.free, self._start(), self._rng, patience)
             self._done += 1
         search = self._search
         search.step()

@@ -18,9 +18,9 @@ from ...models.arrays import FloatArray
 __all__ = ["BATCH", "LocalSearch", "line_minima"]
 
 NEAR = 1e-9
-#: Directions of a batch, and how many in a row without a point that is better by `_GAIN`, relatively, end a search: small gains
-#: are those of the norm, and the least norm that keeps the same points is one quadratic program (`incumbent.Polish`).
-BATCH, FAILS, _GAIN = 20, 40, 1e-3
+#: Directions of a batch, and the relative gain below which a point counts as no better: small gains are those of the norm, and
+#: the least norm that keeps the same points is one quadratic program (`incumbent.Polish`).
+BATCH, _GAIN = 20, 1e-3
 #: Share of the directions that are random; the others (nearly) keep the margins that are closest to 1.
 _RANDOM = 0.4
 #: Elements of a batch's matrices, at most: fewer directions where there are very many points.
@@ -40,10 +40,14 @@ class LocalSearch:
         The last coordinate is not part of the norm.
     start : ndarray (p,)
     rng : numpy Generator
+    patience : int
+        Directions in a row that find nothing better end the search.
     """
 
-    def __init__(self, rows: FloatArray, weights: FloatArray, free: bool, start: FloatArray, rng: np.random.Generator) -> None:
-        self._rows, self._weights, self._free, self._rng = rows, weights, free, rng
+    def __init__(
+        self, rows: FloatArray, weights: FloatArray, free: bool, start: FloatArray, rng: np.random.Generator, patience: int
+    ) -> None:
+        self._rows, self._weights, self._free, self._rng, self._patience = rows, weights, free, rng, patience
         step, _ = line_minima(rows, weights, free, np.zeros(rows.shape[1]), start[:, None])
         self._move(start * float(step[0]))
         self._lost = 0
@@ -52,7 +56,7 @@ class LocalSearch:
     @property
     def finished(self) -> bool:
         """Whether the last batches found nothing better."""
-        return self._lost >= FAILS
+        return self._lost >= self._patience
 
     def step(self) -> None:
         """One batch of lines through w; the best of their minimisers is the next w, if it is better."""
