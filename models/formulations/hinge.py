@@ -8,18 +8,18 @@ from functools import cached_property, partial
 from typing import Any, ClassVar, Self
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entries, row_norms_squared
 from ..looks.explained import Explained, priced, two_classes
 from ..model import Bound, Model
-from ..program.cones import Nonnegative
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.form import StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
-from .linear import linear_summary, signed_rows, warn_about_features
+from .linear import linear_summary, warn_about_features
+from .margin.losses.hinge import Hinge
+from .margin.model import Margin, silently_composed
 
 __all__ = ["HingeSVM"]
 
@@ -84,19 +84,13 @@ class HingeSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes above."""
-        n, p = self.X.shape
-        F = sp.csr_array(sp.hstack([signed_rows(self.X, self.y), sp.eye_array(n)], format="csr"))
-        diagonal = np.concatenate([np.full(p, 2.0), np.zeros(n)])
-        return StandardForm(
-            name=self.name,
-            blocks=(Block("w", (p,)), Block("xi", (n,))),
-            q=np.concatenate([np.zeros(p), self.weights]),
-            constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
-            lower=np.concatenate([np.full(p, -np.inf), np.zeros(n)]),
-            upper=np.full(p + n, np.inf),
-            integer=np.zeros(p + n, dtype=bool),
-            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
-        )
+        free = np.full(self.X.shape[1], np.inf)
+        return self.composed.form_with(self.name, -free, free)
+
+    @cached_property
+    def composed(self) -> Margin:
+        """The hinge with ||w||²."""
+        return silently_composed(self.X, self.y, Hinge(), weights=self.weights)
 
     def moved(self, parameter: str, value: Any) -> Self:
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""

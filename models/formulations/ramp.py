@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -11,18 +10,17 @@ from typing import ClassVar, Literal
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError, MarginoptWarning
+from ...errors import InputError
 from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries, row_norms_squared
 from ..looks.explained import Explained, priced, two_classes
 from ..model import Model
-from ..program.cones import Indicator, Nonnegative
-from ..program.form import Block, Constraint, Quadratic, StandardForm
+from ..program.cones import Indicator
+from ..program.form import Constraint, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
 from .linear import first_column_is_one, linear_summary, signed_rows, warn_about_features
 from .margin.losses.ramp import Ramp
-from .margin.model import Margin
-from .margin.regularisers.squared_norm import SquaredNorm
+from .margin.model import Margin, silently_composed
 
 __all__ = ["RampSVM"]
 
@@ -154,42 +152,29 @@ class RampSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        n, p = self.X.shape
-        eye, signed = sp.eye_array(n, format="csr"), signed_rows(self.X, self.y)
-        if self.encoding == "bigm":
-            F = sp.csr_array(sp.hstack([signed, sp.diags_array(self.big_m), eye], format="csr"))
-            margin = Constraint("margin", F, -np.ones(n), Nonnegative(n))
-        else:
-            switch = sp.hstack([sp.csr_array((n, p)), eye, sp.csr_array((n, n))], format="csr")
-            row = sp.hstack([signed, sp.csr_array((n, n)), eye], format="csr")
-            pairs = np.arange(2 * n).reshape(2, n).T.ravel()
-            both = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
-            margin = Constraint("margin", both, np.tile([0.0, -1.0], n), Indicator(2, n))
+        p = self.X.shape[1]
         reach = float(np.sqrt(self.incumbent_value)) if self.encoding == "indicator" else np.inf
-        lower = np.concatenate([np.full(p, -reach), np.zeros(2 * n)])
-        upper = np.concatenate([np.full(p, reach), np.ones(n), np.full(n, 2.0)])
+        lower, upper = np.full(p, -reach), np.full(p, reach)
         if self.intercept == "free":
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
-        diagonal = np.concatenate([2.0 * self.penalised, np.zeros(2 * n)])
-        place = np.arange(p + 2 * n)
-        return StandardForm(
-            name=self.name,
-            blocks=(Block("w", (p,)), Block("z", (n,)), Block("xi", (n,))),
-            q=np.concatenate([np.zeros(p), 2.0 * self.weights, self.weights]),
-            constraints=(margin,),
-            lower=lower,
-            upper=upper,
-            integer=(place >= p) & (place < p + n),
-            quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(diagonal))),
-        )
+        rows = self.composed.form_with(self.name, lower, upper, self.big_m)
+        return rows if self.encoding == "bigm" else self._with_indicators(rows)
+
+    def _with_indicators(self, rows: StandardForm) -> StandardForm:
+        """Indicators (z, u + ξ - 1) in place of the rows with M."""
+        n, p = self.X.shape
+        eye, none = sp.eye_array(n, format="csr"), sp.csr_array((n, n))
+        switch = sp.hstack([sp.csr_array((n, p)), eye, none], format="csr")
+        row = sp.hstack([signed_rows(self.X, self.y), none, eye], format="csr")
+        pairs = np.arange(2 * n).reshape(2, n).T.ravel()
+        both = sp.csr_array(sp.vstack([switch, row], format="csr")[pairs])
+        return rows.replace(constraints=(Constraint("margin", both, np.tile([0.0, -1.0], n), Indicator(2, n)),))
 
     @cached_property
     def composed(self) -> Margin:
         """The ramp of height and width 2 with ||w||²."""
         level = self.incumbent_value * (1.0 + 1e-9)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MarginoptWarning)  # it has given its own
-            return Margin(self.X, self.y, Ramp(), SquaredNorm(), self.intercept, self.weights, upper_bound=level)
+        return silently_composed(self.X, self.y, Ramp(), self.intercept, self.weights, upper_bound=level)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""

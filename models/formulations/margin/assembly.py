@@ -165,7 +165,9 @@ class Assembly:
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
         """The rows over all variables."""
-        return sp.csr_array(sp.hstack([_matrix(rows, k, rows.rows, width) for k, width in widths.items()], format="csr"))
+        stacked = sp.csr_array(sp.hstack([_matrix(rows, k, rows.rows, width) for k, width in widths.items()], format="csr"))
+        stacked.sort_indices()  # products leave them in any order, and some solvers go by it
+        return stacked
 
 
 def _matrix(rows: Affine, label: str, count: int, width: int) -> sp.csr_array:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -9,7 +10,7 @@ from typing import Any, Literal
 
 import numpy as np
 
-from ....errors import InputError, UnsupportedModelError
+from ....errors import InputError, MarginoptWarning, UnsupportedModelError
 from ...arrays import (
     BoolArray,
     FloatArray,
@@ -197,13 +198,16 @@ class Margin(Model):
 
     def compile(self) -> StandardForm:
         """w, then what regulariser, loss, domain and restrictions add."""
-        to = Assembly(self.name)
+        return self.form_with(self.name, *self.domain.bounds(self.points.shape[1]))
+
+    def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
+        """The form under a name, with bounds of w, and with given big-M constants: how named formulations compile."""
+        to = Assembly(name)
         p = self.points.shape[1]
-        lower, upper = self.domain.bounds(p)
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
         A, c = self.loss.rows(self.points, self.y)
         span, reach = self.reach
-        at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span)
+        at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         errors = self.loss.add(to, at)
         self.domain.add(to, w)
@@ -284,6 +288,20 @@ class Margin(Model):
         dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all(), row=row)
         n, p = self.points.shape
         return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)
+
+
+def silently_composed(
+    X: Points,
+    y: FloatArray,
+    loss: Loss,
+    intercept: Literal["penalised", "free"] = "penalised",
+    weights: FloatArray | float = 1.0,
+    upper_bound: float | None = None,
+) -> Margin:
+    """The composition with ||w||² of a named formulation that has checked, and warned of, its data already."""
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", MarginoptWarning)
+        return Margin(X, y, loss, SquaredNorm(), intercept, weights, upper_bound=upper_bound)
 
 
 #: What the prompt offers.

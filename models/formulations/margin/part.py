@@ -51,6 +51,8 @@ class Setting:
         An upper bound of |argument| over what may be optimal; infinite where none is known.
     span : ndarray (p,)
         An upper bound of |w_j| over what may be optimal.
+    M : ndarray (rows,), optional
+        Constants that are given, for a threshold of 1, in place of those that follow from ``reach``.
     """
 
     X: Points
@@ -61,8 +63,11 @@ class Setting:
     argument: Affine
     reach: FloatArray
     span: FloatArray
+    M: FloatArray | None = None
 
     def big_m(self, least: FloatArray | float) -> FloatArray | None:
         """M with argument + M ≥ least wherever it matters; None where none is known, and an indicator says it instead."""
+        if self.M is not None:
+            return self.M + (np.asarray(least, dtype=np.float64) - 1.0)
         big = np.asarray(least, dtype=np.float64) + self.reach
         return np.maximum(big, 0.0) if np.isfinite(big).all() else None

@@ -13,7 +13,8 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
-from ..linear import signed_rows
+from ..margin.losses.zero_one import ZeroOne
+from ..margin.model import silently_composed
 from .cost import Cost
 from .reach import Reach
 from .strengthened import indicator_form, split_values, strengthened_form, strengthened_lines
@@ -239,19 +240,10 @@ class Strengthened(MarginEncoding):
 
 def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     """||w||² + cost with the rows u + Mz - 1 ≥ 0."""
-    n, p = program.X.shape
-    F = sp.csr_array(sp.hstack([signed_rows(program.X, program.y), sp.diags_array(big_m)], format="csr"))
-    lower = np.concatenate([np.full(p, -np.inf), np.zeros(n)])
-    upper = np.concatenate([np.full(p, np.inf), np.ones(n)])
+    free = np.full(program.X.shape[1], np.inf)
+    lower, upper = -free, free
     if not program.penalised[0]:
         lower[0], upper[0] = -program.reach.intercept_bound, program.reach.intercept_bound
-    return StandardForm(
-        name=program.name,
-        blocks=(Block("w", (p,)), Block("z", (n,))),
-        q=np.concatenate([np.zeros(p), program.cost.prices]),
-        constraints=(Constraint("margin", F, -np.ones(n), Nonnegative(n)),),
-        lower=lower,
-        upper=upper,
-        integer=np.arange(p + n) >= p,
-        quadratic=Quadratic(matrix=sp.csc_array(sp.diags_array(np.concatenate([2.0 * program.penalised, np.zeros(n)])))),
-    )
+    intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
+    composed = silently_composed(program.X, program.y, ZeroOne(), intercept, program.cost.prices)
+    return composed.form_with(program.name, lower, upper, big_m)

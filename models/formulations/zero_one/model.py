@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
@@ -10,7 +9,7 @@ from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
-from ....errors import InputError, MarginoptWarning, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError
 from ...arrays import (
     BoolArray,
     FloatArray,
@@ -29,8 +28,7 @@ from ...statement import Line, Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, first_column_is_one, linear_summary, warn_about_features
 from ..margin.losses.zero_one import ZeroOne
-from ..margin.model import Margin
-from ..margin.regularisers.squared_norm import SquaredNorm
+from ..margin.model import Margin, silently_composed
 from .budget import ZeroOneBudget, as_share, budget_of
 from .cost import Budget, Cost, Prices
 from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened
@@ -282,9 +280,7 @@ class ZeroOneSVM(Model):
         if self.kappa is not None:
             return None
         level = self.incumbent_value * (1.0 + 1e-9)
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", MarginoptWarning)  # it has given its own
-            return Margin(self.X, self.y, ZeroOne(), SquaredNorm(), self.intercept, self.weights, upper_bound=level)
+        return silently_composed(self.X, self.y, ZeroOne(), self.intercept, self.weights, upper_bound=level)
 
     def objective(self, w: FloatArray, tol: float = 1e-9) -> float:
         """True objective ||w||² + Σ λ_i 1{u_i < 1} of a classifier (κ form: ||w||², infinite beyond the budget).

@@ -102,3 +102,29 @@ def test_what_has_no_closed_dual_says_so() -> None:
     free = mo.Margin(X, Y, intercept="free")
     assert free.dual_value({"margin": np.full(24, 0.5)}) > -np.inf  # balanced classes
     assert free.dual_value({"margin": np.where(Y > 0, 0.5, 0.1)}) == -np.inf
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+def test_older_formulations_compile_from_their_parts_to_the_last_bit(intercept: Any) -> None:
+    """The forms that they always had, written out with matrices."""
+    lam = RNG.uniform(0.3, 2.0, 24)
+    signed, eye, none = Y[:, None] * X, np.eye(24), np.zeros(24)
+    zero_one, ramp = mo.ZeroOneSVM(X, Y, lam, intercept=intercept), mo.RampSVM(X, Y, lam, intercept=intercept)
+    cases = [
+        (zero_one, np.hstack([signed, np.diag(zero_one.big_m)]), [np.zeros(3), lam], ["w", "z"], [0, 1]),
+        (ramp, np.hstack([signed, np.diag(ramp.big_m), eye]), [np.zeros(3), 2 * lam, lam], ["w", "z", "xi"], [0, 1, 0]),
+    ]
+    if intercept == "penalised":
+        cases.append((mo.HingeSVM(X, Y, lam), np.hstack([signed, eye]), [np.zeros(3), lam], ["w", "xi"], [0, 0]))
+    for model, rows, q, labels, whole in cases:
+        form = model.form
+        assert [b.label for b in form.blocks] == labels
+        assert [c.label for c in form.constraints] == ["margin"]
+        np.testing.assert_array_equal(form.constraint("margin").F.toarray(), rows)
+        np.testing.assert_array_equal(form.constraint("margin").g, none - 1.0)
+        np.testing.assert_array_equal(form.q, np.concatenate(q))
+        squares = np.array([float(intercept == "penalised"), 1.0, 1.0, *np.zeros(form.n - 3)])
+        np.testing.assert_array_equal(form.quadratic.csc.toarray(), np.diag(2.0 * squares))
+        np.testing.assert_array_equal(form.integer, np.repeat(np.array(whole, dtype=bool), [len(part) for part in q]))
+        assert form.name == model.name
+        assert model.composed is not None
