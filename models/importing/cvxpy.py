@@ -205,4 +205,5 @@ def _cones(piece: Any) -> list[Cone]:
         sizes = [int(size) for size in piece.cone_sizes()]
         return [SecondOrder(sizes[0], len(sizes))] if len(set(sizes)) == 1 else [SecondOrder(size) for size in sizes]
     assert isinstance(piece, SvecPSD)
-    return [PSD(piece.size)]
+    count = piece.num_cones()  # several of one order, where a variable of three dimensions is semidefinite along the last two
+    return [PSD(piece.size // count, count)]

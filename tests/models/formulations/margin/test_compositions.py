@@ -1,0 +1,157 @@
+"""Random compositions: loss × regulariser × domain × restrictions, each law on all of them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import HealthCheck, given, settings, strategies as st
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import ExportError
+from marginopt.models.export.files.formats import file_formats, read_form, write_form
+from marginopt.models.program.cones import Feature
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+N, P = 8, 3
+CONVEX = [
+    margin.Hinge(),
+    margin.SquaredHinge(),
+    margin.NuHinge(0.4),
+    margin.EpsilonInsensitive(0.2),
+    margin.EpsilonInsensitive(0.1, squared=True),
+    margin.OneClass(0.5),
+    margin.PairwiseHinge(),
+    margin.PiecewiseLinear(((-1.0, 3.0), (0.0, 1.0), (1.0, 0.0), (2.0, 0.1))),
+    margin.PiecewiseQuadratic((0.5, 1.0), ((0, -1, 0.75), (1, -2, 1), (0, 0, 0))),
+    margin.SoftBall(),
+]
+BINARY = [
+    margin.Ramp(2.0, 2.0),
+    margin.Ramp(1.0, 0.5),
+    margin.ZeroOne(),
+    margin.ZeroOne(0.3),
+    margin.PiecewiseLinear(((-1.0, 1.0), (0.0, 0.3), (0.5, 0.8), (1.0, 0.0), (3.0, 0.2))),
+]
+REGULARISERS = [
+    margin.SquaredNorm(0.7),
+    margin.L1(0.5),
+    margin.ElasticNet(0.2, 0.3),
+    margin.GroupL1((0, 1, 1), 0.4),
+    margin.KernelWeightsL1(np.vstack([np.eye(3), np.ones((1, 3))]), 0.5),
+]
+DOMAINS = [margin.Reals(), margin.Box(-1.0, 1.5), margin.Signs((0, 1, 0)), margin.Increasing((1, 2)), margin.Integers(-2, 2)]
+
+
+@st.composite
+def compositions(draw: st.DrawFn, losses: list[Any], domains: list[Any]) -> mo.Margin:
+    rng = np.random.default_rng(draw(st.integers(0, 10_000)))
+    y = np.repeat([-1.0, 1.0], N // 2)
+    X = np.column_stack([np.ones(N), rng.normal(size=(N, P - 1)) + 0.4 * y[:, None]])
+    loss = draw(st.sampled_from(losses))
+    restrictions: list[Any] = []
+    if draw(st.booleans()):
+        restrictions.append(mo.parity(X[:, 1] > np.median(X[:, 1]), draw(st.sampled_from([0.0, 0.1]))))
+    if draw(st.booleans()):
+        restrictions.append(margin.LinearRows(rng.normal(size=(2, P)), -1.0, 1.0))
+    if draw(st.booleans()) and loss.labels:
+        restrictions.append(mo.error_budget(1, 0.75) if draw(st.booleans()) else mo.keep([0]))
+    targets = y if loss.labels else rng.normal(size=N)
+    weights = rng.uniform(0.3, 1.0, N)
+    return mo.Margin(
+        X,
+        targets,
+        loss,
+        draw(st.sampled_from(REGULARISERS)),
+        weights=weights,
+        domain=draw(st.sampled_from(domains)),
+        subject_to=restrictions,
+    )
+
+
+def checked(model: mo.Margin, result: mo.Result) -> None:
+    """What holds of any solved composition."""
+    tolerance = 2e-5 * (1.0 + abs(result.objective))
+    w = result.values["w"]
+    binary = bool(model.form.integer.any())
+    assert model.objective(w * (1 + 1e-7) if binary else w) <= result.objective + tolerance  # stated ≤ form: slacks may be loose
+    lower, upper = model.domain.bounds(P)
+    assert (w >= lower - 1e-6).all()
+    assert (w <= upper + 1e-6).all()
+    assert all(r.violation(model.X, model.y, w) <= 1e-5 for r in model.subject_to)
+    rng = np.random.default_rng(0)
+    for _ in range(60):  # no allowed point costs less
+        v = np.clip(w + rng.choice([0.01, 0.2, 1.0]) * rng.normal(size=P), lower, upper)
+        v = np.round(v) if model.domain.integer else np.sort(v) if isinstance(model.domain, margin.Increasing) else v
+        if all(r.violation(model.X, model.y, v) == 0 for r in model.subject_to):
+            assert model.objective(v) >= result.objective - tolerance
+
+
+@given(model=compositions(CONVEX, DOMAINS[:4]))
+@settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_convex_compositions(model: mo.Margin) -> None:
+    restricted = bool(model.form.integer.any())
+    result = mo.solve(model, "scip" if restricted else "clarabel", tol=1e-7 if restricted else 1e-9, time_limit=60)
+    if result.status is mo.Status.INFEASIBLE:  # points that must be kept, and rows against it
+        assert model.subject_to
+        return
+    assert result.solved
+    checked(model, result)
+    if not restricted:
+        scale = 1 + abs(result.objective)
+        assert result.certificate.bound <= result.objective + 1e-6 * scale
+        assert result.certificate.bound >= result.objective - 1e-5 * scale
+        rng = np.random.default_rng(1)
+        wild = {c.label: rng.normal(size=c.rows) for c in model.form.constraints}
+        assert model.bound(None, wild).value <= result.objective + 1e-6 * scale
+
+
+@given(model=compositions(BINARY, DOMAINS))
+@settings(max_examples=20, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_compositions_with_binaries(model: mo.Margin) -> None:
+    bounded = Feature.INDICATOR in model.form.features or np.isfinite(model.reach[1]).all()
+    if not bounded:
+        return
+    result = mo.solve(model, "scip", time_limit=60)
+    if result.status is mo.Status.INFEASIBLE:
+        assert model.subject_to
+        return
+    checked(model, result)
+    relaxed = mo.solve(model.relaxed(), "clarabel")
+    assert relaxed.objective <= result.objective + 1e-5 * (1 + abs(result.objective))
+
+
+@given(model=compositions([*CONVEX, *BINARY[:4]], DOMAINS))
+@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+def test_every_composition_is_printed_and_survives_the_formats_that_carry_it(model: mo.Margin) -> None:
+    text, tex = str(model), model.latex(standalone=True)
+    assert all(type(part).__name__ in text for part in model.parts)
+    assert tex.count("{") == tex.count("}")
+    assert re.findall(r"\\begin\{(\w+)\}", tex).count("aligned") == re.findall(r"\\end\{(\w+)\}", tex).count("aligned")
+    labels = {label.strip() for line in model.statement.constraints for label in line.label.split(",") if "..." not in label}
+    known = {c.label for c in model.form.constraints}
+    assert {label for label in labels if label and not any(k.startswith(label) for k in known)} <= {"margin"}
+    with tempfile.TemporaryDirectory() as folder:
+        carried = 0
+        for suffix in file_formats():
+            path = Path(folder) / f"form{suffix}"
+            try:
+                write_form(model.form, path)
+            except ExportError:
+                continue
+            carried += 1
+            back = read_form(path)
+            if back.n == model.form.n:  # some formats have a variable more, for a quadratic objective
+                np.testing.assert_allclose(np.sort(back.q), np.sort(model.form.q), rtol=1e-12, atol=1e-12)
+                assert back.integer.sum() == model.form.integer.sum()
+            if suffix == ".npz":
+                assert back.equals(model.form)
+            if suffix in (".npz", ".cbf", ".mof.json"):
+                assert [b.label for b in back.blocks] == [b.label for b in model.form.blocks]
+        assert carried >= 1
