@@ -8,6 +8,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 
+import cvxpy as cp
 import numpy as np
 
 import marginopt as mo
@@ -30,6 +31,12 @@ PROBLEMS: dict[str, Callable[[], mo.Model]] = {
     "sparse 0-1": lambda: mo.Margin(X, y, "zero-one", subject_to=mo.at_most(2).nonzero),
     "Neyman-Pearson 0-1": lambda: mo.Margin(X, y, "zero-one", weights=0.5, subject_to=mo.error_budget(-1, 0.1)),
     "ramp with L1": lambda: mo.Margin(X, y, margin.Ramp(2, 2), margin.L1(0.5), intercept="free"),
+    "conic loss": lambda: mo.Margin(X, y, "conic", weights=0.5),
+    "kernel 0-1": lambda: mo.Margin(X[::6, 1:], y[::6], "zero-one", kernel=mo.RBF(0.5)),
+    "parity by counts": lambda: mo.Margin(X[::3], y[::3], subject_to=mo.parity(group[::3], 0.1, by="counts")),
+    "SVDD": lambda: mo.SVDD(X[:, 1:], 0.2),
+    "Crammer-Singer": lambda: mo.MulticlassSVM(X, group + (y > 0), "crammer-singer", 2.0),
+    "a changed hinge SVM": lambda: mo.HingeSVM(X, y, 2.0).with_constraint(lambda v: [v.w[3] >= 0.2, cp.norm1(v.w[1:]) <= 0.9]),
     "scoring system": lambda: mo.Margin(
         np.round(X), y, "zero-one", margin.L0(0.01), intercept="free", domain=margin.Integers(-5, 5), weights=1 / 40,
     ),

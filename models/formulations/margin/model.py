@@ -305,7 +305,7 @@ def silently_composed(
 
 
 #: What the prompt offers.
-_OF_MARGINS = ("hinge", "squared-hinge", "ramp", "zero-one", "nu")
+_OF_MARGINS = ("hinge", "squared-hinge", "ramp", "zero-one", "nu", "conic")
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> Margin:
