@@ -10,9 +10,9 @@ import numpy as np
 
 from ...arrays import FloatArray, Points, as_points, row_norms_squared
 from ...kernels.coordinates import KernelCoordinates
-from ...kernels.kernels import Kernel
+from ...kernels.kernels import Kernel, as_kernel
 
-__all__ = ["Features", "Images", "Plain"]
+__all__ = ["Features", "Images", "Plain", "images_of"]
 
 
 class Features(ABC):
@@ -78,3 +78,18 @@ class Images(Features):
     def squares(self, X: object) -> FloatArray:
         """k(x, x)."""
         return self.coordinates.squares(X)
+
+
+def images_of(kernel: object, X: Points) -> Images:
+    """The images of X under a kernel, a one for the intercept first; those that are there already, where X are their rows.
+
+    Raises
+    ------
+    InputError
+        No kernel, or one that is not positive semidefinite on X.
+    """
+    if isinstance(kernel, Images):
+        if X is kernel.rows or np.array_equal(X, kernel.rows):
+            return kernel
+        kernel = kernel.kernel
+    return Images(X, as_kernel(kernel, X), True)

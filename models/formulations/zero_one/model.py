@@ -20,6 +20,7 @@ from ...arrays import (
     as_vector,
     entries,
 )
+from ...kernels.kernels import Kernel
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
@@ -27,6 +28,7 @@ from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ...statement import Line, Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, first_column_is_one, linear_summary, warn_about_features
+from ..margin.features import Images, images_of
 from ..margin.losses.zero_one import ZeroOne
 from ..margin.model import Margin, silently_composed
 from .budget import ZeroOneBudget, as_share, budget_of
@@ -78,6 +80,12 @@ class ZeroOneSVM(Model):
         κ in [0, 1]: the cardinality form, at most ⌊κn⌋ margins violated and no λ, as in `ConicSVM`. It can be infeasible. Its
         big-M needs a known feasible point (``upper_bound``, ``incumbent``, or ``M``), which "zero-one-bb" does not.
 
+    kernel : Kernel, optional
+        Conic (23)-(24): the same problem over the points' images, in coordinates of their span (`models.kernels.coordinates`)
+        after a one for the intercept, which makes k + 1 of the kernel where it is penalised. ``X`` are these coordinates from
+        then on, so that every solver, relaxation and proof of the linear problem is one of this; `decision_function` takes rows
+        as they came.
+
     Notes
     -----
     *Valid M.* M_i matters only where z_i = 1, and an optimal w then has ||w||² ≤ UB - λ_i for every feasible value UB, so
@@ -109,6 +117,7 @@ class ZeroOneSVM(Model):
     rows: Literal["bigm", "cone"] = "bigm"
     incumbent: FloatArray | None = None
     kappa: float | None = None
+    kernel: Kernel | Images | None = None
 
     name = "ZeroOneSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -118,6 +127,9 @@ class ZeroOneSVM(Model):
     def __post_init__(self) -> None:
         X = as_points(self.X)
         n = X.shape[0]
+        if self.kernel is not None:
+            object.__setattr__(self, "kernel", images_of(self.kernel, X))
+            X = self._images.rows
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, n))
         self._check_cost(n)
@@ -137,7 +149,8 @@ class ZeroOneSVM(Model):
         if self.incumbent is not None:
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
         self._check_encoding()
-        warn_about_features(X)
+        if self.kernel is None:
+            warn_about_features(X)
 
     def _check_cost(self, n: int) -> None:
         if self.kappa is not None:
@@ -165,6 +178,11 @@ class ZeroOneSVM(Model):
         if self.intercept == "free":
             raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
+
+    @property
+    def _images(self) -> Images:
+        assert isinstance(self.kernel, Images)
+        return self.kernel
 
     @cached_property
     def signed(self) -> FloatArray:
@@ -324,7 +342,9 @@ class ZeroOneSVM(Model):
         return self.written.with_integers(self, values["z"])
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
+        """x'w for new rows; Σ β_i k(x_i, x) and the intercept under a kernel."""
+        if self.kernel is not None:
+            return self._images.products(values["w"], X)
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
@@ -351,6 +371,7 @@ class ZeroOneSVM(Model):
         norm = Line("||w||^2", r"\|w\|_2^2")
         if self.intercept == "free":
             norm = Line("||w_(without intercept)||^2", r"\textstyle\sum_{j\ge 2} w_j^2")
+        images = () if self.kernel is None else (f"x_i are images under the kernel {self._images.kernel}, after a one",)
         counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
         return Statement(
             title=f"0-1-loss SVM, {self.written.title}{self.cost.title}",
@@ -360,7 +381,7 @@ class ZeroOneSVM(Model):
             objective=self.written.objective(self.cost.objective(norm)),
             constraints=(*self.written.lines(), *self.cost.lines),
             sizes=f"n = {n} points, p = {p} features (a constant one included), {self.cost.size}",
-            notes=(*self.written.notes(self), counted),
+            notes=(*self.written.notes(self), counted, *images),
             source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {self.written.source}",
         )
 
