@@ -153,4 +153,4 @@ def _sets(run: Mapping[str, Any]) -> Sequence[str]:
     return [name for name in SOURCES[run["dataset"]] if name]
 
 
-TRAINING = Experiment("frank-wolfe training", _training, _sets)
+TRAINING = Experiment("frank-wolfe training", _training, _sets, layout=2)

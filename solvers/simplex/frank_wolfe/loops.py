@@ -12,7 +12,7 @@ import numpy as np
 
 from ...interface.compiled import entry, inner
 
-__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "fold", "run", "scan", "solve_dense"]
+__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "fold", "run", "run_sampled", "scan", "solve_dense"]
 
 # Methods.
 FW, MFW, PAIRWISE, BLENDED = 0, 1, 2, 3
@@ -279,6 +279,52 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
         scan(w)
     i = w.now.vertex
     w.now.gap = w.now.quadratic + w.now.linear - w.now.scale * w.h[i] - w.c[i]
+    return BUDGET
+
+
+@inner
+def _candidates(w: Any, drawn: Any) -> int:
+    """``vertex`` = the best of the drawn points and the support, ``gap`` by it; returns the away vertex."""
+    scale = w.now.scale
+    j, i = _extremes(w)
+    value = scale * w.h[i] + w.c[i]
+    for t in range(drawn.size):
+        k = drawn[t]
+        v = scale * w.h[k] + w.c[k]
+        if v < value:
+            value, i = v, k
+    w.now.vertex = i
+    w.now.gap = max(w.now.quadratic + w.now.linear - value, 0.0)
+    return j
+
+
+@entry
+def run_sampled(w: Any, drawn: Any, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
+    """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
+
+    The candidates are the row's points and the support. From iteration ``confirmed`` on it stops by the rule of `run` on their
+    gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
+    """
+    for t in range(drawn.shape[0]):
+        if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
+            fold(w)
+        j = _candidates(w, drawn[t])
+        gap = w.now.gap
+        if w.now.iteration >= confirmed:
+            f = 0.5 * w.now.quadratic + w.now.linear
+            if delta > 0.0:
+                if gap <= 0.5 * delta * (square - 2.0 * f):
+                    return RULE
+            elif gap <= tol * max(abs(f), abs(f - gap)):
+                return RULE
+        worst = w.now.scale * w.h[j] + w.c[j]
+        if allowed and w.now.active > 1 and worst - w.now.quadratic - w.now.linear > gap:
+            done = _away(w, j)
+        else:
+            done = _toward(w, w.now.vertex)
+        if not done:
+            return COLUMN
+        w.now.iteration += 1
     return BUDGET
 
 
