@@ -20,6 +20,7 @@ __all__ = ["TABLES", "name_of"]
 
 _COLUMNS = ("m_train", "classes", "m_max", "m_min", "features")
 _WIDTH = "Features that no published training point has, or that are constant, may be counted or not."
+_WHOLE = "The package's copy has no parts: the whole set is counted, 20,000 points."
 _NOT_MINE = "m_max and m_min are the largest and smallest one-versus-one problem."
 
 
@@ -53,7 +54,7 @@ def _entries(effort: Effort) -> Sequence[Entry]:
             Published.of(r[column]),
             (Run.of(SIZES, dataset=name_of(r["dataset"])),),
             mean_of(column),
-            (_WIDTH,) if column == "features" else (),
+            (_WIDTH,) if column == "features" else (_WHOLE,) if name_of(r["dataset"]) == "Letter" else (),
         )
         for r in published("frank_wolfe_table1_datasets")
         if name_of(r["dataset"]) in effort.rows(tuple(SOURCES), ("Pendigits",))
