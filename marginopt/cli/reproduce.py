@@ -58,13 +58,20 @@ def reproduce(a: argparse.Namespace) -> int:
         jobs=a.jobs,
         progress=not a.quiet,
         run=not a.stored,
-        command=shlex.join(["marginopt", *sys.argv[1:]]),
+        command=_command(a, effort),
     )
     written = [str(path) for paper in found for path in write_pages(paper, folder)]
     written.append(str(write_index(found, folder)))
     text = json_text({"written": written, "papers": [_counts(paper) for paper in found]}) if a.json else _told(found, folder)
     sys.stdout.write(text + "\n")
     return SOLVED
+
+
+def _command(a: argparse.Namespace, effort: str) -> str:
+    """What to type for the same numbers; where the files were is nobody's business."""
+    words = ["marginopt", "reproduce", *(a.names or ["--all"]), "--effort", effort]
+    words += [] if a.repetitions is None else ["--repetitions", str(a.repetitions)]
+    return shlex.join(words)
 
 
 def _listed(a: argparse.Namespace) -> int:

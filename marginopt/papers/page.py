@@ -31,11 +31,27 @@ def _environment(html: bool) -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=html, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters["plain"] = escaped
+    made.filters.update(plain=escaped, slug=_slug)
     made.globals.update(
-        published=_published, measured=_measured, verdict=_verdict, marks=_marks, notes=_notes, share=_share, Verdict=Verdict
+        heading=_heading,
+        published=_published,
+        measured=_measured,
+        verdict=_verdict,
+        marks=_marks,
+        notes=_notes,
+        share=_share,
+        Verdict=Verdict,
     )
     return made
+
+
+def _heading(result: TableResult) -> str:
+    return f"{result.table.number}: {result.table.title}"
+
+
+def _slug(heading: str) -> str:
+    """The anchor that Markdown's readers give a heading: small letters, hyphens for blanks, no punctuation."""
+    return "".join(c for c in heading.lower().replace(" ", "-") if c.isalnum() or c in "-_")
 
 
 def write_pages(found: Reproduction, folder: Path) -> list[Path]:

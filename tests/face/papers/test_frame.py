@@ -20,7 +20,7 @@ from marginopt.papers.effort import EFFORTS, effort_of
 from marginopt.papers.finding import asked, figures, tables
 from marginopt.papers.four import CONIC
 from marginopt.papers.judge import Verdict, judge, mean_of
-from marginopt.papers.page import write_index, write_pages
+from marginopt.papers.page import _slug, write_index, write_pages
 from marginopt.papers.record import Entry, Experiment, Published, Run
 from marginopt.papers.reproduce import reproduce
 from marginopt.papers.task import measure_all, stored
@@ -160,6 +160,9 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert all(word in text for word in ("published", "measured", "2.8 ± 0.3", "not run", "as asked", "versions", "seeds"))
         assert str(tmp_path) not in text
+    lines = (tmp_path / "conic.md").read_text(encoding="utf-8").splitlines()
+    anchors = {_slug(line.removeprefix("## ")) for line in lines if line.startswith("## ")}
+    assert {line.partition("(#")[2].partition(")")[0] for line in lines if "(#" in line} <= anchors
     assert "Table 2" in write_index([found], tmp_path).read_text(encoding="utf-8")
 
 
