@@ -51,7 +51,7 @@ class Judged:
         Runs that the effort asks for.
     done : int
     reason : str
-        Why there is no value; empty where there is one.
+        Why there is no value; empty where there is one, or too few runs for one.
     """
 
     entry: Entry
@@ -92,5 +92,5 @@ def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
     reason = ""
     if value is None:
         reasons = [lacking[run] for run in entry.runs if run in lacking]
-        reason = entry.missing or (reasons[0] if reasons else "not run at this effort")
+        reason = entry.missing or (reasons[0] if reasons else "")
     return Judged(entry, value, len(entry.runs), len(records), reason)

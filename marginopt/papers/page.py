@@ -14,6 +14,7 @@ from ..relaxations.report.formats.markdown import escaped
 from .judge import Judged, Verdict
 from .record import Published, Value
 from .reproduce import Reproduction, TableResult
+from .task import NOT_RUN
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -103,8 +104,6 @@ def _measured(cell: Judged) -> str:
 
 
 def _verdict(cell: Judged) -> str:
-    if cell.verdict is Verdict.MISSING:
-        return f"not run: {cell.reason}" if cell.reason not in ("not run", "not run at this effort") else cell.reason
     if cell.verdict is Verdict.UNJUDGED:
         return "" if cell.ratio is None else f"{cell.ratio:.2g} × published"
     return str(cell.verdict)
@@ -112,14 +111,21 @@ def _verdict(cell: Judged) -> str:
 
 def _notes(result: TableResult) -> list[str]:
     """The notes of the cells, each once."""
-    return list(dict.fromkeys(note for cell in result.cells for note in cell.entry.notes))
+    return list(dict.fromkeys(note for cell in result.cells for note in _own(cell)))
+
+
+def _own(cell: Judged) -> tuple[str, ...]:
+    """Of a cell: why it was not run, else what explains it."""
+    if cell.verdict is Verdict.MISSING:
+        return () if cell.reason in ("", NOT_RUN) else (cell.reason,)
+    return cell.entry.notes
 
 
 def _marks(result: TableResult, cell: Judged) -> str:
     """Numbers of a cell's notes; a cell outside without one stands as open."""
     every = _notes(result)
-    if cell.entry.notes:
-        return ", ".join(str(every.index(note) + 1) for note in cell.entry.notes)
+    if _own(cell):
+        return ", ".join(str(every.index(note) + 1) for note in _own(cell))
     return "open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else ""
 
 
@@ -143,7 +149,7 @@ def _rows(found: Reproduction) -> str:
                     *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
                     *(("", "", 0) if here is None else (f"{here.mean:.6g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
-                    " ".join(cell.entry.notes) or cell.reason,
+                    " ".join(_own(cell)),
                 ]
             )
     return text.getvalue()

@@ -11,11 +11,13 @@ from ..errors import DataError, MissingPackageError
 from ..relaxations.report.progress import Progress
 from ..relaxations.report.runner import Runner
 from ..relaxations.report.store import CellStore, digest
-from .inputs import data_identity
+from .inputs import data_identity, data_set
 from .record import Results, Run
 
-__all__ = ["measure_all", "stored"]
+__all__ = ["NOT_RUN", "measure_all", "stored"]
 
+#: The reason of a run whose data are there.
+NOT_RUN = "not run at this effort"
 #: Seconds that a run of an unknown kind is thought to take.
 _GUESS = 10.0
 
@@ -81,6 +83,16 @@ def _seed(run: Run) -> int:
     return seed if isinstance(seed, int) else 0
 
 
+def _why(run: Run) -> str:
+    """Why a run is not in the store: its data cannot be had, or nobody ran it."""
+    for name in run.experiment.data(run.parameters):
+        try:
+            data_set(name)
+        except DataError as error:
+            return str(error)
+    return NOT_RUN
+
+
 def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
     """What the store has of the runs; nothing is run."""
     cells = CellStore(store)
@@ -88,7 +100,7 @@ def stored(runs: Sequence[Run], store: Path) -> tuple[Results, dict[Run, str]]:
     for run in runs:
         record = cells.get(RunTask(run).key)
         if record is None:
-            lacking[run] = "not run"
+            lacking[run] = _why(run)
         else:
             found[run] = record["record"]
     return found, lacking

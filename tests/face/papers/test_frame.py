@@ -23,7 +23,7 @@ from marginopt.papers.judge import Verdict, judge, mean_of
 from marginopt.papers.page import _slug, write_index, write_pages
 from marginopt.papers.record import Entry, Experiment, Published, Run
 from marginopt.papers.reproduce import reproduce
-from marginopt.papers.task import measure_all, stored
+from marginopt.papers.task import NOT_RUN, measure_all, stored
 from marginopt.relaxations import CellStore
 
 
@@ -119,7 +119,7 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     assert not lacking
     there, missing = stored(runs, tmp_path / "runs.db")
     assert there == found
-    assert list(missing.values()) == ["not run"]
+    assert list(missing.values()) == [NOT_RUN]
 
 
 def test_a_kill_costs_what_is_being_computed(tmp_path: Path) -> None:
