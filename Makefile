@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
-.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions
+.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs
 
 # Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).
 WORKERS ?= -n auto --maxprocesses=4
@@ -41,6 +41,11 @@ test-licensed: env-test
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 
+# The site into docs/_build/html, warnings as errors; its pages on formulations and algorithms are made from the objects, which are solved.
+docs: $(VENV)/.docs
+	$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
+	@echo "docs/_build/html/index.html"
+
 env: $(VENV)/.base
 env-test: $(VENV)/.test
 
@@ -66,6 +71,10 @@ $(VENV)/.lint: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
 	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@ $(VENV)/.base $(VENV)/.test
 
+$(VENV)/.docs: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
+	$(BIN)/python -m pip install --quiet --constraint constraints.txt --editable ".[all,docs]"
+	@touch $@ $(VENV)/.base
+
 # The newest releases of everything, written down for every later environment: commit constraints.txt if `make check` passes with it.
 versions: $(VENV)/.lint
 	$(BIN)/python -m pip install --quiet --upgrade --upgrade-strategy eager --editable ".[test,lint]"
@@ -80,4 +89,4 @@ typing:
 	@for d in marginopt/*/; do ln -sfn ../../$${d%/} .typing/$${d%/}; done
 
 clean:
-	rm -rf $(VENV) .typing out build dist *.egg-info .mypy_cache .pytest_cache .ruff_cache
+	rm -rf $(VENV) .typing out build dist docs/_build docs/generated docs/gallery *.egg-info .mypy_cache .pytest_cache .ruff_cache

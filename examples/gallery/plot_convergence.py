@@ -1,0 +1,23 @@
+"""
+Frank-Wolfe steps and SMO
+=========================
+
+The certified gap of four algorithms on one L2-SVM.
+"""
+
+import matplotlib.pyplot as plt
+import numpy as np
+
+import marginopt as mo
+
+rng = np.random.default_rng(0)
+y = np.repeat([-1.0, 1.0], 200)
+X = rng.normal(size=(400, 5)) + 0.4 * y[:, None]
+model = mo.L2SVMDual(X, y, C=10.0, kernel=mo.RBF(0.1))
+
+table = mo.compare(model, ["fw", "mfw", "pairwise-fw", "smo"], tol=1e-5)
+print(table)
+
+# %%
+figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
+table.plot_convergence(axes)
