@@ -20,7 +20,6 @@ from marginopt.errors import MarginoptError
 from marginopt.models import FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
 from marginopt.models.statement import latex_numbers
-from marginopt.solvers.interface.algorithm import Algorithm
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.registry import all_solvers, installed, readers
 
@@ -105,7 +104,7 @@ def _times(model: Model) -> str:
 
 
 def _solvers(folder: Path) -> dict[str, str]:
-    own = {name: s for name, s in all_solvers().items() if isinstance(s, Algorithm)}
+    own = {name: s for name, s in all_solvers().items() if s.info.views}
     others = {name: s for name, s in all_solvers().items() if name not in own}
     index = [
         "# Algorithms and solvers",
@@ -236,7 +235,8 @@ def _documented(thing: Any, name: str) -> str:
         signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
         signature = "(...)"
-    parts = [f"```python\n{name}{re.sub(r'<[^>]*>', '...', signature)}\n```"]
+    signature = re.sub(r"<[^>]*>", "...", signature).replace("'", "")
+    parts = [f"```python\n{name}{signature}\n```"]
     said = NumpyDocString(inspect.getdoc(thing) or "")
     parts += [_escaped("\n".join([*said["Summary"], "", *said["Extended Summary"]]))]
     for section in ("Parameters", "Attributes", "Returns", "Raises"):
@@ -263,8 +263,8 @@ def _ours(value: Any) -> bool:
 
 def _item(parameter: Any) -> str:
     what = " ".join(line.strip() for line in parameter.desc)
-    label = f"`{parameter.name}`" if parameter.name else ""
-    kind = f" ({_escaped(parameter.type)})" if parameter.type else ""
+    label = f"`{parameter.name or parameter.type}`"  # what is returned or raised has a type alone
+    kind = f" ({_escaped(parameter.type)})" if parameter.type and parameter.name else ""
     return f"- {label}{kind}{': ' if what else ''}{_escaped(what)}"
 
 

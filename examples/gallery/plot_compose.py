@@ -27,4 +27,4 @@ figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for k, (name, w) in enumerate(weights.items()):
     axes.bar(np.arange(6) + 0.25 * (k - 1), w, 0.25, label=name)
 axes.set_xlabel("coefficient, the intercept first")
-axes.legend()
+_ = axes.legend()

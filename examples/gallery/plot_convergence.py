@@ -20,4 +20,4 @@ print(table)
 
 # %%
 figure, axes = plt.subplots(figsize=(6, 4), layout="constrained")
-table.plot_convergence(axes)
+_ = table.plot_convergence(axes)

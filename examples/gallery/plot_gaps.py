@@ -22,4 +22,4 @@ bounds = {r.name: rx.relax(model, r).bound / zeta for r in (rx.BigM("zero"), rx.
 figure, axes = plt.subplots(figsize=(6, 2.6), layout="constrained")
 axes.barh(list(bounds), list(bounds.values()), color="#0072B2")
 axes.axvline(1.0, color="black", lw=1)
-axes.set_xlabel("bound over the optimum")
+_ = axes.set_xlabel("bound over the optimum")

@@ -27,4 +27,4 @@ for (name, result), style in zip(classifiers.items(), ("--", "-"), strict=True):
     if abs(w[2]) > 1e-9:
         axes.plot(across, -(w[0] + w[1] * across) / w[2], style, color="black", label=name)
 axes.set_ylim(data.X[:, 2].min() - 0.5, data.X[:, 2].max() + 0.5)
-axes.legend()
+_ = axes.legend()
