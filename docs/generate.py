@@ -20,6 +20,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models import FormulationInfo, Model
 from marginopt.models.formulations import all_formulations
 from marginopt.models.statement import latex_numbers
+from marginopt.solvers.interface.deferred import loaded
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.registry import all_solvers, installed, readers
 
@@ -123,13 +124,14 @@ def _solvers(folder: Path) -> dict[str, str]:
 
 
 def _algorithm(folder: Path, name: str, solver: Solver) -> str:
+    solver = loaded(solver)
     info = solver.info
     views = ", ".join(f"`{view.__name__}`" for view in info.views)
     source = _escaped(info.reference) or "ours"
     parts = [f"# {name}", f"{_escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
     gives = _escaped(", ".join(sorted(g.value for g in info.gives)))
     parts += [f"It reads the structural view {views} and gives: {gives}."]
-    parts += [_escaped(inspect.getdoc(type(solver)) or "")]
+    parts += [_documented(type(solver), type(solver).__name__, methods=False)]
     picture = _convergence(folder, name, solver)
     if picture:
         parts += ["## Convergence", picture]
@@ -229,7 +231,7 @@ def _reference() -> dict[str, str]:
     return {"reference/index.md": "\n\n".join(index), **pages}
 
 
-def _documented(thing: Any, name: str) -> str:
+def _documented(thing: Any, name: str, *, methods: bool = True) -> str:
     """Signature and docstring, numpydoc's sections as lists."""
     try:
         signature = str(inspect.signature(thing))
@@ -246,13 +248,13 @@ def _documented(thing: Any, name: str) -> str:
         parts += [_escaped("\n".join(said["Notes"]))]
     if said["Examples"]:
         parts += ["```pycon\n" + "\n".join(said["Examples"]) + "\n```"]
-    if inspect.isclass(thing):
-        methods = [
+    if methods and inspect.isclass(thing):
+        found = [
             f"- `{key}`: {_escaped(_first(inspect.getdoc(value) or ''))}"
             for key, value in inspect.getmembers(thing)
             if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)) and _ours(value)
         ]
-        parts += ["**Methods and properties**", "\n".join(methods)] if methods else []
+        parts += ["**Methods and properties**", "\n".join(found)] if found else []
     return "\n\n".join(part for part in parts if part.strip())
 
 
