@@ -5,6 +5,7 @@ from .bounds.combined import Combined, CombinedRelaxation
 from .bounds.conic import Conic
 from .bounds.hinge import Hinge
 from .bounds.kernel_conic import KernelConic
+from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
 from .composed.reductions import AllHulls, Continuous, EqualHulls, OneHull, PairHulls, Products
@@ -48,6 +49,8 @@ __all__ = [
     "Interval",
     "KappaCell",
     "KernelConic",
+    "Lagrangian",
+    "LagrangianRelaxation",
     "LiftedDual",
     "ModelGaps",
     "Need",

@@ -18,6 +18,7 @@ from ..models.formulations.linear import first_column_is_one
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from ..models.rounding import Rounded
 
 __all__ = [
     "COST_FORM", "LEADING_ONES", "ONE_COST", "PENALISED", "Direction", "LiftedDual", "Need", "Reduction", "best_multiple",
@@ -154,8 +155,12 @@ class Reduction(ABC, Generic[T]):
         """`lift` with the target built anew."""
         return self.lift(model, self.apply(model), multipliers)
 
-    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """A feasible point of the original from a point of the target: the best multiple of its ``w``.
+    def offset(self, model: ZeroOneSVM, target: T) -> Rounded:
+        """What the target's optimum is short of to bound the original's: a constant that its kind of model cannot hold."""
+        return Rounded(0.0)
+
+    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """A feasible point of the original from a point of the target: the best multiple of its ``w``; None where there is none.
 
         Raises
         ------

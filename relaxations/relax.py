@@ -10,6 +10,7 @@ from ..errors import UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..models.program.form import StandardForm
+from ..models.rounding import Rounded
 from ..solvers.asked import Asked, SolverLike
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
@@ -18,6 +19,8 @@ from .reduction import LiftedDual, Reduction
 from .registry import readers
 
 __all__ = ["Relaxed", "bound_words", "relax"]
+
+_NONE = Rounded(0.0)
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,11 +37,13 @@ class Relaxed:
     result : Result
         Of the target.
     values : mapping of label to array or None
-        A feasible point of the original; None where the solver gave no point.
+        A feasible point of the original; None where the solver gave no point, or none that a feasible one follows from.
     objective : float
         Its true objective; NaN without one.
     lifted : LiftedDual or None
         What the multipliers prove about the original; None where there are none.
+    offset : Rounded
+        What the target's optimum is short of: it and this bound the original's (a constant that the target cannot hold).
     """
 
     model: Model
@@ -48,6 +53,7 @@ class Relaxed:
     values: dict[str, FloatArray] | None
     objective: float
     lifted: LiftedDual | None
+    offset: Rounded = _NONE
 
     @property
     def form(self) -> StandardForm:
@@ -56,8 +62,9 @@ class Relaxed:
 
     @property
     def bound(self) -> float:
-        """Lower bound of the target's optimum: proved where there is one, else the solver's claim; -inf without."""
-        return self.result.best_bound[0]
+        """Lower bound of the target's optimum, offset included: proved where there is one, else the solver's claim; else -inf."""
+        value = self.result.best_bound[0]
+        return (Rounded(value) + self.offset).lower if isfinite(value) else value
 
     @property
     def bound_kind(self) -> str:
@@ -111,7 +118,7 @@ def relax(
     values, objective, lifted = None, float("nan"), None
     if result.values:
         values = reduction.recover(original, result.values)
-        objective = reduction.objective(model, values["w"])
+        objective = float("nan") if values is None else reduction.objective(model, values["w"])
     if result.multipliers is not None:
         lifted = reduction.lift(original, target, result.multipliers)
-    return Relaxed(model, reduction, target, result, values, objective, lifted)
+    return Relaxed(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

@@ -1,0 +1,283 @@
+"""Lagrangian relaxation of named rows: they go into the objective with a price, what is left is solved as it is.
+
+For rows F x + g ≥ 0 with prices μ ≥ 0 every feasible point has -μ'(Fx + g) ≤ 0, so
+
+    v(μ) = min { f(x) - μ'(F x + g) : the other rows }  ≤  min f   (weak duality).
+
+*The budget* (κ form). Priced, Σz ≤ k leaves the λ form at λ = μ with its integers, which `zero-one-bb` solves: v(μ) - μk, concave
+and piecewise linear in μ with slope Σz - k. The best of these bounds is at least that of the relaxation without integers, and
+what it leaves is the duality gap of the budget alone.
+
+*Any other linear rows* (the margins). What is left of the integers then is a box (with a budget: a cardinality), whose vertices
+are integer, so they may be dropped (Geoffrion 1974): at the best μ the bound is that of the relaxation without integers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray, as_vector
+from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.model import Bound, Model
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import StandardForm
+from ...models.program.lagrangian import lagrangian
+from ...models.rounding import Rounded
+from ...models.statement import Line, Statement
+from ...solvers.records.options import Options
+from ...solvers.solve import solve_problem
+from ..reduction import LiftedDual, Need, Reduction, restated
+from ..relaxation import Relaxation
+
+__all__ = ["Lagrangian", "LagrangianRelaxation"]
+
+_BUDGET = "budget"
+#: λ is doubled this often at most until the budget holds at its solution.
+_DOUBLINGS = 60
+#: Two slopes of v are taken for one where they differ by less, relative.
+_SAME = 1e-9
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class LagrangianRelaxation(Model):
+    """min f(x) - μ'(F x + g) over the other rows of a form, without integers.
+
+    Parameters
+    ----------
+    original : StandardForm
+    rows : str
+        Label of linear rows of it.
+    prices : array_like
+        μ, one for each of the rows; ≥ 0 for inequalities.
+
+    Raises
+    ------
+    InputError
+        No such rows, rows that are not linear, or prices that do not fit.
+    """
+
+    original: StandardForm
+    rows: str
+    prices: FloatArray
+
+    name = "LagrangianRelaxation"
+
+    def __post_init__(self) -> None:
+        constraint = self.original.constraint(self.rows)
+        if not isinstance(constraint.cone, (Zero, Nonnegative)):
+            raise InputError(f"{self.rows} are no linear rows; a price is put on linear ones")
+        prices = as_vector(self.prices, constraint.rows, "prices")
+        if isinstance(constraint.cone, Nonnegative) and (prices < 0.0).any():
+            raise InputError(f"prices of inequalities must be ≥ 0; the smallest is {prices.min():g}")
+        object.__setattr__(self, "prices", prices)
+
+    @property
+    def form_bytes(self) -> int:
+        """No more than the original's."""
+        return self.original.bytes
+
+    @cached_property
+    def continuous(self) -> StandardForm:
+        """The original form without integers, which the bound is computed on."""
+        return self.original.relax_integrality()
+
+    def compile(self) -> StandardForm:
+        """The form with the rows in its objective."""
+        form, moved = self.continuous, self.continuous.constraint(self.rows)
+        return form.replace(
+            name=f"{form.name}, {self.rows} priced",
+            q=form.q - moved.F.T @ self.prices,
+            r=form.r - float(self.prices @ moved.g),
+            constraints=tuple(c for c in form.constraints if c.label != self.rows),
+        )
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
+        priced objective was rounded.
+        """
+        found = lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
+        return Bound(found.value, found.argument, found.error, found.condition)
+
+    @property
+    def statement(self) -> Statement:
+        """The algebra above."""
+        return Statement(
+            title=f"Lagrangian relaxation of {self.original.name}",
+            problem_class="what is left of the program without the rows and without integers",
+            sense="minimise",
+            over=Line("x", "x"),
+            objective=Line("f(x) - mu'(F x + g)", r"f(x)-\mu^\top(Fx+g)"),
+            constraints=tuple(Line(c.label, rf"\text{{{c.label}}}") for c in self.continuous.constraints if c.label != self.rows),
+            sizes=f"{self.prices.size} rows priced, {int((self.prices != 0.0).sum())} above zero",
+            notes=("mu >= 0 for inequalities, given",),
+            source="Geoffrion: Lagrangean relaxation for integer programming, 1974",
+        )
+
+
+@dataclass(frozen=True)
+class Lagrangian(Reduction[Any]):
+    """The Lagrangian relaxation of the rows of one label, at the best prices that are found.
+
+    Parameters
+    ----------
+    rows : str
+        ``"budget"`` (κ form) or the label of linear rows of the form (``"margin"`` of the big-M encoding).
+    prices : float or tuple of float, optional
+        μ as it is. Otherwise the best: of the budget by cutting planes (each an exact solution of the λ form), of other rows the
+        multipliers of the relaxation without integers.
+    rounds : int
+        Problems solved for the best price of the budget, at most.
+
+    Raises
+    ------
+    InputError
+        A negative price, rounds below 1.
+    """
+
+    rows: str = "margin"
+    prices: float | tuple[float, ...] | None = None
+    rounds: int = 40
+
+    def __post_init__(self) -> None:
+        if self.prices is not None:
+            prices = as_vector(self.prices, np.size(self.prices), "prices")
+            if self.rows == _BUDGET and not (prices.size == 1 and prices[0] > 0.0):
+                raise InputError(f"the price of a budget is one number > 0; it is {self.prices!r}")
+            given = tuple(prices.tolist())
+            object.__setattr__(self, "prices", given[0] if np.ndim(self.prices) == 0 else given)
+        if not isinstance(self.rows, str) or not isinstance(self.rounds, int) or self.rounds < 1:
+            raise InputError(f"rows must be a label and rounds an integer ≥ 1; they are {self.rows!r} and {self.rounds!r}")
+
+    @property
+    def name(self) -> str:
+        """Name with the rows."""
+        return f"Lagrangian, {self.rows}" + ("" if self.prices is None else " at given prices")
+
+    @property
+    def needs(self) -> tuple[Need, ...]:
+        """Linear rows of that label."""
+        return (Need(f"linear rows called {self.rows!r}", "these are what a price is put on", self._met),)
+
+    def _met(self, model: ZeroOneSVM) -> bool:
+        if self.rows == _BUDGET:
+            return model.budget is not None
+        if model.M is None and not np.isfinite(model.incumbent_value):  # a form with margins needs a valid M
+            return False
+        return any(c.label == self.rows and isinstance(c.cone, (Zero, Nonnegative)) for c in model.form.constraints)
+
+    def apply(self, model: ZeroOneSVM) -> ZeroOneSVM | LagrangianRelaxation:
+        """The λ form at the price of the budget; or the form without the rows.
+
+        Raises
+        ------
+        UnsupportedModelError
+            The model has no such rows.
+        """
+        self.check(model)
+        if self.rows == _BUDGET:
+            return _priced(model, self._budget_price(model))
+        form = model.form
+        return LagrangianRelaxation(form, self.rows, self._row_prices(form))
+
+    def offset(self, model: ZeroOneSVM, target: ZeroOneSVM | LagrangianRelaxation) -> Rounded:
+        """-μk of the budget; the other targets hold their constants."""
+        if not isinstance(target, ZeroOneSVM):
+            return Rounded(0.0)
+        assert isinstance(target.lam, float) and model.budget is not None
+        return Rounded(-target.lam).times(float(model.budget))
+
+    def lift(
+        self, model: ZeroOneSVM, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]
+    ) -> LiftedDual:
+        """The prices and the multipliers of what is left, as multipliers of the form."""
+        if isinstance(target, ZeroOneSVM):
+            joint = {**multipliers, _BUDGET: np.array([target.lam])}
+        else:
+            joint = {**multipliers, self.rows: target.prices}
+        value = lagrangian(model.form.relax_integrality(), None, joint).value
+        return LiftedDual(value, joint, "Lagrangian of the form at the prices and the multipliers of what is left")
+
+    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """λ form: the best multiple of w. κ form: the least multiple that violates no more than the budget; None without one."""
+        if model.budget is None:
+            return super().recover(model, values)
+        w = np.asarray(values["w"], dtype=np.float64)
+        u = np.sort(model.y * np.asarray(model.X @ w))[::-1]
+        kept = u.size - model.budget
+        if kept <= 0:
+            return model.point(np.zeros_like(w))
+        return model.point(w * (1.0 / float(u[kept - 1]) * (1.0 + 4e-16))) if u[kept - 1] > 0.0 else None
+
+    def _row_prices(self, form: StandardForm) -> FloatArray:
+        """The given prices, or those of the relaxation without integers, in the dual cone."""
+        constraint = form.constraint(self.rows)
+        if self.prices is not None:
+            return as_vector(self.prices, constraint.rows, "prices")
+        found = solve_problem(form.relax_integrality(), "auto", Options(tol=1e-8)).multipliers
+        prices = np.zeros(constraint.rows) if found is None else np.asarray(found.get(self.rows, np.zeros(constraint.rows)))
+        return constraint.cone.inside_dual(prices)
+
+    def _budget_price(self, model: ZeroOneSVM) -> float:
+        """The maximiser of v(μ) - μk: doubled until the budget holds, then where two of v's slopes meet."""
+        if self.prices is not None:
+            return float(np.ravel(self.prices)[0])
+        assert model.budget is not None
+        k, left = model.budget, self.rounds
+        squares = np.einsum("ij,ij->i", model.signed, model.signed)
+        price = 1.0 / max(float(np.median(squares)), 1e-300)
+        over, within = (float(len(squares)), 0.0), None  # (Σz, ||w||²) of a solution beyond the budget, and of one within it
+        for _ in range(_DOUBLINGS):
+            found = _solution(model, price)
+            left -= 1
+            if found[0] <= k:
+                within = found
+                break
+            over = found
+            if left <= 0:
+                return price
+            price *= 2.0
+        while within is not None and left > 0:
+            meeting = (within[1] - over[1]) / (over[0] - within[0])
+            if not meeting > 0.0 or abs(meeting - price) <= _SAME * price:
+                break
+            price, left = meeting, left - 1
+            found = _solution(model, price)
+            if found in (over, within):
+                break
+            over, within = (found, within) if found[0] > k else (over, found)
+        return price
+
+
+def _priced(model: ZeroOneSVM, price: float) -> ZeroOneSVM:
+    return restated(model, kappa=None, lam=price, upper_bound=None, incumbent=None, M=None)
+
+
+def _solution(model: ZeroOneSVM, price: float) -> tuple[float, float]:
+    """Violations and squared norm of a solution of the λ form."""
+    values = solve_problem(_priced(model, price), "zero-one-bb", Options(tol=1e-9)).values
+    w = values["w"]
+    return float(np.sum(values["z"])), float(w[model.penalised] @ w[model.penalised])
+
+
+RELAXATIONS = (
+    Relaxation(
+        "lagrangian",
+        "the margins go into the objective with their multipliers: the big-M relaxation's bound, by its dual",
+        Lagrangian("margin"),
+        "Geoffrion 1974",
+        rank=25,
+    ),
+    Relaxation(
+        "lagrangian-budget",
+        "the budget goes into the objective at its best price, the integers stay: the λ form's optimum less λ times the budget",
+        Lagrangian("budget"),
+        "Geoffrion 1974",
+        rank=110,
+    ),
+)
