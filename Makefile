@@ -12,8 +12,9 @@ FOLDERS := models solvers relaxations instances
 # Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).
 WORKERS ?= -n auto --maxprocesses=4
 
+# What the exact solves need is compiled (once for a machine) while the relaxations are solved.
 report: env
-	$(BIN)/marginopt report --out out
+	$(BIN)/marginopt warm-up zero-one-bb > $(VENV)/warm-up & $(BIN)/marginopt report --out out; status=$$?; wait; exit $$status
 
 test: env-test
 	$(BIN)/python -m pytest $(WORKERS) --durations=25

@@ -98,6 +98,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.api import compare, solve
     from .solvers.path import path
     from .solvers.read_solution import read_solution
+    from .warming import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
 _HOMES = {
@@ -117,6 +118,7 @@ _HOMES = {
     ".reading": ("read",),
     ".relaxations": ("GapReport", "gap_report"),
     ".selection": ("Selection", "select"),
+    ".warming": ("warm_up",),
     ".solvers": (
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",
@@ -187,6 +189,7 @@ __all__ = [
     "selection",
     "solve",
     "solvers",
+    "warm_up",
 ]
 
 #: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.

@@ -28,10 +28,14 @@ from ..solvers import (
     solve as run_solve,
 )
 from ..solvers.checks.verify import certified_anew
+from ..warming import warm_up as compile_ahead
 from .screen import print_table
 from .stating import named_instance, stated
 
-__all__ = ["certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve"]
+__all__ = [
+    "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve",
+    "warm_up",
+]  # fmt: skip
 
 SOLVED, NOT_SOLVED = 0, 1
 
@@ -192,6 +196,16 @@ def compare(a: argparse.Namespace) -> int:
     return SOLVED if any(r.solved for r in table.results.values()) else NOT_SOLVED
 
 
+def warm_up(a: argparse.Namespace) -> int:
+    """Compile what solvers would compile in their first runs."""
+    seconds = compile_ahead(*a.solvers)
+    if a.json:
+        print(json_text(seconds))
+    else:
+        print_table(("solver", "compiled s"), [(name, f"{value:.1f}") for name, value in seconds.items()], right=(1,))
+    return SOLVED
+
+
 def show_comparison(table: Comparison) -> None:
     """The table as wide as the screen; reasons below it."""
     names = ("solver", "status", "objective", "gap", "kind", "nodes", "solve s", "ratio")
@@ -239,6 +253,7 @@ def _result(r: Result) -> dict[str, Any]:
         "iterations": r.iterations,
         "build_seconds": r.build_seconds,
         "solve_seconds": r.solve_seconds,
+        "compile_seconds": r.compile_seconds,
         "summary": dict(r.summary),
         "values": {label: np.asarray(value).tolist() for label, value in r.values.items()},
     }

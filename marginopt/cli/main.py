@@ -34,6 +34,7 @@ COMMANDS: dict[str, str] = {
     "report": "a relaxation-gap report as HTML, Markdown, LaTeX, CSV and JSON",
     "reproduce": "the papers' tables and figures, measured again beside the published numbers",
     "certify": "certify a solution file or a stored result anew, from the program's file",
+    "warm-up": "compile the loops of solvers ahead of time, once for a machine",
     "check-proof": "verify a proof log of zero-one-bb, by code that shares nothing with the solver",
 }
 

@@ -8,7 +8,7 @@ from . import commands, export as exporting, report as reporting, reproduce as r
 
 __all__ = [
     "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "report",
-    "reproduce", "solve", "solvers",
+    "reproduce", "solve", "solvers", "warm_up",
 ]  # fmt: skip
 
 
@@ -128,3 +128,9 @@ def _limits(command: argparse.ArgumentParser) -> None:
     group.add_argument("--tol", type=float, help="relative gap to reach")
     group.add_argument("--threads", type=int)
     group.add_argument("--quiet", action="store_true", help="no progress line")
+
+
+def warm_up(command: argparse.ArgumentParser) -> None:
+    """Solvers to compile."""
+    command.add_argument("solvers", nargs="*", metavar="SOLVER", help="solvers with compiled loops; all, without names")
+    command.set_defaults(run=commands.warm_up)

@@ -11,10 +11,10 @@ from __future__ import annotations
 import enum
 import time
 from abc import abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import nullcontext
 from dataclasses import replace
-from typing import Any, ClassVar, Generic, TypeVar, cast
+from typing import TYPE_CHECKING, Any, ClassVar, Generic, TypeVar, cast
 
 import numpy as np
 
@@ -28,6 +28,9 @@ from .kept_model import Kept
 from .native_options import replace_parameters
 from .recorder import Measure, Recorder, interrupt_flag
 from .solver import Solver, SolverInfo
+
+if TYPE_CHECKING:
+    from .compiling import CompileClock
 
 __all__ = ["Algorithm", "Measure", "Outcome"]
 
@@ -72,14 +75,22 @@ class Algorithm(Solver, Generic[V, S]):
     ----------
     pooled : bool
         Whether its time goes into kernel blocks, which ``threads`` threads share while BLAS has one in each (`models.kernels`).
+    variants : sequence of mapping
+        Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
     """
 
     info: ClassVar[SolverInfo]
     pooled: ClassVar[bool] = False
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({},)
 
     def load(self, view: V) -> None:
-        """Import and compile what a run on this view needs, once a process: it counts as building, not against the time limit."""
+        """Import and compile what a run on this view needs, once a process: not against the time limit."""
         return
+
+    @property
+    def compiles(self) -> bool:
+        """Whether there is compiled code to load."""
+        return type(self).load is not Algorithm.load
 
     @abstractmethod
     def init(self, view: V, options: Options, rng: np.random.Generator) -> S:
@@ -121,18 +132,26 @@ class Algorithm(Solver, Generic[V, S]):
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Run until the algorithm's rule, a limit, the callback or Ctrl-C ends it.
 
-        The time limit counts from the start of ``init``, after compiled code was loaded. The returned point is whatever
-        ``answer`` gives after the last completed ``advance``: a valid, usable point in every case.
+        The time limit counts from the start of ``init``, after compiled code was loaded (or compiled, once for a machine); what
+        is compiled later, of an engine whose turn comes late, counts. The returned point is whatever ``answer`` gives after the
+        last completed ``advance``: a valid, usable point in every case.
         """
+        solver = self.accept(options.native)
         with pooled(options.threads) if self.pooled else nullcontext():
-            return self.accept(options.native)._drive(model, options)
+            if not self.compiles:  # Numba is not even imported
+                return solver._drive(model, options, None)
+            from .compiling import compile_clock
 
-    def _drive(self, model: Model, options: Options) -> Answer:
+            with compile_clock(self.info.name, options.progress) as clock:
+                return solver._drive(model, options, clock)
+
+    def _drive(self, model: Model, options: Options, clock: CompileClock | None) -> Answer:
         begin = time.perf_counter()
         view = self.view_of(model)
         if view is None:
             raise UnsupportedModelError(f"{self.info.name} cannot read {model.name}: {self.obstacle(model)}")
         self.load(view)
+        compiled = 0.0 if clock is None else clock.seconds
         start = time.perf_counter()
         recorder = Recorder(self.info.name, options)
         with interrupt_flag() as interrupted:
@@ -156,7 +175,8 @@ class Algorithm(Solver, Generic[V, S]):
             objective=last.objective if np.isfinite(last.objective) else None,
             iterations=last.iteration,
             trace=trace,
-            build_seconds=start - begin,
+            build_seconds=max(start - begin - compiled, 0.0),
+            compile_seconds=0.0 if clock is None else clock.seconds,
             solve_seconds=time.perf_counter() - start,
         )
 

@@ -186,6 +186,11 @@ class Result(Displayed):
         return self.answer.solve_seconds
 
     @property
+    def compile_seconds(self) -> float:
+        """Time of compiling loops, once for a machine."""
+        return self.answer.compile_seconds
+
+    @property
     def details(self) -> dict[str, Any]:
         """Everything else worth showing, in one mapping for people: the solver's remarks, and the facts that have attributes."""
         a, residual = self.answer, self.ray_residual
@@ -335,7 +340,7 @@ class Result(Displayed):
             lines.append(f"  evidence: {self.evidence}")
         counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
         counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
-        counts.append(f"{self.build_seconds:.3g} s building, {self.solve_seconds:.3g} s solving")
+        counts.append(self.answer.times)
         lines.append("  " + ", ".join(counts))
         if self.summary:
             lines.append("  " + ", ".join(f"{k} {v:g}" for k, v in self.summary.items()))
@@ -356,7 +361,7 @@ class Result(Displayed):
         facts += [("evidence", self.evidence)] if self.evidence else []
         counts = [("iterations", self.iterations), ("nodes", self.nodes)]
         facts += [(name, f"{count:,}") for name, count in counts if count is not None]
-        facts += [("seconds", f"{self.build_seconds:.3g} building, {self.solve_seconds:.3g} solving")]
+        facts += [("seconds", self.answer.times)]
         facts += [(name, f"{value:g}") for name, value in self.summary.items()]
         return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
 

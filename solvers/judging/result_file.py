@@ -36,6 +36,7 @@ _SAID_PLAIN = (
     "iterations",
     "build_seconds",
     "solve_seconds",
+    "compile_seconds",
     "version",
     "bridges",
     "polished",
@@ -43,8 +44,11 @@ _SAID_PLAIN = (
 #: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
 _REMARKS = ("models_trained", "objectives", "dual_value")
 _SAID_NUMBERS = (
-    "objective", "bound", "root_bound", "stationarity", "nodes", "iterations", "build_seconds", "solve_seconds",
+    "objective", "bound", "root_bound", "stationarity", "nodes", "iterations",
+    "build_seconds", "solve_seconds", "compile_seconds",
 )  # fmt: skip
+#: What files of earlier versions do not hold.
+_SINCE: dict[str, Any] = {"compile_seconds": 0.0}
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
 
 
@@ -176,7 +180,7 @@ def _result(arrays: dict[str, Any]) -> Result:
     parts = {part: _part(arrays, part) for part in meta["parts"]}
     if meta["format_version"] == 1:
         meta, parts = _from_layout_1(meta, parts)
-    said, certificate = meta["answer"], meta["certificate"]
+    said, certificate = _SINCE | meta["answer"], meta["certificate"]
     fields: dict[str, Any] = {name: said[name] for name in _SAID_PLAIN} | {part: parts[part] for part in _SAID if part in parts}
     _check_kinds(meta, said)
     answer = Answer(

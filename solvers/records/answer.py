@@ -81,6 +81,8 @@ class Answer:
         What an algorithm of outer iterations saw in each of them.
     build_seconds, solve_seconds : float
         Time of translating and loading the model, and of solving.
+    compile_seconds : float
+        Time of compiling loops, once for a machine, most of it before the solving began.
     version : str
         The solver's; ours where it is empty.
     bridges : tuple of str
@@ -121,6 +123,7 @@ class Answer:
     history: Sequence[Mapping[str, Any]] = ()
     build_seconds: float = 0.0
     solve_seconds: float = 0.0
+    compile_seconds: float = 0.0
     version: str = ""
     bridges: tuple[str, ...] = ()
     update: Update | None = None
@@ -130,3 +133,9 @@ class Answer:
     same_problem: bool = False
     unwritten: WriteError | None = None
     details: Mapping[str, Any] = field(default_factory=dict)
+
+    @property
+    def times(self) -> str:
+        """The time of each part, in words."""
+        compiling = f"{self.compile_seconds:.3g} s compiling (once for a machine), " if self.compile_seconds >= 0.01 else ""
+        return f"{compiling}{self.build_seconds:.3g} s building, {self.solve_seconds:.3g} s solving"

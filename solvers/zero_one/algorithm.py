@@ -106,6 +106,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     proof_gap: float = 0.0
     earlier: object = ()
 
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         rank={Purpose.STRUCTURE: 1},

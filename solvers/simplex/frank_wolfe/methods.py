@@ -7,8 +7,9 @@ Before convergence is claimed the gradient is recomputed in float64 from the dat
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -37,6 +38,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     """What the methods share; a method is its number in `loops`."""
 
     pooled: ClassVar[bool] = True
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     method: ClassVar[str]
     # fields of every concrete class
     initial: StartRule

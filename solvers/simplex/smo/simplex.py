@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -83,6 +84,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     stride: int | None = None
 
     pooled: ClassVar[bool] = True
+    variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
     info = records.SMO
 
     def load(self, view: SimplexQP) -> None:

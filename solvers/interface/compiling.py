@@ -1,0 +1,94 @@
+"""What Numba compiles during a run: timed apart, and said where somebody waits for it.
+
+Loops are compiled once for a machine and kept on disk. Nothing is said where they are found there, in files and pipes (but where
+progress is asked for), and by worker processes.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, ClassVar
+
+from numba.core import event
+
+from ...terminal import StatusLine
+
+__all__ = ["CompileClock", "compile_clock"]
+
+#: Seconds of compiling after which it is said.
+PATIENCE = 1.0
+
+
+class CompileClock(event.Listener):
+    """Seconds that Numba spends compiling while it listens; a function that another one needs is part of that one's time.
+
+    Parameters
+    ----------
+    name : str
+        Of the solver, for the line.
+    said : bool
+        Whether there is to be a line.
+    """
+
+    #: The clock of the outermost run: solvers that call others have one line.
+    outermost: ClassVar[CompileClock | None] = None
+
+    def __init__(self, name: str, said: bool) -> None:
+        self._name, self._said = name, said
+        self._line = StatusLine()
+        self._depth = self._functions = 0
+        self._start = 0.0
+        self._total = 0.0
+        self._shown = False
+
+    @property
+    def seconds(self) -> float:
+        """So far."""
+        return self._total + (time.perf_counter() - self._start if self._depth else 0.0)
+
+    def on_start(self, event: Any) -> None:
+        """A function is about to be compiled."""
+        if self._depth == 0:
+            self._start = time.perf_counter()
+        self._depth += 1
+        if self._said and self.seconds >= PATIENCE:
+            self._shown = True
+            self._line.show(f"compiling {self._name} once for this machine: {self._functions} functions, {self.seconds:.0f} s")
+
+    def on_end(self, event: Any) -> None:
+        """It is compiled."""
+        self._depth -= 1
+        self._functions += 1
+        if self._depth == 0:
+            self._total += time.perf_counter() - self._start
+
+    def close(self) -> None:
+        """The last word, where something was said."""
+        if self._shown:
+            self._line.keep(f"compiled {self._name} once for this machine: {self._functions} functions, {self.seconds:.0f} s")
+
+
+@contextmanager
+def compile_clock(name: str, progress: bool) -> Iterator[CompileClock]:
+    """A clock for a run of this solver; the line ends with the block."""
+    outer = CompileClock.outermost
+    clock = CompileClock(name, outer is None and _somebody_looks(progress))
+    if outer is None:
+        CompileClock.outermost = clock
+    try:
+        with event.install_listener("numba:compile", clock):
+            yield clock
+    finally:
+        if outer is None:
+            CompileClock.outermost = None
+        clock.close()
+
+
+def _somebody_looks(progress: bool) -> bool:
+    if multiprocessing.current_process().name != "MainProcess":
+        return False
+    return progress or sys.stderr.isatty() or "ipykernel" in sys.modules

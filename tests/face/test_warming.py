@@ -1,0 +1,75 @@
+"""Compiling ahead of time, timed apart from solving and said where somebody waits."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import marginopt as mo
+from marginopt.cli.main import main
+from marginopt.solvers.interface.compiling import CompileClock, compile_clock
+from marginopt.warming import compiled_solvers, examples
+
+_FRESH = """
+import json, sys
+import numpy as np
+import marginopt as mo
+model = mo.BoxProgram(np.eye(2), np.array([1.0, -2.0]), np.zeros(2), np.ones(2), np.ones(2))
+first, again = (mo.solve(model, "boxqp") for _ in range(2))
+print(json.dumps([[r.status.name, r.compile_seconds, r.build_seconds] for r in (first, again)]))
+print(first, file=sys.stderr)
+"""
+
+
+def test_what_has_no_compiled_loops_is_refused() -> None:
+    with pytest.raises(mo.InputError, match="nothing is compiled for clarabel"):
+        mo.warm_up("clarabel")
+    with pytest.raises(mo.InputError, match="did you mean"):
+        mo.warm_up("zero-one-b")
+
+
+def test_every_solver_with_loops_has_an_example_or_shares_them() -> None:
+    """Those without a formulation of their own run on the loops of one that has."""
+    bare = {name for name, solver in compiled_solvers().items() if not examples(solver)}
+    assert bare <= {"npsvc-mm"}  # on boxqp's
+
+
+def test_the_command_tells_the_seconds(capsys: pytest.CaptureFixture[str]) -> None:
+    assert main(["warm-up", "boxqp", "--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert list(told) == ["boxqp"] and told["boxqp"] >= 0.0
+    assert mo.warm_up("boxqp")["boxqp"] < 0.05  # nothing is left
+
+
+def test_compiling_is_counted_by_itself_and_once(tmp_path: Path) -> None:
+    """In a fresh cache the first run compiles, the second does not; building is what is left."""
+    told = subprocess.run(
+        [sys.executable, "-c", _FRESH],
+        env=os.environ | {"NUMBA_CACHE_DIR": str(tmp_path)}, cwd=tmp_path, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    first, again = json.loads(told.stdout)
+    assert first[0] == again[0] == "OPTIMAL"
+    assert first[1] > 0.05 and again[1] == 0.0
+    assert "compiling (once for a machine)" in told.stderr
+    assert any(tmp_path.rglob("*.nbi"))  # kept where the cache is
+
+
+def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginopt.solvers.interface.compiling.PATIENCE", 0.0)
+    for progress in (False, True):
+        with compile_clock("some-solver", progress) as clock, compile_clock("inner", progress) as inner:
+            for listener in (clock, inner):
+                listener.on_start(None)
+                listener.on_start(None)
+                listener.on_end(None)
+                listener.on_end(None)
+        assert clock.seconds > 0.0
+        said = capsys.readouterr().err
+        assert ("compiling some-solver once for this machine" in said) is progress
+        assert "inner" not in said  # solvers that call others have one line
+    assert CompileClock.outermost is None
