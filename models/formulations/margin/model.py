@@ -142,9 +142,8 @@ class Margin(Model):
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
-        _ = self._costs
         curvature = np.where(self.penalised, self.regulariser.curvature(), 0.0)
-        object.__setattr__(self, "loss", self.loss.settled(self.loss.rows(self.points, self.y)[0], curvature))
+        object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
         if self.loss.intercept and self.kernel is None:
             warn_about_features(X)
 

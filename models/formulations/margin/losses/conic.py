@@ -5,12 +5,12 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 
 import numpy as np
-import scipy.sparse as sp
 
 from .....errors import InputError
-from ....arrays import FloatArray, to_dense
+from ....arrays import FloatArray, Points
 from ....program.cones import RotatedSecondOrder, Zero
 from ....statement import Line
+from ...linear import dense_signed_rows
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from .loss import Loss
@@ -51,9 +51,9 @@ class Conic(Loss):
             raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))
 
-    def settled(self, rows: sp.csr_array, curvature: FloatArray) -> Conic:
+    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
         """With γ decided, in Γ."""
-        A = to_dense(rows)
+        A = dense_signed_rows(X, y)
         seen = A.any(axis=0)
         if (curvature[seen] <= 0).any():
             raise InputError(

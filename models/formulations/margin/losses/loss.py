@@ -60,13 +60,13 @@ class Loss(Part):
     def cost_line(self) -> Line:
         """Its share of the objective in the variables that `add` makes."""
 
-    def settled(self, rows: sp.csr_array, curvature: FloatArray) -> Loss:
+    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Loss:
         """The loss on these data: with what it leaves to them decided, or refused.
 
         Parameters
         ----------
-        rows : csr_array
-            A of `rows`.
+        X, y, weights
+            The data, and the points' costs.
         curvature : ndarray (p,)
             μ_j ≥ 0 such that the regulariser minus Σ μ_j w_j² is convex.
         """

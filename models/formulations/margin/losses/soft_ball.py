@@ -44,15 +44,15 @@ class SoftBall(Loss):
         """x'x - 2x'w."""
         return sp.csr_array(-2.0 * sp.csr_array(X)), row_norms_squared(X)
 
-    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
-        """c, which must come to 1 at least."""
+    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> SoftBall:
+        """Itself, where the weights come to 1 at least."""
         if weights.sum() < 1.0 - 1e-12:
             raise InputError(
                 f"the weights of a ball with slack must sum to at least 1, or no ball is worth its radius; they sum to "
                 f"{weights.sum():g}: "
                 "give weights=C with C ≥ 1/n, or 1/(nu n)"
             )
-        return weights
+        return self
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(a_i - t)_+ + t/n at the best t for costs of 1 each."""
