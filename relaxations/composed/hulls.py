@@ -98,6 +98,11 @@ class PointHulls(Loss):
 
     labels: ClassVar[bool] = True
 
+    @property
+    def reads_reach(self) -> bool:
+        """It multiplies bounds of the margins by its weights."""
+        return True
+
     def values(self, argument: FloatArray) -> FloatArray:
         """The loss that it bounds."""
         return self.of.values(argument)

@@ -55,6 +55,11 @@ class LiftedHulls(Loss):
 
     labels: ClassVar[bool] = True
 
+    @property
+    def reads_reach(self) -> bool:
+        """It multiplies bounds of the margins by its weights."""
+        return True
+
     def values(self, argument: FloatArray) -> FloatArray:
         """The loss that it bounds."""
         return self.of.values(argument)

@@ -19,10 +19,11 @@ __all__ = ["Affine", "Assembly"]
 
 @dataclass(frozen=True, eq=False)
 class Affine:
-    """Rows Σ_label T_label x_label + constant in labelled variables."""
+    """Rows Σ_label T_label x_label + constant in labelled variables; ``plain`` is the label where they are a block as it is."""
 
     terms: Mapping[str, sp.csr_array]
     constant: FloatArray
+    plain: str = ""
 
     @property
     def rows(self) -> int:
@@ -55,6 +56,8 @@ class Affine:
     def under(self, matrix: Any) -> Affine:
         """matrix @ self."""
         left = sp.csr_array(matrix)
+        if self.plain:  # no product with the identity
+            return Affine({self.plain: left}, np.zeros(left.shape[0]))
         return Affine({label: sp.csr_array(left @ m) for label, m in self.terms.items()}, np.asarray(left @ self.constant))
 
     @staticmethod
@@ -99,7 +102,7 @@ class Assembly:
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
         self._integer.append(integer)
-        return Affine({label: sp.eye_array(size, format="csr")}, np.zeros(size))
+        return Affine({label: sp.eye_array(size, format="csr")}, np.zeros(size), label)
 
     def binaries(self, label: str, size: int) -> Affine:
         """New variables in {0, 1}."""
@@ -166,7 +169,8 @@ class Assembly:
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
         """The rows over all variables."""
         stacked = sp.csr_array(sp.hstack([_matrix(rows, k, rows.rows, width) for k, width in widths.items()], format="csr"))
-        stacked.sort_indices()  # products leave them in any order, and some solvers go by it
+        if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
+            stacked.sort_indices()
         return stacked
 
 

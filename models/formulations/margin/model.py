@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Iterable, Mapping, Sequence
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
 from typing import Any, Literal
 
 import numpy as np
 
-from ....errors import InputError, MarginoptWarning, UnsupportedModelError
+from ....errors import InputError, UnsupportedModelError
 from ...arrays import (
     BoolArray,
     FloatArray,
@@ -44,7 +44,10 @@ from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
 from .statement import margin_statement
 
-__all__ = ["Margin"]
+__all__ = ["Margin", "silently_composed"]
+
+#: Whether somebody has looked at the features, and warned of them, already.
+_CHECKED: ContextVar[bool] = ContextVar("_CHECKED", default=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -144,7 +147,7 @@ class Margin(Model):
         self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
         curvature = np.where(self.penalised, self.regulariser.curvature(), 0.0)
         object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
-        if self.loss.intercept and self.kernel is None:
+        if self.loss.intercept and self.kernel is None and not _CHECKED.get():
             warn_about_features(X)
 
     @cached_property
@@ -205,7 +208,8 @@ class Margin(Model):
         p = self.points.shape[1]
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
         A, c = self.loss.rows(self.points, self.y)
-        span, reach = self.reach
+        needed = M is None and any(part.reads_reach for part in self.parts)
+        span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
         at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         errors = self.loss.add(to, at)
@@ -298,9 +302,11 @@ def silently_composed(
     upper_bound: float | None = None,
 ) -> Margin:
     """The composition with ||w||² of a named formulation that has checked, and warned of, its data already."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", MarginoptWarning)
+    token = _CHECKED.set(True)
+    try:
         return Margin(X, y, loss, SquaredNorm(), intercept, weights, upper_bound=upper_bound)
+    finally:
+        _CHECKED.reset(token)
 
 
 #: What the prompt offers.

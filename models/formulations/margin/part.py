@@ -26,6 +26,11 @@ class Part(ABC):
 
     convex: ClassVar[bool] = True
 
+    @property
+    def reads_reach(self) -> bool:
+        """Whether its form depends on bounds of coefficients and arguments, which take a dense pass over the data."""
+        return not self.convex
+
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
         """The constraints that it states, as text and LaTeX."""
