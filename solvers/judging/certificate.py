@@ -21,6 +21,9 @@ from ..records.trace import relative_gap
 
 __all__ = ["Certificate", "certify"]
 
+#: Coefficients below this share of the largest of their row are rounding errors of zero.
+_ROUNDING = 1e-13
+
 
 @dataclass(frozen=True)
 class Certificate(Displayed):
@@ -161,14 +164,18 @@ def certify(
 
 def objective_scale(form: StandardForm) -> float:
     """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0,
-    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance.
+    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance. Coefficients of rounding size beside the
+    largest of their row are none: a 1e-17 would make a unit of 1e17.
 
     A bound below an objective of zero is compared with this: multiply the data, and it goes along.
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
         side = np.repeat(c.g, np.diff(c.F.indptr))  # g_i beside every stored F_ij
-        told = (side != 0.0) & (c.F.data != 0.0)
+        size = np.abs(c.F.data)
+        largest = np.zeros(c.F.shape[0])
+        np.maximum.at(largest, np.repeat(np.arange(c.F.shape[0]), np.diff(c.F.indptr)), size)
+        told = (side != 0.0) & (size > _ROUNDING * np.repeat(largest, np.diff(c.F.indptr)))
         if told.any():
             column = c.F.indices[told]
             squares += np.bincount(column, c.F.data[told] ** 2, form.n)

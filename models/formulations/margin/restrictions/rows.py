@@ -148,4 +148,7 @@ def covariances(X: Any, groups: Any, n: int) -> sp.csr_array:
     inside = memberships(groups, n)
     inside = inside[1:] if inside.shape[0] == 2 else inside
     centred = (inside - inside.mean(axis=1, keepdims=True)) / n
-    return sp.csr_array(sp.csr_array(centred) @ sp.csr_array(X))
+    data = sp.csr_array(X)
+    rows, sizes = sp.csr_array(sp.csr_array(centred) @ data), sp.csr_array(sp.csr_array(np.abs(centred)) @ abs(data))
+    # a constant column has a covariance of zero, and rounding errors of it are no coefficients
+    return sp.csr_array(rows.multiply(abs(rows) > 8.0 * np.finfo(float).eps * sizes))

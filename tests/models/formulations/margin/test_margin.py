@@ -103,6 +103,23 @@ def test_forms_survive_a_file(tmp_path: Any) -> None:
         assert mo.read(model.write(tmp_path / "program.npz")).equals(model.form)
 
 
+def test_a_constant_column_has_no_covariance_and_rounding_makes_no_optimum_of_zero() -> None:
+    """Seed 40: a coefficient of 3e-17 in the parity rows had made the origin pass for an optimum of -1.449."""
+    X, y = small(40)
+    model = mo.Margin(
+        X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), weights=0.7, subject_to=mo.parity(X[:, 1] > X[:, 1].mean(), 0.3)
+    )
+    assert not model.form.constraint("parity above").F.toarray()[:, 0].any()
+    result = mo.solve(model, "clarabel", tol=1e-8)
+    assert result.objective == pytest.approx(-1.4494140764, rel=1e-6)
+    # and with the coefficient put back, by hand
+    rows = margin.LinearRows(np.array([[3e-17, 0.4, 0.1]]), -0.3, 0.3)
+    other = mo.solve(
+        mo.Margin(X, y, margin.NuHinge(0.5), margin.SquaredNorm(0.5), weights=0.7, subject_to=rows), "clarabel", tol=1e-8
+    )
+    assert other.objective < -0.5
+
+
 def test_weights_of_zero_take_a_point_out() -> None:
     X, y = small(2)
     weights = np.ones(10)
