@@ -3,28 +3,28 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_weights
+from ..arrays import FloatArray, as_points
 from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
-from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
-from ..looks.explained import Explained, two_classes, weighed
+from ..kernels.kernels import expansion
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
+from .kernel_svm import KernelSVMDual
 from .simplex_model import SimplexModel
 
 __all__ = ["ConvexHullsDual"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ConvexHullsDual(SimplexModel):
+class ConvexHullsDual(KernelSVMDual, SimplexModel):
     """Nearest points of the two classes' convex hulls: min ½a'(G + I/C)a over two unit simplices, MaxMin (1).
 
     G_ij = y_i y_j k(x_i, x_j), Σ_{y_i=+1} a_i = Σ_{y_i=-1} a_i = 1, a ≥ 0. The hulls are those of the points
@@ -58,30 +58,11 @@ class ConvexHullsDual(SimplexModel):
         Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
     """
 
-    X: Points
-    y: FloatArray
-    C: float = 1.0
-    kernel: Kernel = field(default_factory=Linear)
-    sample_weight: FloatArray | None = None
-
     name = "ConvexHullsDual"
     meanings: ClassVar[Mapping[str, str]] = {
         "sum": "p and q, the smallest scores (Qa)_i of the two classes; twice the optimum is p + q",
         "bounds": "the reduced cost of a_i is (Qa)_i - p (or q): by how much point i clears its class's edge",
     }
-
-    def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "C", as_divisor(self.C, "C"))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
-        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
-
-    @cached_property
-    def ridge(self) -> float | FloatArray:
-        """1/C, or 1/(C s_i) of every point."""
-        return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     @cached_property
     def place(self) -> Place:
@@ -125,11 +106,6 @@ class ConvexHullsDual(SimplexModel):
         p, q = self.edges(a)
         rows = self.place.of(as_points(X, columns=self.X.shape[1]))
         return expansion(self.kernel, rows, self.place.points, a * self.y) - 0.5 * (p + q)
-
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """Points by their margins."""
-        weights = weighed(values)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=False)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Distance between the hulls, support vectors and training errors."""

@@ -3,26 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ..arrays import FloatArray, Points, as_labels, as_points, as_positive, as_weights
+from ..arrays import FloatArray, as_points
 from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
-from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
-from ..looks.explained import Explained, two_classes, weighed
-from ..model import Bound, Model
+from ..kernels.kernels import expansion
+from ..model import Bound
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
+from .kernel_svm import KernelSVMDual
 
 __all__ = ["L1SVMDual"]
 
@@ -30,7 +30,7 @@ V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class L1SVMDual(Model):
+class L1SVMDual(KernelSVMDual):
     """Dual of the L1-SVM: min ½a'Qa - 1'a over 0 ≤ a ≤ C, y'a = 0, Q_ij = y_i y_j k(x_i, x_j).
 
     Primal: min ½||w||² + C Σ ξ_i with y_i(w'φ_i + b) ≥ 1 - ξ_i, ξ ≥ 0; b is not penalised (FW section 2.4; Chang and Lin's
@@ -59,25 +59,13 @@ class L1SVMDual(Model):
         Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
     """
 
-    X: Points
-    y: FloatArray
-    C: float = 1.0
-    kernel: Kernel = field(default_factory=Linear)
-    sample_weight: FloatArray | None = None
-
     name = "L1SVMDual"
+    _divides = False
+    _unit_margin = True
     meanings: ClassVar[Mapping[str, str]] = {
         "balance": "-b, the intercept with its sign turned",
         "bounds": "the reduced cost of a_i is y_i f(x_i) - 1: how far beyond the margin (a_i = 0) or inside it (a_i = C)",
     }
-
-    def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "C", as_positive(self.C, "C"))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
-        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
 
     @cached_property
     def place(self) -> Place:
@@ -169,11 +157,6 @@ class L1SVMDual(Model):
         """Σ a_i y_i k(x_i, x) + b for new rows (their kernel columns if precomputed)."""
         rows = self.place.of(as_points(X, columns=self.X.shape[1]))
         return expansion(self.kernel, rows, self.place.points, values["a"] * self.y) + self.intercept(values)
-
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """Points by their margins."""
-        weights = weighed(values)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors, those at the bound, training errors; y_i f(x_i) = (Qa)_i + y_i b."""

@@ -3,27 +3,27 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
-from functools import cached_property, partial
+from dataclasses import dataclass
+from functools import cached_property
 from typing import ClassVar
 
 import numpy as np
 
-from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_weights
+from ..arrays import FloatArray, as_points
 from ..kernel_names import kernel_parameters, named_kernel
 from ..kernels.gram import KernelGram
-from ..kernels.kernels import Kernel, Linear, as_kernel, expansion
-from ..looks.explained import Explained, two_classes, weighed
+from ..kernels.kernels import expansion
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
+from .kernel_svm import KernelSVMDual
 from .simplex_model import SimplexModel
 
 __all__ = ["L2SVMDual"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class L2SVMDual(SimplexModel):
+class L2SVMDual(KernelSVMDual, SimplexModel):
     """Dual of the L2-SVM: min ½a'K̃a over the unit simplex, FW (12).
 
     K̃_ij = y_i y_j (k(x_i, x_j) + 1) + δ_ij/C. Primal, FW (7): min ½(||w||² + b² + C Σξ²) - ρ with
@@ -53,30 +53,11 @@ class L2SVMDual(SimplexModel):
         Wrong shapes, non-finite data, labels that are not -1 and +1, C ≤ 0, a weight ≤ 0, not a kernel.
     """
 
-    X: Points
-    y: FloatArray
-    C: float = 1.0
-    kernel: Kernel = field(default_factory=Linear)
-    sample_weight: FloatArray | None = None
-
     name = "L2SVMDual"
     meanings: ClassVar[Mapping[str, str]] = {
         "sum": "rho = a'K~a, the margin of the primal; a_i > 0 marks support vectors, whose slack is xi_i = a_i/C",
         "bounds": "the reduced cost of a_i is (K~a)_i - rho: by how much point i clears the margin",
     }
-
-    def __post_init__(self) -> None:
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
-        object.__setattr__(self, "C", as_divisor(self.C, "C"))
-        object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
-        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
-
-    @cached_property
-    def ridge(self) -> float | FloatArray:
-        """1/C, or 1/(C s_i) of every point."""
-        return 1.0 / self.C if self.sample_weight is None else 1.0 / (self.C * self.sample_weight)
 
     @cached_property
     def simplex(self) -> SimplexQP:
@@ -100,11 +81,6 @@ class L2SVMDual(SimplexModel):
         coefficients = values["a"] * self.y
         rows = as_points(X, columns=self.X.shape[1])
         return expansion(self.kernel, rows, self.X, coefficients) + coefficients.sum()
-
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """Points by their margins."""
-        weights = weighed(values)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=False)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Support vectors and training errors; y_i f(x_i) = (K̃a)_i - a_i/(C s_i) needs no kernel matrix."""

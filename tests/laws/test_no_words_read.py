@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -14,32 +13,38 @@ from marginopt.models.model import Model
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "marginopt")
-#: Rooms whose trade is the text of others: files, other people's objects and programs, the command line.
-READERS = ("models/export/", "models/importing/", "marginopt/cli/", "marginopt/files.py", "marginopt/reading.py")
+#: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
+READERS = (
+    "models/export/", "models/importing/", "marginopt/cli/", "marginopt/files.py", "marginopt/papers/", "marginopt/reading.py",
+    "marginopt/svg.py", "solvers/judging/result_file.py",
+)  # fmt: skip
 
-#: Where a text is taken apart, how often, and whose text it is.
+#: Where a text is taken apart, and whose text it is.
 TEXTS = {
-    "marginopt/deep/samples.py": (1, "a user's 'name:part' of a data set"),
-    "models/changes/added.py": (2, "labels of a user's form, and CVXPY's printed rows"),
-    "models/changes/changed.py": (1, "a name that has the change's words already is not given them twice"),
-    "models/formulations/max_min_kernels.py": (2, "a user's 'log-gamma'"),
-    "models/kernels/families.py": (5, "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown"),
-    "models/looks/picture.py": (1, "a title in a message"),
-    "relaxations/report/formats/csv.py": (1, "a cell that a spreadsheet would run"),
-    "relaxations/report/pictures/sweeps.py": (1, "a stored cell has its relaxation's name and nothing else"),
-    "solvers/backends/clarabel.py": (1, "attributes of Clarabel's settings"),
-    "solvers/backends/gurobi.py": (3, "attributes of gurobipy's modules; its message of an expired licence"),
-    "solvers/backends/highs.py": (1, "attributes of HiGHS's options"),
-    "solvers/backends/mosek.py": (3, "MOSEK's words for a status and for an expired licence"),
-    "solvers/backends/osqp.py": (1, "attributes of OSQP's settings"),
-    "solvers/backends/piqp.py": (1, "attributes of PIQP's settings"),
-    "solvers/backends/qpsolvers.py": (1, "the message of a native solver"),
-    "solvers/interface/native_options.py": (1, "an option that a user misspelt"),
-    "solvers/judging/result_file.py": (2, "names in a file of results"),
-    "solvers/records/answer.py": (1, "an update in a file of results"),
+    "marginopt/deep/samples.py": "a user's 'name:part' of a data set",
+    "models/changes/added.py": "labels of a user's form, and CVXPY's printed rows",
+    "models/changes/changed.py": "a name that has the change's words already is not given them twice",
+    "models/formulations/max_min_kernels.py": "a user's 'log-gamma'",
+    "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
+    "models/looks/picture.py": "a title in a message",
+    "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
+    "relaxations/report/pictures/sweeps.py": "a stored cell has its relaxation's name and nothing else",
+    "solvers/backends/clarabel.py": "attributes of Clarabel's settings",
+    "solvers/backends/gurobi.py": "attributes of gurobipy's modules; its message of an expired licence",
+    "solvers/backends/highs.py": "attributes of HiGHS's options",
+    "solvers/backends/mosek.py": "MOSEK's words for a status and for an expired licence",
+    "solvers/backends/osqp.py": "attributes of OSQP's settings",
+    "solvers/backends/piqp.py": "attributes of PIQP's settings",
+    "solvers/backends/qpsolvers.py": "the message of a native solver",
+    "solvers/interface/native_options.py": "an option that a user misspelt",
+    "solvers/records/answer.py": "an update in a file of results",
+    "relaxations/report/tables/matrix.py": "an interval as it is shown, which is sorted by its number",
+    "solvers/interface/deferred.py": "a path to a class, as entry points write it",
+    "solvers/judging/certificate.py": "a certificate as it is printed, shown as a table",
 }
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {
+    "relaxations/composed/reductions.py": "these relaxations read a problem from parts, and say so of any other",
     "marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
     "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
@@ -143,12 +148,9 @@ def where(found: Callable[[ast.Module], Iterator[ast.AST]]) -> dict[str, list[st
 
 def test_no_text_is_taken_apart_to_decide_what_to_do() -> None:
     found = {file: lines for file, lines in where(taken_apart).items() if not file.startswith(READERS)}
-    counted = Counter({file: len(lines) for file, lines in found.items()})
-    allowed = Counter({file: count for file, (count, _) in TEXTS.items()})
-    more = [line for file, lines in found.items() if counted[file] > allowed[file] for line in lines]
-    assert not more, "\n".join(more)
-    gone = {file: (allowed[file], counted[file]) for file in allowed if counted[file] < allowed[file]}
-    assert not gone, f"TEXTS allows more than there is: {gone}"
+    more = {file: lines for file, lines in found.items() if file not in TEXTS}
+    assert not more, more
+    assert set(TEXTS) <= set(found), f"TEXTS names what is gone: {set(TEXTS) - set(found)}"
 
 
 def test_generic_code_asks_for_no_concrete_formulation() -> None:
@@ -173,8 +175,8 @@ def test_a_formulation_asks_for_no_other_one() -> None:
 
 def test_no_details_key_is_read() -> None:
     found = where(details_read)
-    # it reads results that were stored before answers were typed
-    assert set(found) == {"solvers/judging/result_file.py"}, found
+    # the one reads results that were stored before answers were typed, the other what a selector tells of its steps
+    assert set(found) == {"solvers/judging/result_file.py", "marginopt/papers/max_min/protocol.py"}, found
 
 
 @pytest.mark.parametrize(

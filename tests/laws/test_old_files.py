@@ -76,11 +76,12 @@ def test_every_cell_of_a_store_is_read(tmp_path: Path) -> None:
     for kind, cell in KINDS.items():
         for record in store.records(kind):
             read = cell.from_record(record["cell"])
-            assert json.loads(json.dumps(read.record())) == record["cell"]
+            again = json.loads(json.dumps(read.record()))
+            assert {name: again[name] for name in record["cell"]} == record["cell"]  # fields that came later have defaults
 
 
 def test_a_report_continues_from_an_old_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Nothing is computed again: keys are what they were (they hold the version, which is that of the store here)."""
+    """Keys are what they were (they hold the version, which is that of the store here); a κ has more to tell since then."""
     monkeypatch.setattr(store_module, "version_of", lambda package: "0.1.0")
     path = tmp_path / "cells.db"
     shutil.copy(OLD / "cells.db", path)
@@ -89,9 +90,9 @@ def test_a_report_continues_from_an_old_store(tmp_path: Path, monkeypatch: pytes
     report = gap_report(
         [Points(*points())], [BigM("zero"), Conic()], ["scip", "zero-one-bb"], kappa=[0.2], time_limit=60.0, threads=1, store=path
     )
-    assert sum(line.endswith("(stored)") for line in lines) == 6
+    assert sum(line.endswith("(stored)") for line in lines) == 5
     assert report.exacts == GapReport.from_json(OLD / "report.json").exacts
-    assert CellStore(path).counts() == CellStore(shutil.copy(OLD / "cells.db", tmp_path / "other.db")).counts()
+    assert CellStore(path).counts() == {"instance": 1, "relaxation": 2, "exact": 2, "kappa": 2}
 
 
 def test_a_report_is_read_and_rendered() -> None:

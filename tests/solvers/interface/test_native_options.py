@@ -21,7 +21,7 @@ from marginopt.solvers.interface.native_options import check_native, near_misses
 from marginopt.solvers.interface.solver import Solver
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
-from marginopt.solvers.registry import all_solvers, installed
+from marginopt.solvers.registry import all_solvers, get_solver, installed
 from marginopt.solvers.solve import solve_problem
 
 
@@ -171,7 +171,7 @@ _INSTALLED = [name for name, solver in all_solvers().items() if installed(solver
 @pytest.mark.parametrize("name", _INSTALLED)
 def test_an_unknown_option_of_any_solver_is_an_error_that_names_the_near_misses(overlapping: Any, name: str) -> None:
     """Every solver that is registered and installed, those found at run time and those that swallow options included."""
-    solver = all_solvers()[name]
+    solver = get_solver(name)
     if isinstance(solver, Backend):
         wrong, near = _MISSPELT[name]  # a new backend has to be listed above
         words = f"did you mean .*{re.escape(near)}"
