@@ -102,7 +102,8 @@ def test_the_picture_shows_every_non_zero_once(model: mo.Model, tmp_path: Path) 
     picture = model.form.spy()
     root = ET.fromstring(picture.save(tmp_path / "spy.svg").read_text(encoding="utf-8"))
     assert root.tag.endswith("svg")
-    marks = sum(1 for use in root.iter("{http://www.w3.org/2000/svg}use") if "fill" in (use.get("style") or ""))
+    svg = "{http://www.w3.org/2000/svg}"
+    marks = sum(1 for group in root.iter(f"{svg}g") if group.get("clip-path") for _ in group.iter(f"{svg}use"))
     P = 0 if model.form.quadratic is None else model.form.quadratic.csc.nnz
     assert marks == P + sum(int((c.F.data != 0).sum()) for c in model.form.constraints)
     assert picture.svg == model.form.spy().svg
