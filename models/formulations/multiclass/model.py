@@ -205,7 +205,15 @@ class MulticlassSVM(Model):
         alpha = None if z is None else np.reshape(z, (lead.size, -1)).sum(axis=1)
         kinds = np.select([lead < 0, lead < 1 - 1e-6], ["misclassified", "inside the margin"], "beyond the margin")
         rows = [
-            PointRow(i, str(self.y[i]), float(own[i]), float(lead[i]), None if alpha is None else float(alpha[i]), str(kinds[i]))
+            PointRow(
+                index=i,
+                label=str(self.y[i]),
+                score=float(own[i]),
+                margin=float(lead[i]),
+                weight=None if alpha is None else float(alpha[i]),
+                kind=str(kinds[i]),
+                misclassified=bool(lead[i] < 0),
+            )
             for i in range(lead.size)
         ]
         what = "no multipliers, so no weights" if alpha is None else "weights are sums of the multipliers of margin"

@@ -34,6 +34,12 @@ def example(name: str) -> Model:
     return TABLE[name].example(np.random.default_rng(0))
 
 
+def entry(values: np.ndarray, place: int) -> int | tuple[int, ...]:
+    """The index of an entry of a block, of a matrix by its row and column."""
+    index = tuple(int(k) for k in np.unravel_index(place, values.shape))
+    return index[0] if len(index) == 1 else index
+
+
 def best(model: Model, tol: float = 1e-8) -> mo.Result:
     return mo.solve(model, "scip" if model.form.integer.any() else "clarabel", tol=1e-6 if model.form.integer.any() else tol)
 
@@ -50,7 +56,7 @@ def test_a_row_cuts_the_optimum_off_as_it_does_in_cvxpy(name: str) -> None:
     model = example(name)
     before = best(model)
     label = model.form.blocks[0].label
-    j = int(np.argmax(np.abs(before.values[label])))
+    j = entry(before.values[label], int(np.argmax(np.abs(before.values[label]))))
     top = float(np.abs(before.values[label][j]))
     changed = model.with_constraint(lambda v: {"cut": cp.abs(v[label][j]) <= 0.8 * top})
     after = best(changed)
@@ -98,7 +104,7 @@ def test_a_row_keeps_the_proved_bound(name: str) -> None:
         model = model.relaxed()
     label = model.form.blocks[0].label
     before = mo.solve(model, "clarabel")
-    j = int(np.argmax(np.abs(before.values[label])))
+    j = entry(before.values[label], int(np.argmax(np.abs(before.values[label]))))
     top = float(before.values[label][j])
     changed = model.with_constraint(lambda v: np.sign(top) * v[label][j] <= 0.8 * abs(top))
     x = model.form.join(before.values)
@@ -116,8 +122,8 @@ def test_fixed_variables_are_fixed(name: str) -> None:
     model = example(name)
     label = model.form.blocks[0].label
     start = best(model).values[label]
-    j = int(np.argmin(np.abs(start)))
-    value = max(float(model.form.lower[model.form.slices[label]][j]), 0.0)
+    place = int(np.argmin(np.abs(start)))
+    j, value = entry(start, place), max(float(model.form.lower[model.form.slices[label]][place]), 0.0)
     changed = model.with_fixed({label: {j: value}})
     after = best(changed)
     problem = model.to_cvxpy()
@@ -147,7 +153,7 @@ def test_new_variables_and_their_cost(name: str) -> None:
     model = example(name)
     label = model.form.blocks[0].label
     before = best(model)
-    j = int(np.argmax(np.abs(before.values[label])))
+    j = entry(before.values[label], int(np.argmax(np.abs(before.values[label]))))
     top = float(np.abs(before.values[label][j]))
     extra = cp.Variable(1, name="over", nonneg=True)
     changed = model.with_variables(extra, cost=lambda v: 3.0 * cp.sum(v.over))
