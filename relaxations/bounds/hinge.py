@@ -11,6 +11,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.hinge import HingeSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.rounding import two_product
 from ..reduction import PENALISED, LiftedDual, Need, without_warnings
 from ..relaxation import Relaxation
 from .big_m import WithConstants
@@ -52,7 +53,7 @@ class Hinge(WithConstants[HingeSVM]):
         if not (M > 0).all():
             raise InputError(f"Hinge() needs M > 0; the model's smallest is {M.min():g}")
         with without_warnings():
-            return HingeSVM(model.X, model.y, model.weights / M)
+            return HingeSVM(model.X, model.y, _quotients(model.weights, M))
 
     def lift(self, model: ZeroOneSVM, target: HingeSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """0 ≤ α_i ≤ λ_i/M_i are multipliers of the big-M form's ``margin`` rows with the same dual value.
@@ -62,6 +63,13 @@ class Hinge(WithConstants[HingeSVM]):
         alpha = np.clip(np.asarray(multipliers["margin"], dtype=np.float64), 0.0, target.weights)
         value = target.bound(None, {"margin": alpha}).value
         return LiftedDual(value, {"margin": alpha}, "the hinge dual's point as multipliers of the big-M rows")
+
+
+def _quotients(weights: FloatArray, M: FloatArray) -> FloatArray:
+    """λ_i/M_i rounded down: a hinge that costs an ulp too much would bound nothing."""
+    found = weights / M
+    product, error = two_product(found, M)
+    return np.where((product > weights) | ((product == weights) & (error > 0.0)), np.nextafter(found, 0.0), found)
 
 
 RELAXATIONS = (

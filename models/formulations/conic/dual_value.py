@@ -15,7 +15,7 @@ import scipy.linalg as sl
 from ...arrays import FloatArray
 from ...rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
 
-__all__ = ["proved_value"]
+__all__ = ["proved_sum", "proved_value"]
 
 #: Share of the bound that rounding may take before the sums are taken with more care.
 _ENOUGH = 1e-10
@@ -37,22 +37,28 @@ def proved_value(
     cost, constant : float
         λ and 0, or μ and μκn.
     """
-    if factor is None:
-        return -np.inf, 0.0
-    absolute = np.abs(rows)  # features of different scales: entry by entry, not by norms
-    least = _least(rows, gamma)
     # v a few roundings below 2√(μγ) has ψ* = 0 exactly, where v²/(4γ) - μ would leave the rounding of μ
     edge = 2.0 * np.sqrt(max(cost, 0.0) * gamma) * (1.0 - 16.0 * UNIT)
     v = np.where((v > edge) & (v <= edge * (1.0 + 64.0 * UNIT)), edge, v)
     with np.errstate(divide="ignore", invalid="ignore"):
         square = np.where((v == 0.0) | ((v > 0.0) & (v <= edge)), 0.0, v * v / (4.0 * gamma))
     penalty = np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
-    if not (least > 0.0 and np.isfinite(penalty).all()):
+    return proved_sum(rows, factor, gamma, v, penalty, square, constant)
+
+
+def proved_sum(
+    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, penalty: FloatArray, size: FloatArray,
+    constant: float,
+) -> tuple[float, float]:  # fmt: skip
+    """The same for conjugates of any losses: ``penalty`` is ψ*(v), each off by no more than eight roundings of ``size``."""
+    least = 0.0 if factor is None else _least(rows, gamma)
+    if factor is None or not (least > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
         return -np.inf, 0.0
+    absolute = np.abs(rows)  # features of different scales: entry by entry, not by norms
     w = -0.5 * sl.cho_solve((factor, True), rows.T @ (2.0 * gamma - v), check_finite=False)
     best = (-np.inf, 0.0)
     for careful in (False, True):
-        best = max(best, _at(rows, absolute, w, gamma, v, penalty, square, constant, least, careful))
+        best = max(best, _at(rows, absolute, w, gamma, v, penalty, size, constant, least, careful))
         if best[1] <= _ENOUGH * abs(best[0]):
             break
     return best
@@ -60,7 +66,7 @@ def proved_value(
 
 def _at(
     rows: FloatArray, absolute: FloatArray, w: FloatArray, gamma: FloatArray, v: FloatArray, penalty: FloatArray,
-    square: FloatArray, constant: float, least: float, careful: bool,
+    size: FloatArray, constant: float, least: float, careful: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
     n, p = rows.shape
@@ -80,7 +86,7 @@ def _at(
     terms = u * (2.0 * gamma - v - gamma * u)
     value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -penalty, [-constant]]))
     lost = float(np.abs(pull) @ off + gamma @ (off * off))
-    lost += 8.0 * UNIT * float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + square.sum() + abs(constant))
+    lost += 8.0 * UNIT * float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + size.sum() + abs(constant))
     lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
     return value.lower - lost, value.error + lost
 

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 from hypothesis import given, strategies as st
 
 from marginopt.errors import InputError
 from marginopt.relaxations.bounds.combined_bound import PointLosses, combined_bound, combined_value
+from marginopt.relaxations.bounds.hinge import _quotients
+from marginopt.solvers.checks.rational import solve_linear
 
 positive = st.floats(0.05, 20.0)
 
@@ -116,3 +120,56 @@ def test_a_singular_dual_matrix_proves_nothing() -> None:
     assert combined_value(np.array([[1.0, 0.0]]), losses, np.zeros(1)) == -np.inf
     flat = PointLosses.of(np.ones(1), np.full(1, 2.0), np.zeros(1))
     assert combined_value(np.array([[1.0, 0.0]]), flat, np.array([-1.0])) == -np.inf
+
+
+def _conjugate(V: Fraction, lam: Fraction, M: Fraction, gamma: Fraction) -> Fraction:
+    """χ*(V) in rational arithmetic; the corner 2√(λγ) is compared by squares."""
+    if V < 0:
+        return V * V / (4 * gamma)
+    slack = gamma * M * M >= lam
+    if 4 * lam * gamma >= V * V if slack else lam / M + gamma * M >= V:
+        return Fraction(0)
+    if slack and 2 * gamma * M >= V:
+        return V * V / (4 * gamma) - lam
+    return M * V - lam - gamma * M * M
+
+
+def test_the_value_is_below_that_of_rational_arithmetic() -> None:
+    """D(γ, V) exactly, at all scales, with V at the corners of χ* to an ulp, and S nearly singular."""
+    rng = np.random.default_rng(0)
+    closest = []
+    for trial in range(60):
+        n, p = 6, 2
+        scale = 10.0 ** rng.integers(-3, 4)
+        rows = scale * rng.normal(size=(n, p))
+        weights, M = 10.0 ** rng.uniform(-3, 3, size=n), 1.0 + 10.0 ** rng.uniform(-2, 2, size=n)
+        gamma = rng.random(n)
+        largest = np.linalg.eigvalsh((rows * gamma[:, None]).T @ rows)[-1]
+        gamma *= (0.5, 0.99, 1.0 - 1e-9)[trial % 3] / largest
+        losses = PointLosses.of(weights, M, gamma)
+        V = np.where(rng.random(n) < 0.6, losses.s * (1.0 + rng.integers(-3, 4, size=n) * 2.0**-52), losses.last * rng.random(n))
+        value = combined_value(rows, losses, V)
+        R, G = [[Fraction(v) for v in row] for row in rows.tolist()], list(map(Fraction, gamma.tolist()))
+        U = list(map(Fraction, V.tolist()))
+        moments = [[sum(g * row[i] * row[j] for g, row in zip(G, R, strict=True)) for j in range(p)] for i in range(p)]
+        S = [[Fraction(i == j) - moments[i][j] for j in range(p)] for i in range(p)]
+        slope = [sum((2 * g - v) * row[j] for g, v, row in zip(G, U, R, strict=True)) for j in range(p)]
+        y = solve_linear(S, slope)
+        assert y is not None
+        exact = sum(U, Fraction(0)) - sum(G, Fraction(0)) - sum((a * b for a, b in zip(slope, y, strict=True)), Fraction(0)) / 4
+        for v, lam, m, g in zip(U, weights.tolist(), M.tolist(), G, strict=True):
+            exact -= _conjugate(v, Fraction(lam), Fraction(m), g)
+        assert value == -np.inf or Fraction(value) <= exact
+        if trial % 3 < 2:
+            closest.append(float((exact - Fraction(value)) / max(abs(exact), sum(U))))
+    assert max(closest) <= 1e-9
+
+
+def test_a_quotient_is_rounded_down() -> None:
+    rng = np.random.default_rng(0)
+    weights, M = rng.random(200), 1.0 + rng.random(200)
+    found = _quotients(weights, M)
+    triples = zip(found.tolist(), M.tolist(), weights.tolist(), strict=True)
+    assert all(Fraction(q) * Fraction(m) <= Fraction(w) for q, m, w in triples)
+    assert found == pytest.approx(weights / M, rel=1e-15)
+    assert (_quotients(weights, np.ones(200)) == weights).all()
