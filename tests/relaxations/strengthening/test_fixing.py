@@ -53,7 +53,8 @@ def test_the_optimum_stays_in_every_encoding(encoding: str) -> None:
         gamma = 0.99 * fixing.gamma if encoding == "strengthened" else None
         encoded = ZeroOneSVM(model.X, model.y, model.lam, upper_bound=model.upper_bound, encoding=encoding, gamma=gamma)
         result = solve(fixing.apply(encoded), "scip", tol=1e-8)
-        assert result.objective == pytest.approx(optimum, rel=1e-5)  # cones at their apex: SCIP's own accuracy
+        # cones at their apex: SCIP's feasibility tolerance of 1e-9 is 3e-5 in r; rows with M have no such corner
+        assert result.objective == pytest.approx(optimum, rel=1e-5 if encoding == "strengthened" else 1e-6)
         back = fixing.recover(encoded, result.values)
         assert encoded.objective(back["w"]) == pytest.approx(optimum, rel=1e-9)
     assert fixing.direction is Direction.EQUIVALENT

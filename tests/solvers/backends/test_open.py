@@ -476,6 +476,33 @@ def test_ctrl_c_returns_the_incumbent_of_highs():
     assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
 
 
+_LONG = """
+import os, signal, threading
+import numpy as np, scipy.sparse as sp
+import scs
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+rng = np.random.default_rng(0)
+n = 40
+rows = (Constraint("rows", sp.csr_array(rng.normal(size=(n, n))), np.ones(n), Nonnegative(n)),)
+P = Quadratic(matrix=np.eye(n))
+form = StandardForm("long", (Block("x", (n,)),), rng.normal(size=n), rows, -np.ones(n), np.ones(n), np.zeros(n, bool), P)
+solve_problem(form, "scs", Options())  # loaded
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+never = {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 2_000_000_000}
+result = solve_problem(form, "scs", Options(time_limit=60, native=never))
+print("result:", result.status.name, bool(result.values), result.solve_seconds < 50)
+"""
+
+
+def test_ctrl_c_ends_scs():
+    done = subprocess.run([sys.executable, "-c", _LONG], capture_output=True, text=True, timeout=120, check=False)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")]
+    assert line.startswith("result: INTERRUPTED") and line.endswith("True"), done.stderr
+
+
 # -- discovery -------------------------------------------------------------------------------------------------------
 
 
