@@ -125,7 +125,7 @@ def combined_value(rows: FloatArray, losses: PointLosses, V: FloatArray) -> floa
     """
     gamma = losses.gamma
     try:
-        factor = np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows)
+        factor = np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
     except np.linalg.LinAlgError:
         return -np.inf
     penalty = losses.conjugate(V)
