@@ -255,9 +255,9 @@ class KernelGram(GramOperator):
         entry = self._rounding[0]
         return np.asarray((abs(self.scale) * entry * entry + gamma(8) * np.abs(self.diagonal)) * (1.0 + 1e-12))
 
-    def _ridge_at(self, indices: IntArray) -> FloatArray:
-        """ridge_i of the given points."""
-        return self.ridge[indices] if isinstance(self.ridge, np.ndarray) else np.full(indices.size, self.ridge)
+    def _ridge_at(self, indices: IntArray) -> FloatArray | float:
+        """ridge_i of the given points; one number where it is the same for all."""
+        return self.ridge[indices] if isinstance(self.ridge, np.ndarray) else self.ridge
 
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of Q, n × len(indices)."""
@@ -302,7 +302,7 @@ class KernelGram(GramOperator):
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
-        signs, diagonal = self._single_signs, (self.scale * self._ridge_at(indices)).astype(np.float32)
+        signs, diagonal = self._single_signs, np.asarray(self.scale * self._ridge_at(indices), dtype=np.float32)
         if self._exponents is not None:
             block = self._exponents.single_rows(indices, signs, self.offset, self.scale, out)
             block[np.arange(len(indices)), indices] += diagonal
@@ -334,7 +334,7 @@ class KernelGram(GramOperator):
         place = np.full(self.n, -1, dtype=np.int64)
         place[columns] = np.arange(columns.size)
         here = np.flatnonzero(place[rows] >= 0)
-        block[here, place[rows[here]]] += (self.scale * self._ridge_at(rows[here])).astype(np.float32)
+        block[here, place[rows[here]]] += np.asarray(self.scale * self._ridge_at(rows[here]), dtype=np.float32)
         return block
 
     def panel(self, points: IntArray) -> Panel:

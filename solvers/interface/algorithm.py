@@ -156,6 +156,7 @@ class Algorithm(Solver, Generic[V, S]):
         recorder = Recorder(self.info.name, options)
         with interrupt_flag() as interrupted:
             state = self.init(view, options, np.random.default_rng(options.seed))
+            outcome = Outcome.RUNNING
             status = Status.INTERRUPTED if recorder.measured(self.measure(state)) else None
             while status is None:
                 outcome = self.advance(state, _budget(options, start))
@@ -167,11 +168,10 @@ class Algorithm(Solver, Generic[V, S]):
                 elif options.time_limit is not None and time.perf_counter() - start >= options.time_limit:
                     status = Status.TIME_LIMIT
         trace, last = recorder.trace(), recorder.last
-        words = {ended: outcome.name.lower() for outcome, ended in STATUS.items()}
         return replace(
             self.answer(state),
             status=status,
-            native_status=words.get(status, status.name.lower()),
+            native_status=(status if outcome is Outcome.RUNNING else outcome).name.lower(),
             objective=last.objective if np.isfinite(last.objective) else None,
             iterations=last.iteration,
             trace=trace,

@@ -22,8 +22,9 @@ if TYPE_CHECKING:
 
 __all__ = ["Heuristic"]
 
-#: Effort of the search from which a level of the heuristic is due, and the directions in vain that end its local searches.
-LEVELS = ((0.0, 40), (5e7, 100), (5e8, 250))
+#: Directions in vain that end a level's local searches; a level is due where the search has taken so many times the effort of the
+#: heuristic until then.
+LEVELS, LATER = (40, 100, 250), 3.0
 #: Restarts without a better incumbent that end a level's local searches.
 VAIN = 10
 #: Neighbourhoods for each local search.
@@ -96,7 +97,7 @@ class Heuristic:
     def due(self, allowed: float, searched: float) -> bool:
         """Whether the next step comes before the engine's next stretch, which allows that effort after that of the search."""
         level = self._level + 1
-        if self.finished and level < len(LEVELS) and searched >= LEVELS[level][0]:
+        if self.finished and level < len(LEVELS) and searched >= LATER * self.effort:
             self._level, self._vain = level, 0
             if self._hood is not None:
                 self._hood.failures = 0
@@ -134,7 +135,7 @@ class Heuristic:
         """A batch of the search in hand, or of a new one; whether it goes on."""
         if self._search is None:
             reduced = self._shared.reduced
-            patience = LEVELS[self._level][1]
+            patience = LEVELS[self._level]
             self._search = LocalSearch(reduced.rows, reduced.weights, reduced.free, self._start(), self._rng, patience)
             self._done += 1
         search = self._search

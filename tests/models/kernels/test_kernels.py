@@ -109,7 +109,7 @@ def test_constant_diagonals() -> None:
     ("make", "words"),
     [
         (lambda: RBF(0.0), "gamma must be a finite number > 0; it is 0"),
-        (lambda: RBF("median"), "one of the rules frank-wolfe, frank-wolfe-polynomial, npsvc; it is 'median'"),
+        (lambda: RBF("median"), "one of the rules frank-wolfe, frank-wolfe-polynomial, npsvc, scale, auto; it is 'median'"),
         (lambda: Polynomial(0, 1.0), "degree must be an integer ≥ 1; it is 0"),
         (lambda: Polynomial(1.5, 1.0), "degree must be an integer ≥ 1; it is 1.5"),
         (lambda: Polynomial(2, 1.0, -1.0), "coef0 must be a finite number ≥ 0; it is -1"),
