@@ -171,15 +171,14 @@ def objective_scale(form: StandardForm) -> float:
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
-        side = np.repeat(c.g, np.diff(c.F.indptr))  # g_i beside every stored F_ij
-        size = np.abs(c.F.data)
+        if not c.g.any():
+            continue
+        row, size = np.repeat(np.arange(c.F.shape[0]), np.diff(c.F.indptr)), np.abs(c.F.data)
         largest = np.zeros(c.F.shape[0])
-        np.maximum.at(largest, np.repeat(np.arange(c.F.shape[0]), np.diff(c.F.indptr)), size)
-        told = (side != 0.0) & (size > _ROUNDING * np.repeat(largest, np.diff(c.F.indptr)))
-        if told.any():
-            column = c.F.indices[told]
-            squares += np.bincount(column, c.F.data[told] ** 2, form.n)
-            sides += np.bincount(column, side[told] ** 2, form.n)
+        np.maximum.at(largest, row, size)
+        told = (c.g[row] != 0.0) & (size > _ROUNDING * largest[row])
+        squares += np.bincount(c.F.indices, told * size * size, form.n)
+        sides += np.bincount(c.F.indices, told * c.g[row] ** 2, form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
