@@ -171,14 +171,14 @@ def objective_scale(form: StandardForm) -> float:
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
-        if not c.g.any():
+        rows = np.flatnonzero((c.g != 0.0) & (np.diff(c.F.indptr) > 0))
+        if not rows.size:
             continue
-        row, size = np.repeat(np.arange(c.F.shape[0]), np.diff(c.F.indptr)), np.abs(c.F.data)
-        largest = np.zeros(c.F.shape[0])
-        np.maximum.at(largest, row, size)
-        told = (c.g[row] != 0.0) & (size > _ROUNDING * largest[row])
-        squares += np.bincount(c.F.indices, told * size * size, form.n)
-        sides += np.bincount(c.F.indices, told * c.g[row] ** 2, form.n)
+        F = c.F if rows.size == c.rows else c.F[rows]
+        stored, size = np.diff(F.indptr), np.abs(F.data)
+        kept = size > _ROUNDING * np.repeat(np.maximum.reduceat(size, F.indptr[:-1]), stored)
+        squares += np.bincount(F.indices, kept * size * size, form.n)
+        sides += np.bincount(F.indices, kept * np.repeat(c.g[rows] ** 2, stored), form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)
