@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import platform
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
@@ -17,7 +17,7 @@ from .effort import Effort, effort_of
 from .finding import asked
 from .four import PAPERS
 from .judge import Judged, Verdict, judge
-from .record import Paper, PaperFigure, PaperTable
+from .record import Paper, PaperFigure, PaperTable, Results, Run
 from .task import measure_all, stored
 
 __all__ = ["Reproduction", "TableResult", "reproduce"]
@@ -137,15 +137,17 @@ def reproduce(
     head = _head(much, command)
     found = []
     for paper in PAPERS.values():
-        mine = tuple(
-            TableResult(table, tuple(judge(entry, results, lacking) for entry in table.entries(much)))
-            for table in tables
-            if table.paper is paper
-        )
+        mine = tuple(TableResult(table, _cells(table, much, results, lacking)) for table in tables if table.paper is paper)
         drawn = tuple((figure, figure.draw(results)) for figure in figures if figure.paper is paper)
         if mine or drawn:
             found.append(Reproduction(paper, mine, drawn, much, head))
     return found
+
+
+def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> tuple[Judged, ...]:
+    """The cells; one that is neither published nor measured says nothing and is left out."""
+    found = (judge(entry, results, lacking) for entry in table.entries(effort))
+    return tuple(cell for cell in found if cell.value is not None or cell.entry.published is not None)
 
 
 def _head(effort: Effort, command: str) -> tuple[tuple[str, str], ...]:

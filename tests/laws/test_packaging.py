@@ -115,6 +115,8 @@ def test_the_wheel_carries_data_and_types(wheel: zipfile.ZipFile) -> None:
     for path in tables:
         if path.suffix not in (".py", "") and path.name != "__pycache__":
             assert f"marginopt/instances/tiny/{path.name}" in inside
+    for path in [*(ROOT / "marginopt/papers/facts").iterdir(), *(ROOT / "marginopt/papers/templates").iterdir()]:
+        assert path.relative_to(ROOT).as_posix() in inside
     for top in FOLDERS:
         prefix = "marginopt" if top == "marginopt" else f"marginopt/{top}"
         assert f"{prefix}/py.typed" in inside
