@@ -104,7 +104,7 @@ def _rows(effort: Effort, what: str) -> Sequence[Entry]:
         found.append(Entry((r["measure"], r["test"], "the 26 printed sets"), there, printed, mean_of(key), notes))
         if not effort.one_row:
             labels = (r["measure"], r["test"], "the sets measured here")
-            found.append(Entry(labels, there, tuple(runs), _measured(key), compared=False))
+            found.append(Entry(labels, None, tuple(runs), _measured(key)))
         if what == "p" and r["test"] != _MULTIPLE:
             adjusted = mean_of(f"{r['measure']}, {r['test']}, Holm")
             found.append(Entry((r["measure"], r["test"], "the 26 printed sets, two-sided, Holm"), None, printed, adjusted))
