@@ -111,6 +111,14 @@ def as_positive(value: object, name: str, *, zero: bool = False) -> float:
     return number
 
 
+def as_share(value: object, name: str, *, zero: bool = False) -> float:
+    """Check one number in (0, 1] ([0, 1] with ``zero=True``)."""
+    share = as_positive(value, name, zero=zero)
+    if share > 1.0:
+        raise InputError(f"{name} must be in {'[' if zero else '('}0, 1]; it is {value!r}")
+    return share
+
+
 def as_divisor(value: object, name: str) -> float:
     """Check one finite number > 0 whose reciprocal is finite too: it is divided by."""
     number = as_positive(value, name)

@@ -88,18 +88,11 @@ def solve_problem(
         raw = impossible
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
-        raw = chosen.run(model, options if kept is not None and chosen.reads_form else _with_time_left(options, begin), kept)
+        raw = chosen.run(model, options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin), kept)
     result = judge(model, chosen, raw, options, licence, picked)
     if raw.unwritten is not None:
         raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)
     return result
-
-
-def _with_time_left(options: Options, begin: float) -> Options:
-    """The options with what is left of the time limit after form and view were prepared."""
-    if options.time_limit is None:
-        return options
-    return replace(options, time_limit=max(options.time_limit - (time.perf_counter() - begin), 1e-3))
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:

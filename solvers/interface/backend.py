@@ -60,8 +60,7 @@ class Backend(Solver):
             options = replace(options, start=chain.extend_start(options.start))
         built = time.perf_counter() - begin
         if kept is None:
-            left = None if options.time_limit is None else max(options.time_limit - built, 1e-3)
-            answer = self.solve_form(chain.target, replace(options, time_limit=left))
+            answer = self.solve_form(chain.target, options.after(built))
         else:
             other = kept.under(options)
             answer = self.solve_kept(chain.target, options, kept)

@@ -21,8 +21,8 @@ from ..records.trace import relative_gap
 
 __all__ = ["Certificate", "certify"]
 
-#: Coefficients below this share of the largest of their row are rounding errors of zero.
-_ROUNDING = 1e-13
+#: A coefficient below this share of the largest of its row says nothing of its variable's unit.
+_COUNTS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -164,8 +164,8 @@ def certify(
 
 def objective_scale(form: StandardForm) -> float:
     """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0,
-    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance. Coefficients of rounding size beside the
-    largest of their row are none: a 1e-17 would make a unit of 1e17.
+    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance. Coefficients that are nothing beside the
+    largest of their row do not count: a 1e-17 would make a unit of 1e17, which excuses any bound.
 
     A bound below an objective of zero is compared with this: multiply the data, and it goes along.
     """
@@ -176,7 +176,7 @@ def objective_scale(form: StandardForm) -> float:
             continue
         F = c.F if rows.size == c.rows else c.F[rows]
         stored, size = np.diff(F.indptr), np.abs(F.data)
-        kept = size > _ROUNDING * np.repeat(np.maximum.reduceat(size, F.indptr[:-1]), stored)
+        kept = size > _COUNTS * np.repeat(np.maximum.reduceat(size, F.indptr[:-1]), stored)
         squares += np.bincount(F.indices, kept * size * size, form.n)
         sides += np.bincount(F.indices, kept * np.repeat(c.g[rows] ** 2, stored), form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))

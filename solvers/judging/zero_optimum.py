@@ -38,7 +38,8 @@ def costless_beside(
     """
     if abs(certificate.objective) <= certificate.error or certificate.integrality is not None:
         return None
-    if not -zero_allowance(certificate, tol) <= certificate.bound <= 0.0:
+    allowance = zero_allowance(certificate, tol)
+    if not (-allowance <= certificate.bound <= 0.0 and certificate.objective >= -allowance):
         return None
     values = model.costless()
     if values is None:

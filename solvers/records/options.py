@@ -103,6 +103,12 @@ class Options:
         """The gap asked for, or the solver's default."""
         return default if self.tol is None else self.tol
 
+    def after(self, seconds: float) -> Options:
+        """These options when ``seconds`` of the time limit are spent: a millisecond is left (or the limit, where that is less)."""
+        if self.time_limit is None:
+            return self
+        return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
+
     def record(self) -> dict[str, Any]:
         """What a result stores: plain values that differ from the defaults."""
         plain = {

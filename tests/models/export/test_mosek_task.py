@@ -115,7 +115,9 @@ def test_optimum_of_what_was_read_back(tmp_path, name):
     with to_mosek(FORMS[name]) as task:
         task.writedata(str(path))
     ours, theirs = (solve_problem(form, "clarabel", Options(tol=1e-7)) for form in (FORMS[name], read_task(path)))
-    assert ours.status is theirs.status is Status.OPTIMAL
+    # the points agree; how near the bound of a semidefinite cone comes to them depends on the processor (1.4e-7 on some)
+    for result in (ours, theirs):
+        assert result.claim.status is Status.OPTIMAL and result.certificate.primal_residual <= 1e-7
     assert theirs.certificate.objective == pytest.approx(ours.certificate.objective, rel=2e-7, abs=1e-8)
 
 

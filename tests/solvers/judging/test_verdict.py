@@ -9,8 +9,8 @@ import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, NonparallelSVM, RotatedSecondOrder, StandardForm
-from marginopt.solvers.judging.certificate import Certificate
+from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
+from marginopt.solvers.judging.certificate import Certificate, objective_scale
 from marginopt.solvers.judging.verdict import verdict
 from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
@@ -116,3 +116,14 @@ def test_inner_problems_show_no_bound() -> None:
     for model, solver in ((MaxMinSVM(X, y, C=1.0), "maxmin"), (NonparallelSVM(X, y, target=1.0, loss="capped"), "npsvc-mm")):
         result = mo.solve(model, solver)
         assert result.bound_kind == "none" and np.isnan(result.gap) and result.certificate.inner
+
+
+@pytest.mark.parametrize("coefficient", [1e-17, 1e-12, 1e-8])
+def test_a_coefficient_that_is_nothing_beside_its_row_makes_no_unit(coefficient: float) -> None:
+    """x_0 of min -x_0 has no unit of a row in which it hardly stands: 1/coefficient would excuse any bound."""
+    rows = Constraint("row", sp.csr_array([[coefficient, 1.0, 1.0]]), np.ones(1), Nonnegative(1))
+    free = np.full(3, np.inf)
+    form = StandardForm("small", (Block("x", (3,)),), np.array([-1.0, 0.0, 0.0]), (rows,), -free, free, np.zeros(3, dtype=bool))
+    assert objective_scale(form) == 0.0
+    worse = mo.certify(form, {"x": np.zeros(3)}, multipliers={"row": np.zeros(1)})
+    assert verdict(CLAIM, replace(worse, bound=-1e-3), 1e-6).status is Status.INACCURATE

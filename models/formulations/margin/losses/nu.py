@@ -9,8 +9,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from .....errors import InputError
-from ....arrays import FloatArray, Points
+from ....arrays import FloatArray, Points, as_share
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
@@ -36,8 +35,7 @@ class NuHinge(Loss):
     nu: float = 0.5
 
     def __post_init__(self) -> None:
-        if not 0.0 < float(self.nu) <= 1.0:
-            raise InputError(f"nu must be in (0, 1]; it is {self.nu!r}")
+        object.__setattr__(self, "nu", as_share(self.nu, "nu"))
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(ρ - m_i)_+ - νρ at the best ρ for equal costs."""

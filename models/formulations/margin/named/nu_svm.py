@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from ....arrays import FloatArray, Points
+from ....arrays import FloatArray, Points, as_points
 from ....kernels.kernels import Kernel
 from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..losses.nu import NuHinge
@@ -63,8 +63,8 @@ class NuSVM(NamedComposition):
     @cached_property
     def composed(self) -> Margin:
         """`NuHinge` with ½||w||² and equal costs."""
-        n = np.shape(self.X)[0]
-        return Margin(self.X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, 1.0 / n, kernel=self.kernel)
+        X = as_points(self.X)
+        return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, 1.0 / X.shape[0], kernel=self.kernel)
 
 
 def _build(arrays: Arrays, chosen: Chosen) -> NuSVM:

@@ -9,8 +9,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from .....errors import InputError
-from ....arrays import Points, as_points
+from ....arrays import Points, as_points, as_share
 from ....kernels.kernels import Kernel
 from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ..losses.soft_ball import SoftBall
@@ -57,8 +56,7 @@ class SVDD(NamedComposition):
     }
 
     def __post_init__(self) -> None:
-        if not 0.0 < float(self.nu) <= 1.0:
-            raise InputError(f"nu must be in (0, 1]; it is {self.nu!r}")
+        object.__setattr__(self, "nu", as_share(self.nu, "nu"))
         object.__setattr__(self, "X", as_points(self.X))
         object.__setattr__(self, "kernel", self.composed.kernel)
 

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....errors import InputError
-from ....arrays import FloatArray, IntArray
+from ....arrays import FloatArray, IntArray, as_share
 from ....program.cones import Nonnegative
 from ....statement import Line
 from ...linear import first_column_is_one
@@ -82,8 +82,7 @@ class ErrorBudget(Restriction):
     of_margins: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
-        if not 0.0 <= float(self.share) <= 1.0:
-            raise InputError(f"share must be between 0 and 1; it is {self.share!r}")
+        object.__setattr__(self, "share", as_share(self.share, "share", zero=True))
 
     def _chosen(self, y: FloatArray) -> IntArray:
         if np.ndim(self.points) == 0:
