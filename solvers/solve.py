@@ -88,7 +88,8 @@ def solve_problem(
         raw = impossible
     else:
         # a model that is kept was built under its options, time limit included, and would be built anew under others
-        raw = chosen.run(model, options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin), kept)
+        left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
+        raw = chosen.run(model, left, kept)
     result = judge(model, chosen, raw, options, licence, picked)
     if raw.unwritten is not None:
         raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)

@@ -104,7 +104,7 @@ class Options:
         return default if self.tol is None else self.tol
 
     def after(self, seconds: float) -> Options:
-        """These options when ``seconds`` of the time limit are spent: a millisecond is left (or the limit, where that is less)."""
+        """These options when ``seconds`` of the time limit are spent; a millisecond is left (or the limit, if that is less)."""
         if self.time_limit is None:
             return self
         return replace(self, time_limit=max(self.time_limit - seconds, min(self.time_limit, 1e-3)))
