@@ -91,4 +91,10 @@ def compile_clock(name: str, progress: bool) -> Iterator[CompileClock]:
 def _somebody_looks(progress: bool) -> bool:
     if multiprocessing.current_process().name != "MainProcess":
         return False
-    return progress or sys.stderr.isatty() or "ipykernel" in sys.modules
+    return progress or sys.stderr.isatty() or _in_notebook()
+
+
+def _in_notebook() -> bool:
+    """Whether this process runs the cells of one; that some test or tool has imported a kernel says nothing."""
+    ipython = sys.modules.get("IPython")
+    return ipython is not None and type(ipython.get_ipython()).__name__ == "ZMQInteractiveShell"

@@ -6,13 +6,14 @@ import json
 import os
 import subprocess
 import sys
+import types
 from pathlib import Path
 
 import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.solvers.interface.compiling import CompileClock, compile_clock
+from marginopt.solvers.interface.compiling import CompileClock, _in_notebook, compile_clock
 from marginopt.warming import compiled_solvers, examples
 
 _FRESH = """
@@ -73,3 +74,10 @@ def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], 
         assert ("compiling some-solver once for this machine" in said) is progress
         assert "inner" not in said  # solvers that call others have one line
     assert CompileClock.outermost is None
+
+
+def test_a_kernel_that_is_only_imported_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
+    shell = type("ZMQInteractiveShell", (), {})()
+    for inside in (None, shell):
+        monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda found=inside: found))
+        assert _in_notebook() is (inside is not None)
