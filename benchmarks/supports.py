@@ -42,7 +42,7 @@ def distinct(table: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     return codes, np.bincount(back.ravel(), one).astype(np.int64), np.bincount(back.ravel(), ~one).astype(np.int64)
 
 
-@nb.njit(cache=True)
+@nb.njit
 def refine(cells, count, codes, levels, finer, positive, negative, P, Q, seen):  # type: ignore[no-untyped-def]
     """Split cells by one more feature: (E, number of cells); ``finer`` receives the cell of each row."""
     seen[: levels * count] = -1
@@ -62,7 +62,7 @@ def refine(cells, count, codes, levels, finer, positive, negative, P, Q, seen): 
     return errors, new
 
 
-@nb.njit(cache=True)
+@nb.njit
 def search(codes, levels, positive, negative, unit, price, cut, most, room):  # type: ignore[no-untyped-def]
     """Supports of at most ``most`` features with unit·E + price·size < cut: (nodes, such costs and masks; None if too many)."""
     d, n = codes.shape
