@@ -13,17 +13,16 @@ Bounds of the margins, which an optimal w keeps, are multiplied by z_k and hold 
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.losses.branch import Branch
-from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import RotatedSecondOrder, Zero
 from ...models.statement import Line
+from .bounding import BoundingLoss
 
 __all__ = ["Pieces", "PointHulls", "split_margins"]
 
@@ -80,7 +79,7 @@ def _cost(to: Assembly, costs: FloatArray, branch: Branch, part: Affine, chosen:
 
 
 @dataclass(frozen=True, eq=False)
-class PointHulls(Loss):
+class PointHulls(BoundingLoss):
     """The hull of every point's loss with γ_i m_i², less γ_i m_i², at one γ in Γ.
 
     Parameters
@@ -92,28 +91,8 @@ class PointHulls(Loss):
         Whether bounds of the margins count.
     """
 
-    of: Loss
     gamma: FloatArray = field(repr=False)
     reach: bool = True
-
-    labels: ClassVar[bool] = True
-
-    @property
-    def reads_reach(self) -> bool:
-        """It multiplies bounds of the margins by its weights."""
-        return True
-
-    def values(self, argument: FloatArray) -> FloatArray:
-        """The loss that it bounds."""
-        return self.of.values(argument)
-
-    def nonnegative(self) -> bool:
-        """As the loss."""
-        return self.of.nonnegative()
-
-    def flat(self) -> float:
-        """As the loss."""
-        return self.of.flat()
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """The branches, and the squares."""

@@ -16,25 +16,24 @@ from __future__ import annotations
 
 import itertools
 from dataclasses import dataclass, field
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
-from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import PSD, Zero
 from ...models.program.svec import svec, svec_indices, svec_rank_one, svec_size
 from ...models.statement import Line
+from .bounding import BoundingLoss
 from .hulls import Pieces, split_margins, union_lines
 
 __all__ = ["LiftedHulls"]
 
 
 @dataclass(frozen=True, eq=False)
-class LiftedHulls(Loss):
+class LiftedHulls(BoundingLoss):
     """The SDP over all γ in Γ, with hulls of the given pairs.
 
     Parameters
@@ -48,29 +47,9 @@ class LiftedHulls(Loss):
         Whether bounds of the margins count.
     """
 
-    of: Loss
     mu: float
     pairs: tuple[tuple[int, int], ...] = field(default=(), repr=False)
     reach: bool = True
-
-    labels: ClassVar[bool] = True
-
-    @property
-    def reads_reach(self) -> bool:
-        """It multiplies bounds of the margins by its weights."""
-        return True
-
-    def values(self, argument: FloatArray) -> FloatArray:
-        """The loss that it bounds."""
-        return self.of.values(argument)
-
-    def nonnegative(self) -> bool:
-        """As the loss."""
-        return self.of.nonnegative()
-
-    def flat(self) -> float:
-        """As the loss."""
-        return self.of.flat()
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """W, the unions and the pairs."""

@@ -3,52 +3,31 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import FloatArray, to_dense
+from ...models.arrays import to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
-from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import RotatedSecondOrder
 from ...models.statement import Line
+from .bounding import BoundingLoss
 from .hulls import split_margins, union_lines
 
 __all__ = ["SingleHulls"]
 
 
 @dataclass(frozen=True, eq=False)
-class SingleHulls(Loss):
+class SingleHulls(BoundingLoss):
     """τ ≥ μ||w||² + γ_i (Σ_k m_ik²/z_ik - m_i²) for every i, γ_i = μ/||x_i||², in place of μ||w||².
 
     Every row is the hull of one point's loss with the norm; all of them together are at most the SDP (`LiftedHulls`), since with
     multipliers of sum 1 the γ_i times them are in Γ.
     """
 
-    of: Loss
     mu: float
     reach: bool = True
-
-    labels: ClassVar[bool] = True
-
-    @property
-    def reads_reach(self) -> bool:
-        """It multiplies bounds of the margins by its weights."""
-        return True
-
-    def values(self, argument: FloatArray) -> FloatArray:
-        """The loss that it bounds."""
-        return self.of.values(argument)
-
-    def nonnegative(self) -> bool:
-        """As the loss."""
-        return self.of.nonnegative()
-
-    def flat(self) -> float:
-        """As the loss."""
-        return self.of.flat()
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """τ, and a cone for each point that is not zero: 2·½(τ - γ_i Σ q_ik)·1 ≥ μ||(I - x_i x_i'/||x_i||²)w||²."""

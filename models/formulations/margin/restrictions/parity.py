@@ -19,7 +19,19 @@ __all__ = ["CountParity", "Parity"]
 
 
 @dataclass(frozen=True, eq=False)
-class Parity(Restriction):
+class _OfGroups(Restriction):
+    """What the rules about groups of points share: the groups, and the slack ε."""
+
+    groups: Any
+    epsilon: float = 0.0
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "groups", np.array(self.groups))
+        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
+
+
+@dataclass(frozen=True, eq=False)
+class Parity(_OfGroups):
     """|cov(1{i in g}, x_i'w)| ≤ ε for each group g (one of two groups is enough): two linear rows.
 
     Zafar, Valera, Gomez Rodriguez, Gummadi: Fairness constraints, 2017, (6): a convex proxy of equal shares of positive answers.
@@ -37,14 +49,7 @@ class Parity(Restriction):
         ε < 0; not one group for each point, or one group alone (when the problem is compiled).
     """
 
-    groups: Any
-    epsilon: float = 0.0
-
     name = "parity"
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", np.array(self.groups))
-        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """Two rows for each group."""
@@ -64,7 +69,7 @@ class Parity(Restriction):
 
 
 @dataclass(frozen=True, eq=False)
-class CountParity(Restriction):
+class CountParity(_OfGroups):
     """|share of positive scores in group g - that in group h| ≤ ε for any two groups, counted by binaries.
 
     d_i in {0, 1}; d_i = 1 requires x_i'w ≥ 0, d_i = 0 requires x_i'w ≤ 0, so that a score of zero counts on either side.
@@ -82,16 +87,9 @@ class CountParity(Restriction):
         ε < 0; not one group for each point, or one group alone (when the problem is compiled).
     """
 
-    groups: Any
-    epsilon: float = 0.0
-
     name = "count parity"
     convex: ClassVar[bool] = False
     of_margins: ClassVar[bool] = True
-
-    def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", np.array(self.groups))
-        object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """d, its switches, and two rows for each two groups."""
