@@ -26,14 +26,16 @@ settings.register_profile("marginopt", deadline=None, derandomize=True, max_exam
 settings.load_profile("marginopt")
 
 
-#: Test functions that take long, as measured by ``make durations``.
+#: Test functions that take long, as measured by ``make durations``, and modules' fixtures whose set-up does.
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Mark what slow.txt names: ``make quick`` leaves it out."""
+    """Mark what slow.txt names, and what uses a fixture that it names: ``make quick`` leaves it out."""
     for item in items:
-        if item.nodeid.split("[")[0] in SLOW:
+        file, function = item.nodeid.split("[")[0].split("::", 1)
+        used = item.fixturenames if isinstance(item, pytest.Function) else []
+        if any(f"{file}::{name}" in SLOW for name in (function, *used)):
             item.add_marker(pytest.mark.slow)
 
 
