@@ -7,7 +7,8 @@ conditions at the multipliers, else (mixed-integer problems, solvers without mul
 
 A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound both enclose
 zero within their rounding errors, or where the objective is zero exactly and the bound is within 1e-9 of the objective's natural
-scale. How small an objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
+scale. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an objective is beside the data says
+nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
 
 An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary.
@@ -23,7 +24,10 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["Verdict", "verdict", "zero_allowance"]
+__all__ = ["ZERO", "Verdict", "verdict", "zero_allowance"]
+
+#: How the remark begins where the optimum is zero as far as float64 can tell.
+ZERO = "the optimum is zero within rounding"
 
 #: Below an objective of exactly zero a bound may lie by tol × this × the objective's scale, or 1e-9 of that scale.
 _ABSOLUTE, _LEAST = 1e-3, 1e-9
@@ -94,7 +98,7 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
         return Verdict(Status.OPTIMAL)
     if bound <= 0.0 and _zero(certificate, tol):
-        return Verdict(Status.OPTIMAL)
+        return Verdict(Status.OPTIMAL, (_enclosed(certificate),))
     hidden = certificate.error + certificate.bound_error
     if abs(objective - bound) - hidden <= allowed:
         return Verdict(
@@ -116,6 +120,12 @@ def _zero(certificate: Certificate, tol: float) -> bool:
         return False
     touches = error == 0.0 or bound + 2.0 * certificate.bound_error >= 0.0
     return touches and certificate.objective + error - bound <= zero_allowance(certificate, tol)
+
+
+def _enclosed(certificate: Certificate) -> str:
+    """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
+    reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
+    return f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, beside terms of {certificate.scale:.1e}"
 
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:

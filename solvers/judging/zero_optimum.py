@@ -21,7 +21,6 @@ Values: TypeAlias = Mapping[str, FloatArray]
 NOTE = "the point of objective zero, beside which the solver stopped"
 
 
-
 def costless_beside(
     model: Model, certificate: Certificate, tol: float, judge: Callable[[Values], Certificate]
 ) -> tuple[Values, Certificate] | None:

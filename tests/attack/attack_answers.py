@@ -4,7 +4,8 @@ Truth is rational: the floating-point data are rational numbers, and the least o
 the least over the stationary points of its faces, each solved in rational arithmetic. The laws, for every result:
 
 - a bound that is called proved, without a condition, is not above the truth;
-- OPTIMAL stands only at an objective within the tolerance asked for;
+- OPTIMAL stands only at an objective within the tolerance asked for, or says that it is zero within rounding: then the truth is
+  within the interval that is claimed, and the objective off by some roundings of its terms only;
 - INFEASIBLE or UNBOUNDED is not called proved where an optimum exists;
 - nothing but our own errors escapes.
 """
@@ -16,7 +17,7 @@ from dataclasses import dataclass, replace
 from fractions import Fraction
 from functools import lru_cache
 from itertools import combinations, product
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -27,23 +28,30 @@ from marginopt.models.bare_form import as_model
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.checks.rational import RationalForm, solve_linear
+from marginopt.solvers.judging.verdict import ZERO
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import judge
 
 #: Relative difference from the truth at which OPTIMAL (asked for at 1e-6) is called wrong.
 WRONG = 1e-4
+#: Where the result says "zero within rounding": the same, of the terms before they cancel; 64 roundings of them.
+ROUNDINGS = Fraction(64, 2**53)
 
 
 @dataclass(frozen=True, eq=False)
 class Case:
-    """A problem, its exact optimum in the form's minimisation sense (None: none exists), and who can solve it."""
+    """A problem, its exact optimum in the form's minimisation sense (None: none exists), and who can solve it.
+
+    ``scale`` is the size of the objective's terms at the optimum, ``terms`` the same before any of P's cancel.
+    """
 
     name: str
     model: Model | StandardForm
     truth: Fraction | None
     solvers: tuple[str, ...]
     scale: Fraction
+    terms: Fraction
 
     @property
     def form(self) -> StandardForm:
@@ -54,8 +62,11 @@ class Case:
 # -- the exact optimum ------------------------------------------------------------------------------------------------
 
 
-def exact_optimum(form: StandardForm) -> tuple[Fraction | None, Fraction]:
-    """The least objective over the stationary points of all faces, with integers enumerated; and the size of its terms.
+Sizes: TypeAlias = tuple[Fraction, Fraction]
+
+
+def exact_optimum(form: StandardForm) -> tuple[Fraction | None, Sizes]:
+    """The least objective over the stationary points of all faces, with integers enumerated; and the sizes of its terms.
 
     Of a problem that has an optimum (a bounded set, or a convex objective bounded below), P of any sign.
     """
@@ -63,7 +74,7 @@ def exact_optimum(form: StandardForm) -> tuple[Fraction | None, Fraction]:
     integers = np.flatnonzero(form.integer)
     if not integers.size:
         return _continuous(rational, form.lower, form.upper)
-    best, size = None, Fraction(1)
+    best, size = None, (Fraction(1), Fraction(1))
     ranges = [range(int(form.lower[j]), int(form.upper[j]) + 1) for j in integers]
     for chosen in product(*ranges):
         lower, upper = form.lower.copy(), form.upper.copy()
@@ -74,7 +85,7 @@ def exact_optimum(form: StandardForm) -> tuple[Fraction | None, Fraction]:
     return best, size
 
 
-def _continuous(rational: RationalForm, lower: np.ndarray, upper: np.ndarray) -> tuple[Fraction | None, Fraction]:
+def _continuous(rational: RationalForm, lower: np.ndarray, upper: np.ndarray) -> tuple[Fraction | None, Sizes]:
     form = rational.form
     n = form.n
     fixed = [j for j in range(n) if lower[j] == upper[j]]
@@ -87,7 +98,7 @@ def _continuous(rational: RationalForm, lower: np.ndarray, upper: np.ndarray) ->
         if j not in fixed:
             faces += [({j: Fraction(1)}, Fraction(lower[j]))] if np.isfinite(lower[j]) else []
             faces += [({j: Fraction(-1)}, -Fraction(upper[j]))] if np.isfinite(upper[j]) else []
-    best, size = None, Fraction(1)
+    best, size = None, (Fraction(1), Fraction(1))
     for count in range(min(len(faces), n - len(equal)) + 1):
         for active in combinations(faces, count):
             x = _stationary(rational, [*equal, *active])
@@ -97,7 +108,9 @@ def _continuous(rational: RationalForm, lower: np.ndarray, upper: np.ndarray) ->
             if best is None or value < best:
                 curved = sum((abs(a * b) for a, b in zip(rational.P_times(x), x, strict=True)), Fraction(0))
                 linear = sum((abs(Fraction(q) * v) for q, v in zip(form.q.tolist(), x, strict=True)), Fraction(0))
-                best, size = value, curved / 2 + linear + abs(Fraction(form.r))
+                apart = sum((abs(v * x[i] * x[j]) for i, row in enumerate(rational.P) for j, v in row), Fraction(0))
+                rest = linear + abs(Fraction(form.r))
+                best, size = value, (curved / 2 + rest, apart / 2 + rest)
     return best, size
 
 
@@ -209,8 +222,8 @@ def case(number: int) -> Case:
     scale = float(10.0 ** rng.integers(-6, 7)) if family is not _zero_one else 1.0
     model, solvers = family(rng, scale)
     form = model if isinstance(model, StandardForm) else model.form
-    truth, size = exact_optimum(form)
-    return Case(f"{number}: {family.__name__.strip('_')} at {scale:g}", model, truth, solvers, size)
+    truth, sizes = exact_optimum(form)
+    return Case(f"{number}: {family.__name__.strip('_')} at {scale:g}", model, truth, solvers, *sizes)
 
 
 # -- the laws -------------------------------------------------------------------------------------------------------
@@ -227,6 +240,11 @@ def wrong(result: mo.Result, problem: Case) -> str:
     if result.status is Status.OPTIMAL:
         objective = Fraction(float(result.sign * result.objective))
         allowed = Fraction(WRONG) * max(abs(truth), problem.scale)
+        if ZERO in result.evidence:  # claimed is an interval about zero, which must hold the truth, and to the last roundings
+            reach = float(result.evidence.split("no further from it than ")[1].split(",")[0])
+            if abs(truth) > Fraction(reach):
+                return f"OPTIMAL at zero within {reach!r}, the truth is {float(truth)!r}"
+            allowed = ROUNDINGS * problem.terms
         judged_by_bound = kind == "proved" or not problem.form.integer.any()
         if judged_by_bound and objective > truth + allowed:
             return f"OPTIMAL at {float(objective)!r}, the truth is {float(truth)!r}"
