@@ -56,7 +56,7 @@ def make_data(kind: str, n: int, seed: int = 0) -> tuple[Any, Any, float]:
         y = np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
     else:
         X, y = real_data(kind, n, rng)
-    from marginopt.models.kernels.distances import mean_squared_distance
+    from marginopt.models.kernels.functions.gamma import mean_squared_distance
 
     return X, y, 1.0 / mean_squared_distance(X)
 

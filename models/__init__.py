@@ -6,12 +6,12 @@ The formulations' own names (``HingeSVM``, ...) come from their records (`models
 from typing import TYPE_CHECKING, Any
 
 from . import formulations
+from .formulations.nonparallel.neighbour_graph import neighbour_laplacian
 from .importing.doors import from_cvxpy, from_gurobi, from_highs, from_pyomo
 from .importing.scipy import from_scipy
 from .kernels.families import Laplacian, Mixture, RationalQuadratic
 from .kernels.feature_map import FeatureMap
 from .kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
-from .kernels.neighbour_graph import neighbour_laplacian
 from .memory import materialise_limit
 from .model import Bound, Model
 from .program.cones import PSD, Cone, Feature, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero

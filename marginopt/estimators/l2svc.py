@@ -31,7 +31,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
         > 0.
     kernel : {"rbf", "linear", "polynomial", "precomputed"}, Kernel or callable
     gamma : float or str, optional
-        γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.distances.gamma_by_rule`); each kernel's default
+        γ of "rbf" and "polynomial", or the name of a rule (`models.kernels.functions.gamma.gamma_by_rule`); each kernel's default
         rule where it is not given.
     degree, coef0
         Of "polynomial".

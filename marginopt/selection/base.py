@@ -12,7 +12,7 @@ import numpy as np
 
 from ..models.arrays import FloatArray, Points
 from ..models.formulations.convex_hulls import ConvexHullsDual
-from ..models.kernels.distances import squared_distances
+from ..models.kernels.functions.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
 from ..solvers.asked import SolverLike

@@ -9,7 +9,7 @@ from functools import cached_property
 import numpy as np
 
 from ..arrays import FloatArray, IntArray, Points
-from ..kernels.distances import squared_distances
+from ..kernels.functions.distances import squared_distances
 from ..kernels.kernels import Kernel, Precomputed
 from .convex_hulls import ConvexHullsDual
 

@@ -1,6 +1,6 @@
 """Kernel columns in float32: half the memory and a fraction of the time, good for steps, never for certificates.
 
-Linear and polynomial kernels; the RBF kernel's are in `exponents`.
+Linear and polynomial kernels; the RBF kernel's are in `rbf`.
 """
 
 from __future__ import annotations

@@ -1,22 +1,19 @@
-"""Kernels k(x, x') for dense and CSR data.
-
-A kernel is a frozen object. `Kernel.fitted` turns a *named rule* for γ into a number on the data that it is given;
-everything else asks the fitted kernel.
-"""
+"""The kernels of the field by name (linear, RBF, polynomial), what a user may give in their place, and sums Σ c_j k(x, z_j)."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
 
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, IntArray, Points, as_positive, row_norms_squared, to_dense
+from ..arrays import FloatArray, Points, as_positive, row_norms_squared
 from ..rounding import gamma as gamma_n
-from .distances import GAMMA_RULES, GammaRule, cross_products, distances_with_norms, gamma_by_rule, squared_distances
+from .functions.distances import cross_products, squared_distances
+from .functions.gamma import GammaRule, check_gamma, gamma_by_rule, gamma_number, shown_gamma
+from .functions.given import CallableKernel, Precomputed
+from .functions.kernel import DistanceKernel, Kernel, NormalisedKernel, ParameterRange, RadialKernel
 
 __all__ = [
     "RBF",
@@ -33,104 +30,8 @@ __all__ = [
     "expansion",
 ]
 
-#: Operations of a kernel function that is not known: what its values are taken to be rounded by.
-_UNKNOWN = 64
 #: Entries of a kernel matrix that a decision function computes at once: 64 MB.
 _BLOCK_ENTRIES = 8_000_000
-
-
-@dataclass(frozen=True)
-class ParameterRange:
-    """Values that a kernel's differentiable parameter may take: [lower, upper], without 0 where ``positive``."""
-
-    lower: float
-    upper: float
-    positive: bool = False
-
-
-@dataclass(frozen=True)
-class Kernel(ABC):
-    """A symmetric positive semidefinite function of two points.
-
-    A kernel may declare ``parameters``: numbers with a range and with ``derivative``, the derivative of k with respect to each.
-    `MaxMinSVM` moves any of them.
-    """
-
-    name: ClassVar[str]
-    #: Whether X holds rows of the kernel matrix and no points, so that there is no f of new points to draw.
-    of_rows: ClassVar[bool] = False
-
-    def fitted(self, X: Points, weights: FloatArray | None = None) -> Kernel:
-        """The same kernel with every named rule replaced by its number on X, whose rows may have weights."""
-        return self
-
-    @abstractmethod
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j), len(X) × len(Z)."""
-
-    @abstractmethod
-    def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i)."""
-
-    def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of one set of points; ``norms`` holds every ||x_i||², computed once for all columns."""
-        return self.matrix(X, X[indices])
-
-    @property
-    def parameters(self) -> Mapping[str, ParameterRange]:
-        """Differentiable parameters by name, with their ranges; none unless a kernel says otherwise."""
-        return {}
-
-    def derivative(self, parameter: str, X: Points, Z: Points) -> FloatArray:
-        """∂k(x_i, z_j)/∂parameter, len(X) × len(Z).
-
-        Raises
-        ------
-        InputError
-            The kernel has no such parameter, or it declares one without a derivative.
-        """
-        self.check_parameter(parameter)
-        raise InputError(f"{type(self).__name__} declares the parameter {parameter!r} and must define `derivative` for it")
-
-    def parameter_value(self, parameter: str) -> float:
-        """The number that the parameter has now."""
-        self.check_parameter(parameter)
-        return _number(getattr(self, parameter))
-
-    def with_parameter(self, parameter: str, value: float) -> Kernel:
-        """The same kernel with another value of the parameter."""
-        self.check_parameter(parameter)
-        return replace(self, **{parameter: float(value)})
-
-    def check_parameter(self, parameter: str) -> None:
-        """Raise `InputError` where there is no such parameter."""
-        if parameter not in self.parameters:
-            known = ", ".join(self.parameters) or "none"
-            raise InputError(f"the {self.name} kernel has no differentiable parameter {parameter!r}; it has: {known}")
-
-    @property
-    @abstractmethod
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """Whether k(x, x) is the same for every x, whatever the data."""
-        return False
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        """Whether every matrix of this kernel is positive semidefinite, by a theorem; False where that is not known."""
-        return False
-
-    @property
-    def translation_invariant(self) -> bool:
-        """Whether k(x + c, z + c) = k(x, z)."""
-        return False
-
-    def rounding(self, X: Points) -> FloatArray:
-        """e ≥ 0 with |computed k(x_i, x_j) - k(x_i, x_j)| ≤ e_i e_j for the points as they are stored."""
-        return np.sqrt(gamma_n(_UNKNOWN) * np.abs(self.diagonal(X)))
 
 
 @dataclass(frozen=True)
@@ -165,59 +66,6 @@ class Linear(Kernel):
         return "k(x,z) = x'z"
 
 
-class NormalisedKernel(Kernel):
-    """A kernel with k(x, x) = 1: every point lies on the unit sphere."""
-
-    def diagonal(self, X: Points) -> FloatArray:
-        """Ones."""
-        return np.ones(X.shape[0])
-
-    @property
-    def constant_diagonal(self) -> bool:
-        """True: k(x, x) = 1."""
-        return True
-
-
-class DistanceKernel(NormalisedKernel):
-    """A positive semidefinite function of x - z with k(x, x) = 1."""
-
-    @property
-    def positive_semidefinite(self) -> bool:
-        """True: a mixture of Gaussian kernels (Schoenberg), or of products of exp(-γ|x - z|)."""
-        return True
-
-    @property
-    def translation_invariant(self) -> bool:
-        """True: a function of x - z."""
-        return True
-
-    @abstractmethod
-    def steepness(self) -> float:
-        """L with |k - k'| ≤ L |d - d'| where d = ||x - z||² changes, k ≤ 1."""
-
-    def rounding(self, X: Points) -> FloatArray:
-        """L times the error of ||x_i||² + ||x_j||² - 2x_i'x_j, and that of the function itself."""
-        largest = float(row_norms_squared(X).max(initial=0.0))
-        error = self.steepness() * 4.0 * gamma_n(X.shape[1] + 8) * largest + gamma_n(32)
-        return np.full(X.shape[0], np.sqrt(error))
-
-
-class RadialKernel(DistanceKernel):
-    """A function of ||x - z||² alone."""
-
-    @abstractmethod
-    def of_distances(self, distances: FloatArray) -> FloatArray:
-        """k where ||x - z||² = ``distances``, which it may overwrite."""
-
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """k(x_i, z_j) from the squared distances."""
-        return self.of_distances(squared_distances(X, Z))
-
-    def columns(self, X: Points, indices: IntArray, norms: FloatArray) -> FloatArray:
-        """Columns of k(x_i, x_j) of points that lie where their distances keep their digits."""
-        return self.of_distances(distances_with_norms(X, X[indices], norms, norms[indices]))
-
-
 @dataclass(frozen=True)
 class RBF(RadialKernel):
     """k(x, z) = exp(-γ||x - z||²).
@@ -233,7 +81,7 @@ class RBF(RadialKernel):
     name = "rbf"
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        check_gamma(self.gamma)
 
     def fitted(self, X: Points, weights: FloatArray | None = None) -> RBF:
         """The kernel with γ a number."""
@@ -241,12 +89,12 @@ class RBF(RadialKernel):
 
     def of_distances(self, distances: FloatArray) -> FloatArray:
         """exp(-γ||x_i - z_j||²), in place."""
-        distances *= -_number(self.gamma)
+        distances *= -gamma_number(self.gamma)
         return np.exp(distances, out=distances)
 
     def steepness(self) -> float:
         """γ."""
-        return _number(self.gamma)
+        return gamma_number(self.gamma)
 
     @property
     def parameters(self) -> Mapping[str, ParameterRange]:
@@ -257,7 +105,7 @@ class RBF(RadialKernel):
         """-||x_i - z_j||² k, MaxMin (51)."""
         self.check_parameter(parameter)
         distances = squared_distances(X, Z)
-        return np.asarray(-distances * np.exp(-_number(self.gamma) * distances))
+        return np.asarray(-distances * np.exp(-gamma_number(self.gamma) * distances))
 
     @property
     def latex(self) -> str:
@@ -265,7 +113,7 @@ class RBF(RadialKernel):
         return rf"k(x,z) = \exp(-{self.gamma}\,\|x-z\|^2)"
 
     def __str__(self) -> str:
-        return f"k(x,z) = exp(-{_shown(self.gamma)} ||x - z||^2)"
+        return f"k(x,z) = exp(-{shown_gamma(self.gamma)} ||x - z||^2)"
 
 
 @dataclass(frozen=True)
@@ -289,7 +137,7 @@ class Polynomial(Kernel):
     name = "polynomial"
 
     def __post_init__(self) -> None:
-        _check_gamma(self.gamma)
+        check_gamma(self.gamma)
         as_positive(self.coef0, "coef0", zero=True)
         if not isinstance(self.degree, (int, np.integer)) or self.degree < 1:
             raise InputError(f"degree must be an integer ≥ 1; it is {self.degree!r}")
@@ -304,7 +152,7 @@ class Polynomial(Kernel):
 
     def of_products(self, products: FloatArray) -> FloatArray:
         """The kernel's values from x_i'z_j, by multiplication: NumPy's power takes ten times as long."""
-        base = _number(self.gamma) * products + self.coef0
+        base = gamma_number(self.gamma) * products + self.coef0
         value = base.copy()
         for _ in range(self.degree - 1):
             value *= base
@@ -319,12 +167,12 @@ class Polynomial(Kernel):
         """degree·(γ x_i'z_j + c0)^(degree - 1), times x_i'z_j for γ."""
         self.check_parameter(parameter)
         products = cross_products(X, Z)
-        outer = self.degree * (_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
+        outer = self.degree * (gamma_number(self.gamma) * products + self.coef0) ** (self.degree - 1)
         return np.asarray(outer * products if parameter == "gamma" else outer)
 
     def diagonal(self, X: Points) -> FloatArray:
         """(γ||x_i||² + c0)^degree."""
-        return np.asarray((_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
+        return np.asarray((gamma_number(self.gamma) * row_norms_squared(X) + self.coef0) ** self.degree)
 
     @property
     def positive_semidefinite(self) -> bool:
@@ -341,78 +189,7 @@ class Polynomial(Kernel):
         return rf"k(x,z) = ({self.gamma}\,x^\top z + {self.coef0:g})^{{{self.degree}}}"
 
     def __str__(self) -> str:
-        return f"k(x,z) = ({_shown(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
-
-
-@dataclass(frozen=True)
-class Precomputed(Kernel):
-    """X *is* the kernel matrix: n × n between training points; len × n for a decision function."""
-
-    name = "precomputed"
-    of_rows = True
-
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """The columns of X that belong to the points Z; Z must be the training matrix itself or a slice of its rows.
-
-        Points are rows of the n × n training matrix, so k(x_i, z_j) cannot be found from the rows alone: the models
-        index columns instead and call this with Z = X only.
-        """
-        if X.shape[1] != Z.shape[0]:
-            raise InputError(
-                "a precomputed kernel needs one column for each training point: "
-                f"the matrix has {X.shape[1]} columns, there are {Z.shape[0]} training points"
-            )
-        return to_dense(X)
-
-    def diagonal(self, X: Points) -> FloatArray:
-        """The diagonal of the matrix."""
-        return np.asarray(X.diagonal(), dtype=np.float64)
-
-    def rounding(self, X: Points) -> FloatArray:
-        """Zero: the matrix is what is given."""
-        return np.zeros(X.shape[0])
-
-    @property
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-        return r"k(x_i,x_j) = K_{ij}"
-
-    def __str__(self) -> str:
-        return "k(x_i,x_j) = K_ij, given"
-
-
-@dataclass(frozen=True)
-class CallableKernel(Kernel):
-    """A kernel given as a function ``f(X, Z) -> len(X) × len(Z)`` array."""
-
-    function: Callable[[Points, Points], FloatArray]
-
-    name = "callable"
-
-    def matrix(self, X: Points, Z: Points) -> FloatArray:
-        """What the function returns, checked for shape and finite values."""
-        try:
-            values = np.asarray(self.function(X, Z), dtype=np.float64)
-        except TypeError as error:
-            raise InputError(f"the kernel function must take two arrays of points and return numbers: {error}") from error
-        if values.shape != (X.shape[0], Z.shape[0]) or not np.isfinite(values).all():
-            raise InputError(
-                f"the kernel function must return a finite array of shape {(X.shape[0], Z.shape[0])}; "
-                f"it returned shape {values.shape}"
-            )
-        return values
-
-    def diagonal(self, X: Points) -> FloatArray:
-        """k(x_i, x_i), asked for point by point."""
-        return np.array([self.matrix(X[i : i + 1], X[i : i + 1])[0, 0] for i in range(X.shape[0])])
-
-    @property
-    def latex(self) -> str:
-        """The formula, as LaTeX."""
-        return r"k(x,z) = f(x,z)"
-
-    def __str__(self) -> str:
-        return f"k(x,z) = {getattr(self.function, '__name__', 'f')}(x,z)"
+        return f"k(x,z) = ({shown_gamma(self.gamma)} x'z + {self.coef0:g})^{self.degree}"
 
 
 def expansion(kernel: Kernel, X: Points, Z: Points, coefficients: FloatArray) -> FloatArray:
@@ -453,21 +230,3 @@ def as_kernel(kernel: object, X: Points) -> Kernel:
     raise InputError(
         f"kernel must be Linear(), RBF(gamma), Polynomial(degree, gamma, coef0), Precomputed() or a function; it is {kernel!r}"
     )
-
-
-def _check_gamma(gamma: float | str) -> None:
-    if isinstance(gamma, str):
-        if gamma not in GAMMA_RULES:
-            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}")
-        return
-    as_positive(gamma, "gamma")
-
-
-def _number(gamma: float | str) -> float:
-    if isinstance(gamma, str):
-        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data")
-    return float(gamma)
-
-
-def _shown(gamma: float | str) -> str:
-    return gamma if isinstance(gamma, str) else f"{gamma:g}"

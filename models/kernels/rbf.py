@@ -15,8 +15,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared
+from .blocks.float32_tiles import ExponentPanel
 from .float32 import SingleArray, products
-from .float32_tiles import ExponentPanel
 from .kernels import RBF
 from .sparse_products import FeatureProducts
 from .threads import cuts, share, workers
@@ -53,7 +53,7 @@ class RBFExponents:
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
     ) -> SingleArray:
         """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
-        from .rbf_loops import finish_single
+        from .blocks.rbf_loops import finish_single
 
         Z, half = self._single
         mine, own = half[indices], signs[indices]
@@ -75,7 +75,7 @@ class RBFExponents:
 
     def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
         """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
-        from .rbf_loops import finish_single
+        from .blocks.rbf_loops import finish_single
 
         Z, half = self._single
         block = products(Z, rows, columns=columns)
@@ -89,7 +89,7 @@ class RBFExponents:
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
-        from .rbf_loops import accumulate_double
+        from .blocks.rbf_loops import accumulate_double
 
         support, n = np.flatnonzero(weights), self.half.size
         if isinstance(self.Z, np.ndarray):
@@ -104,7 +104,7 @@ class RBFExponents:
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
         """The product; entries between points of the support are computed once for both of their places."""
-        from .rbf_loops import accumulate_both, accumulate_double
+        from .blocks.rbf_loops import accumulate_both, accumulate_double
 
         order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
         across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers(support.size * self.half.size)

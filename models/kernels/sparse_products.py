@@ -44,7 +44,7 @@ class FeatureProducts:
 
     def rows(self, indices: IntArray, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """X[indices] X' as a C-contiguous len(indices) × n array; written into ``out`` where it is given."""
-        from .sparse_loops import scatter_rows
+        from .blocks.sparse_loops import scatter_rows
 
         X = self.X
         if len(indices) >= _BLOCK and not self._rare:

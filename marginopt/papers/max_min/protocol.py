@@ -14,7 +14,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.formulations.convex_hulls import ConvexHullsDual
-from ...models.kernels.distances import squared_distances
+from ...models.kernels.functions.distances import squared_distances
 from ...models.kernels.kernels import RBF
 from ...selection import Bat, CrossValidation, Fisher, LikelihoodDensity, MaxMinSelector, Selector, select
 from ...solvers import solve

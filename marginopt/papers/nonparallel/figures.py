@@ -11,7 +11,7 @@ import numpy as np
 
 from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ...estimators.npsvc import KernelNPSVC
-from ...models.kernels.distances import gamma_by_rule
+from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
 from ...pictures.nonparallel import draw_training
 from ..effort import Effort

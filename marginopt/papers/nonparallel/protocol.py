@@ -17,7 +17,7 @@ import numpy as np
 from ...estimators.nonparallel import NonparallelSVC
 from ...estimators.npsvc import KernelNPSVC
 from ...models.arrays import FloatArray
-from ...models.kernels.distances import gamma_by_rule
+from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF
 from ..effort import Effort
 from ..inputs import data_set, dense

@@ -15,7 +15,6 @@ from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
 from ...kernel_names import kernel_parameters, named_kernel
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...kernels.neighbour_graph import neighbour_laplacian
 from ...looks.explained import ON, ZERO, Explained, PointRow
 from ...model import Bound, Model
 from ...program.form import StandardForm
@@ -27,6 +26,7 @@ from .class_labels import as_classes
 from .evaluation import Base, Ridge
 from .hinge_factor import HingeFactor, KernelRows, PointsFactor
 from .hinge_quadratic import HingeQuadratic
+from .neighbour_graph import neighbour_laplacian
 from .pair_losses import DISSIMILARITY, HINGE, NONCONVEX, SIMILARITY, PairLoss
 
 __all__ = ["NonparallelSVM", "nearest_hyperplane"]

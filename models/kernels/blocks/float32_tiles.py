@@ -11,8 +11,8 @@ from collections.abc import Callable, Iterator
 
 import numpy as np
 
-from ..arrays import FloatArray, IntArray
-from .float32 import SingleArray
+from ...arrays import FloatArray, IntArray
+from ..float32 import SingleArray
 
 __all__ = ["BlockPanel", "ExponentPanel", "Panel"]
 

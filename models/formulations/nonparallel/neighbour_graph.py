@@ -5,9 +5,10 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
-from ..arrays import FloatArray, IntArray, Points
-from .distances import gamma_by_rule, squared_distances
+from ....errors import InputError
+from ...arrays import FloatArray, IntArray, Points
+from ...kernels.functions.distances import squared_distances
+from ...kernels.functions.gamma import gamma_by_rule
 
 __all__ = ["nearest_neighbours", "neighbour_laplacian"]
 

@@ -1,4 +1,4 @@
-"""Inner products and squared distances of dense and CSR points, and the named rules for γ, which are means of such distances."""
+"""γ of kernels: the named rules, which are means of distances, and their numbers."""
 
 from __future__ import annotations
 
@@ -6,58 +6,14 @@ from typing import Literal, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError
-from ..arrays import FloatArray, Points, row_norms_squared, to_dense
+from ....errors import InputError
+from ...arrays import FloatArray, Points, as_positive, row_norms_squared
 
-__all__ = [
-    "GAMMA_RULES",
-    "GammaRule",
-    "cross_products",
-    "distances_with_norms",
-    "gamma_by_rule",
-    "mean_squared_distance",
-    "squared_distances",
-]
+__all__ = ["GAMMA_RULES", "GammaRule", "check_gamma", "gamma_by_rule", "gamma_number", "mean_squared_distance", "shown_gamma"]
 
 #: The three mean-squared-distance rules in use, which differ (see `gamma_by_rule`).
 GammaRule: TypeAlias = Literal["frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto"]
 GAMMA_RULES: tuple[GammaRule, ...] = ("frank-wolfe", "frank-wolfe-polynomial", "npsvc", "scale", "auto")
-
-#: Ratio of squared norms below which points may be far from the origin, in units of their distances.
-_ONE_NORM = 1.2
-
-
-def cross_products(X: Points, Z: Points) -> FloatArray:
-    """X Z' as a dense array, for dense and CSR data in any mixture."""
-    if not isinstance(X, np.ndarray) and not isinstance(Z, np.ndarray) and Z.shape[1] <= 4 * X.shape[0]:
-        return np.asarray(X @ Z.T.toarray())  # no larger than the result; SciPy's sparse products take three times as long
-    return to_dense(X @ Z.T)
-
-
-def squared_distances(X: Points, Z: Points) -> FloatArray:
-    """||x_i - z_j||², never negative. Dense points far from the origin are moved there first."""
-    rows, columns = row_norms_squared(X), row_norms_squared(Z)
-    if isinstance(X, np.ndarray) and isinstance(Z, np.ndarray) and _far(rows, columns):
-        centre = Z[0]
-        X, Z = X - centre, Z - centre
-        rows, columns = row_norms_squared(X), row_norms_squared(Z)
-    return distances_with_norms(X, Z, rows, columns)
-
-
-def distances_with_norms(X: Points, Z: Points, rows: FloatArray, columns: FloatArray) -> FloatArray:
-    """The same of points where they are, whose squared norms are known: rows_i + columns_j - 2 x_i'z_j, never negative."""
-    distances = cross_products(X, Z)
-    distances *= -2.0
-    distances += rows[:, None]
-    distances += columns[None, :]
-    return np.maximum(distances, 0.0, out=distances)
-
-
-def _far(rows: FloatArray, columns: FloatArray) -> bool:
-    """Whether all the points have nearly one norm, as they have where their distances are small beside it."""
-    if not (rows.size and columns.size):
-        return False
-    return float(max(rows.max(), columns.max())) < _ONE_NORM * float(min(rows.min(), columns.min()))
 
 
 def mean_squared_distance(X: Points, weights: FloatArray | None = None) -> float:
@@ -105,3 +61,24 @@ def gamma_by_rule(rule: GammaRule, X: Points, weights: FloatArray | None = None)
     if mean <= 1e3 * float(np.finfo(np.float64).eps) ** 2 * float(row_norms_squared(X).mean()):
         raise InputError(f"the rule {rule!r} needs points that differ; all rows of X are equal")
     return 1.0 / (2.0 * mean) if rule == "frank-wolfe" else 1.0 / mean
+
+
+def check_gamma(gamma: float | str) -> None:
+    """Raise `InputError` where γ is neither a number > 0 nor the name of a rule."""
+    if isinstance(gamma, str):
+        if gamma not in GAMMA_RULES:
+            raise InputError(f"gamma must be a number > 0 or one of the rules {', '.join(GAMMA_RULES)}; it is {gamma!r}")
+        return
+    as_positive(gamma, "gamma")
+
+
+def gamma_number(gamma: float | str) -> float:
+    """The number; a rule has none before it has seen data."""
+    if isinstance(gamma, str):
+        raise InputError(f"gamma={gamma!r} is a rule: call kernel.fitted(X) to turn it into a number on your data")
+    return float(gamma)
+
+
+def shown_gamma(gamma: float | str) -> str:
+    """The number or the rule's name, as formulas print it."""
+    return gamma if isinstance(gamma, str) else f"{gamma:g}"

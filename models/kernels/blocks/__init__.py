@@ -1,0 +1,1 @@
+"""How blocks of kernel values are made: compiled passes, and tiles that stay in a core's cache."""
