@@ -80,6 +80,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         Precomputed,
         RampSVM as RampSVM,
         RationalQuadratic,
+        ScoringSystem as ScoringSystem,
         StandardForm,
         StiefelQP as StiefelQP,
         ZeroOneSVM as ZeroOneSVM,

@@ -21,6 +21,7 @@ from .models.formulations.margin.naming import at_most, error_budget, fixed, kee
 from .models.formulations.margin.regularisers.group_l1 import GroupL1
 from .models.formulations.margin.regularisers.kernel_weights import KernelWeightsL1
 from .models.formulations.margin.regularisers.l0 import L0
+from .models.formulations.margin.regularisers.l0_l1 import L0L1
 from .models.formulations.margin.regularisers.l1 import L1, ElasticNet
 from .models.formulations.margin.regularisers.nothing import NoRegulariser
 from .models.formulations.margin.regularisers.regulariser import Regulariser
@@ -32,6 +33,7 @@ from .models.formulations.margin.restrictions.rows import Fixed, Keep, LinearRow
 
 __all__ = [
     "L0",
+    "L0L1",
     "L1",
     "Box",
     "Conic",

@@ -31,6 +31,7 @@ if TYPE_CHECKING:  # for type checkers; a formulation that has no line here work
     from .formulations.margin.model import Margin as Margin
     from .formulations.margin.named.epsilon_svr import EpsilonSVR as EpsilonSVR
     from .formulations.margin.named.nu_svm import NuSVM as NuSVM
+    from .formulations.margin.named.scoring_system import ScoringSystem as ScoringSystem
     from .formulations.margin.named.svdd import SVDD as SVDD
     from .formulations.max_min import MaxMinProblem as MaxMinProblem, MaxMinSVM as MaxMinSVM
     from .formulations.multiclass.model import MulticlassSVM as MulticlassSVM

@@ -133,6 +133,20 @@ def max_min(a: Arrays) -> float:
     return max(inner(gamma) for gamma in np.geomspace(2.0**-6, 8.0, 60))
 
 
+def scoring_system(a: Arrays) -> float:
+    """All whole coefficients from -10 to 10; the intercept where sorted scores leave the fewest errors."""
+    X, y, d = a["X"][:, 1:].astype(int), a["y"], a["X"].shape[1] - 1
+    n = len(y)
+    widest = int(10 * np.abs(X).sum(axis=1).max()) + 1
+    sizes = 10 * d + widest  # of an intercept that puts every point on either side
+    best = np.inf
+    for rho in itertools.product(range(-10, 11), repeat=d):
+        scores = X @ np.array(rho)
+        errors = min(int((y * (scores + b) <= 0).sum()) for b in {widest, -widest, *(1 - scores), *(-1 - scores)})
+        best = min(best, errors + n * 0.01 * np.count_nonzero(rho) + 0.5 * min(1.0, n * 0.01 / sizes) * np.abs(rho).sum())
+    return float(best)
+
+
 def few(arrays: Arrays) -> Arrays:
     """Four points of each class, where all sets of points are looked at."""
     chosen = np.concatenate([np.flatnonzero(arrays["y"] == label)[:4] for label in (-1.0, 1.0)])
@@ -222,6 +236,7 @@ DERIVED: dict[str, tuple[Callable[[Arrays], float], Callable[[Arrays], Arrays]]]
     "nu": (nu_svm, whole),
     "epsilon-svr": (epsilon_svr, whole),
     "svdd": (svdd, whole),
+    "scoring-system": (scoring_system, whole),
     "stiefel": (stiefel_column, one_column),
 }
 #: Formulations whose optimum cannot be derived in a few lines, and what is.

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal
+from typing import Any, Literal, TypeVar
 
 import numpy as np
 
@@ -42,9 +42,12 @@ from .regularisers.l1 import L1, ElasticNet
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
+from .scoring_problem import ScoringProblem, composed_problem
 from .statement import margin_statement
 
 __all__ = ["Margin", "silently_composed"]
+
+V = TypeVar("V")
 
 #: Whether somebody has looked at the features, and warned of them, already.
 _CHECKED: ContextVar[bool] = ContextVar("_CHECKED", default=False)
@@ -165,6 +168,14 @@ class Margin(Model):
         """Itself."""
         return self
 
+    def view(self, kind: type[V]) -> V | None:
+        """The `ScoringProblem` where errors and coefficients are counted, and coefficients are whole numbers within bounds."""
+        if kind is not ScoringProblem or self.kernel is not None:
+            return None
+        data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
+        parts = (self.loss, self.regulariser, self.domain, self.subject_to)
+        return composed_problem(data, self.penalised, *parts)  # type: ignore[return-value]
+
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
@@ -208,7 +219,7 @@ class Margin(Model):
         p = self.points.shape[1]
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
         A, c = self.loss.rows(self.points, self.y)
-        needed = M is None and any(part.reads_reach for part in self.parts)
+        needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
         span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
         at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
@@ -300,11 +311,13 @@ def silently_composed(
     intercept: Literal["penalised", "free"] = "penalised",
     weights: FloatArray | float = 1.0,
     upper_bound: float | None = None,
+    regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
+    domain: Domain = Reals(),  # noqa: B008 - frozen
 ) -> Margin:
-    """The composition with ||w||² of a named formulation that has checked, and warned of, its data already."""
+    """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
     token = _CHECKED.set(True)
     try:
-        return Margin(X, y, loss, SquaredNorm(), intercept, weights, upper_bound=upper_bound)
+        return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
     finally:
         _CHECKED.reset(token)
 

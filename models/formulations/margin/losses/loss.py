@@ -93,6 +93,11 @@ class Loss(Part):
         """Whether no value is below 0, so that the objective bounds the regulariser."""
         return True
 
+    @property
+    def counted(self) -> float | None:
+        """t where the loss is 1{m < t}; None where it is another."""
+        return None
+
     def flat(self) -> float:
         """A t such that the loss is constant where |argument| ≥ t, on either side; infinite where it is not."""
         return float("inf")

@@ -68,6 +68,11 @@ class ZeroOne(Loss):
         """0 from t on, and 1."""
         return Branch(((0.0, 0.0),), low=self.threshold), Branch(((0.0, 1.0),))
 
+    @property
+    def counted(self) -> float:
+        """t."""
+        return self.threshold
+
     def flat(self) -> float:
         """Zero from t on, one below it."""
         return self.threshold

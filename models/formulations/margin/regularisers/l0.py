@@ -11,9 +11,9 @@ from .....errors import InputError
 from ....arrays import FloatArray, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from .regulariser import Regulariser
+from .regulariser import Regulariser, Sparsity
 
-__all__ = ["L0", "add_support"]
+__all__ = ["L0", "add_support", "support_lines"]
 
 
 def add_support(to: Assembly, w: Affine, span: FloatArray, label: str) -> Affine:
@@ -33,6 +33,15 @@ def add_support(to: Assembly, w: Affine, span: FloatArray, label: str) -> Affine
     to.require_nonnegative(f"{label} above", s.scaled(span) - w)
     to.require_nonnegative(f"{label} below", s.scaled(span) + w)
     return s
+
+
+def support_lines(label: str) -> tuple[Line, ...]:
+    """The rows of `add_support`."""
+    return (
+        Line("w_j <= u_j s_j", r"w_j \le u_j s_j", f"{label} above"),
+        Line("w_j >= -u_j s_j", r"w_j \ge -u_j s_j", f"{label} below"),
+        Line("s_j in {0, 1}", r"s_j\in\{0,1\}"),
+    )
 
 
 @dataclass(frozen=True)
@@ -66,4 +75,9 @@ class L0(Regulariser):
 
     def lines(self) -> tuple[Line, ...]:
         """The rows of s."""
-        return (Line("|w_j| <= u_j s_j, s_j in {0, 1}", r"|w_j| \le u_j s_j,\ s_j\in\{0,1\}", "s above, s below"),)
+        return support_lines("s")
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(self.mu, 0.0)

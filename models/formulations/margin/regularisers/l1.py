@@ -9,7 +9,7 @@ import numpy as np
 from ....arrays import FloatArray, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from .regulariser import Regulariser
+from .regulariser import Regulariser, Sparsity
 
 __all__ = ["L1", "ElasticNet"]
 
@@ -22,7 +22,7 @@ def _absolute(to: Assembly, w: Affine) -> Affine:
     return size
 
 
-_LINES = (Line("-a <= w <= a", r"-a \le w \le a", "size above, size below"),)
+_LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a", "size below"))
 
 
 @dataclass(frozen=True)
@@ -59,6 +59,11 @@ class L1(Regulariser):
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """||x||_∞ level/μ."""
         return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(0.0, self.mu)
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from ....arrays import FloatArray
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from .regulariser import Regulariser
+from .regulariser import Regulariser, Sparsity
 
 __all__ = ["NoRegulariser"]
 
@@ -30,3 +30,8 @@ class NoRegulariser(Regulariser):
     def lines(self) -> tuple[Line, ...]:
         """No constraints."""
         return ()
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(0.0, 0.0)

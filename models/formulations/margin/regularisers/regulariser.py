@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -11,7 +12,16 @@ from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Part
 
-__all__ = ["Regulariser"]
+__all__ = ["Regulariser", "Sparsity"]
+
+
+@dataclass(frozen=True)
+class Sparsity:
+    """A regulariser that is μ_0 ||w||_0 + μ_1 ||w||_1 with at most so many non-zero coefficients."""
+
+    mu0: float
+    mu1: float
+    most: int | None = None
 
 
 class Regulariser(Part):
@@ -36,6 +46,11 @@ class Regulariser(Part):
     @property
     def square(self) -> float | None:
         """μ where R is μ||w||² and nothing else; None where it is not."""
+        return None
+
+    @property
+    def sparsity(self) -> Sparsity | None:
+        """Itself as prices of non-zero coefficients and of their size; None where it is something else."""
         return None
 
     def reach(self, level: float, rows: FloatArray) -> FloatArray:

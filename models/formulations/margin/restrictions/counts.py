@@ -45,6 +45,11 @@ class Nonzero(Restriction):
         s = add_support(to, at.w.at(chosen), at.span[chosen], name)
         to.require(f"{name} count", -s.under(np.ones((1, chosen.size))) + float(self.k), Nonnegative(1))
 
+    @property
+    def most(self) -> int:
+        """k."""
+        return self.k
+
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
         sizes = np.abs(w)[1:] if first_column_is_one(X) else np.abs(w)

@@ -40,6 +40,11 @@ class Restriction(Part):
     def name(self) -> str:
         """Label of its constraints."""
 
+    @property
+    def most(self) -> int | None:
+        """k where it is that at most k penalised coefficients are not zero; None where it is something else."""
+        return None
+
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """By how much a classifier breaks it, from the data; 0 where it does not."""
         return 0.0

@@ -1,0 +1,91 @@
+"""A price for each coefficient that is not zero, a price of its size, and a limit of their number: SLIM's penalty."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import ClassVar
+
+import numpy as np
+
+from .....errors import InputError
+from ....arrays import FloatArray, as_positive
+from ....program.cones import Nonnegative
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from .l0 import add_support, support_lines
+from .l1 import L1
+from .regulariser import Regulariser, Sparsity
+
+__all__ = ["L0L1"]
+
+
+@dataclass(frozen=True)
+class L0L1(Regulariser):
+    """μ_0 ||w||_0 + μ_1 ||w||_1, infinite beyond ``most`` non-zero coefficients: Ustun and Rudin, 2015, (4).
+
+    Blocks ``s`` in {0, 1}, |w_j| ≤ u_j s_j with u_j the domain's bound, where non-zero coefficients are counted, and ``a`` ≥ |w|
+    where μ_1 > 0.
+
+    Parameters
+    ----------
+    mu0, mu1 : float
+        ≥ 0.
+    most : int, optional
+
+    Raises
+    ------
+    InputError
+        A price below 0, a limit that is no whole number ≥ 0; a domain without bounds (when the problem is compiled).
+    """
+
+    mu0: float = 0.0
+    mu1: float = 0.0
+    most: int | None = None
+
+    convex: ClassVar[bool] = False
+
+    def __post_init__(self) -> None:
+        for name in ("mu0", "mu1"):
+            object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=True))
+        if self.most is not None and (isinstance(self.most, bool) or int(self.most) != self.most or self.most < 0):
+            raise InputError(f"most must be a whole number ≥ 0 of coefficients; it is {self.most!r}")
+
+    @property
+    def counts(self) -> bool:
+        """Whether non-zero coefficients are counted."""
+        return self.mu0 > 0 or self.most is not None
+
+    def value(self, w: FloatArray) -> float:
+        """Both prices; infinite beyond the limit."""
+        count = int(np.count_nonzero(w))
+        if self.most is not None and count > self.most:
+            return float("inf")
+        return float(self.mu0 * count + self.mu1 * np.abs(w).sum())
+
+    def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
+        """s and a with their rows, and the limit."""
+        if self.counts:
+            s = add_support(to, w, span, "s")
+            to.cost(self.mu0, s)
+            if self.most is not None:
+                to.require("s count", -s.under(np.ones((1, w.rows))) + float(self.most), Nonnegative(1))
+        if self.mu1 > 0:
+            L1(self.mu1).add(to, w, span)
+
+    def cost_line(self) -> Line:
+        """μ_0 Σ s + μ_1 Σ a."""
+        sums = [(mu, name) for mu, name in ((self.mu0, "s"), (self.mu1, "a")) if mu > 0] or [(0.0, "s")]
+        text, latex = (" + ".join(f"{mu:g}{sign}_j {name}_j" for mu, name in sums) for sign in (" sum", r"\textstyle\sum"))
+        return Line(text, latex)
+
+    def lines(self) -> tuple[Line, ...]:
+        """The rows of s and a."""
+        rows = support_lines("s") if self.counts else ()
+        if self.most is not None:
+            rows = (*rows, Line(f"sum_j s_j <= {self.most}", rf"\textstyle\sum_j s_j \le {self.most}", "s count"))
+        return (*rows, *L1(1.0).lines()) if self.mu1 > 0 else rows
+
+    @property
+    def sparsity(self) -> Sparsity:
+        """Itself."""
+        return Sparsity(self.mu0, self.mu1, self.most)

@@ -1,0 +1,140 @@
+"""Scoring systems as a formulation: its M, its counts, its forms, against enumeration; compositions that are one."""
+
+from __future__ import annotations
+
+import itertools
+from fractions import Fraction
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError
+from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+RNG = np.random.default_rng(3)
+Y = np.repeat([-1.0, 1.0], 12)
+X = np.column_stack([np.ones(24), RNG.integers(0, 2, (24, 2)) + (Y[:, None] > 0), RNG.integers(-2, 3, 24)]).astype(float)
+
+
+def test_the_price_and_the_tie_breaking_price_are_those_of_the_instance_files() -> None:
+    """breastcancer_regularized.mps: 6.83 and 0.0179736842105263 for 683 points, 9 features, an intercept of at most 100."""
+    Z = np.column_stack([np.ones(683), np.random.default_rng(0).integers(1, 11, (683, 9))])
+    y = np.where(np.arange(683) < 239, 1.0, -1.0)
+    model = mo.ScoringSystem(Z, y, intercept_range=(-100, 100))
+    assert model.prices == (Fraction(683, 100), Fraction(683, 38000))
+    best = mo.ScoringSystem(Z, y, intercept_range=(-100, 100), C0=Fraction(9, 10 * 683 * 10))
+    assert best.prices == (Fraction(9, 100), Fraction(9, 100) / 380)
+
+
+@pytest.mark.parametrize("most", [None, 0, 1, 2])
+def test_m_is_the_least_that_allows_every_coefficient(most: int | None) -> None:
+    model = mo.ScoringSystem(X, Y, (-2, 1), (-3, 4), max_features=most)
+    worst = np.full(24, np.inf)
+    for rho in itertools.product(range(-2, 2), repeat=3):
+        if most is None or np.count_nonzero(rho) <= most:
+            scores = X[:, 1:] @ np.array(rho)
+            worst = np.minimum(worst, np.minimum(Y * (scores - 3), Y * (scores + 4)))
+    np.testing.assert_array_equal(model.big_m, np.maximum(1.0 - worst, 0.0))
+
+
+def test_the_default_intercept_reaches_every_cut() -> None:
+    """Whatever the coefficients, all points can be put on either side."""
+    model = mo.ScoringSystem(X, Y, (-2, 3))
+    for rho in itertools.product((-2, 3), repeat=3):
+        scores = X[:, 1:] @ np.array(rho)
+        assert (scores + model.offsets[1] >= 1).all()
+        assert (scores + model.offsets[0] <= -1).all()
+
+
+def test_a_score_of_zero_is_an_error_of_either_class() -> None:
+    model = mo.ScoringSystem(X, Y, C0=0.05)
+    zero = model.point(np.zeros(4))
+    assert zero["z"].all()
+    assert model.value([0, 0, 0, 0]) == 24
+    assert model.value([1, 0, 0, 0]) == 12
+    np.testing.assert_array_equal(model.recounted({"w": np.array([1.2, 0.1, 0.0, 0.0])})["w"], [1, 0, 0, 0])
+
+
+@pytest.mark.parametrize("weights", [1.0, 0.25 + np.arange(24) / 8])
+def test_the_form_counts_what_the_fractions_do(weights: float | np.ndarray) -> None:
+    model = mo.ScoringSystem(X, Y, (-3, 3), weights=weights, max_features=2)
+    for w in RNG.integers(-3, 4, (20, 4)):
+        w[1 + RNG.integers(3)] = 0
+        point = model.point(w)
+        certificate = mo.certify(model.form, point)
+        assert certificate.feasible(0.0)
+        assert certificate.objective == pytest.approx(float(model.value(w)), rel=1e-14)
+
+
+def test_scores_of_other_numbers_are_compared_exactly() -> None:
+    """0.1 + 0.1 + 0.1 rounds to more than 0.3: the exact sum of the three doubles decides."""
+    Z = np.array([[1.0, 0.1, 0.3], [1.0, 0.0, 1.0]])
+    model = mo.ScoringSystem(Z, [1.0, -1.0], (-3, 3), epsilon=1e-20)
+    exact = 3 * Fraction(0.1) - Fraction(0.3)
+    assert exact > 1e-20
+    assert not model.problem.errors(0, np.array([3.0, -1.0]))[0]
+    assert model.problem.errors(0, np.array([-3.0, 1.0]))[0]
+    assert not model.whole
+    assert model.threshold == 1e-20
+
+
+def test_a_composition_is_a_scoring_system() -> None:
+    parts = {"intercept": "free", "domain": margin.Integers(-5, 5), "weights": 0.5}
+    view = mo.Margin(X, Y, "zero-one", margin.L0(0.01), subject_to=mo.at_most(2).nonzero, **parts).view(ScoringProblem)
+    assert view is not None
+    assert (view.price, view.size_price, view.most, view.intercept) == (Fraction(0.01), 0, 2, (-5, 5))
+    w = np.array([2.0, -1.0, 0.0])
+    stated = mo.Margin(X, Y, "zero-one", margin.L0(0.01), **parts).objective(np.array([1, *w]))
+    assert float(view.value(1, w)) == pytest.approx(stated)
+    whole = mo.Margin(X, Y, "zero-one", "l1", domain=margin.Integers(-5, 5)).view(ScoringProblem)
+    assert whole is not None
+    assert whole.X.shape == (24, 4)
+    for other in (
+        mo.Margin(X, Y, "hinge", "l1", **parts),
+        mo.Margin(X, Y, "zero-one", "l2", **parts),
+        mo.Margin(X, Y, "zero-one", "l1", intercept="free"),
+        mo.Margin(X, Y, "zero-one", "l1", subject_to=mo.keep([0]), **parts),
+        mo.Margin(X, Y, "misclassified", "l1", **parts),
+        mo.Margin(X, Y, "zero-one", "l1", domain=margin.Integers(1, 5)),
+    ):
+        assert other.view(ScoringProblem) is None
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"coefficients": (1, 10)}, "l <= 0 <= u"),
+        ({"coefficients": (-1.5, 2)}, "whole numbers"),
+        ({"coefficients": 10}, "a pair"),
+        ({"coefficients": ([-1, -1], [1, 1])}, "coefficients must have shape"),
+        ({"intercept_range": (3, -3)}, "a lower and an upper bound"),
+        ({"intercept_range": (0.5, 3)}, "whole numbers"),
+        ({"max_features": -1}, "max_features must be ≥ 0"),
+        ({"max_features": 1.5}, "whole numbers"),
+        ({"C0": -0.1}, "C0 must be"),
+        ({"C1": "much"}, "C1 must be"),
+        ({"epsilon": 2.0}, "epsilon must be"),
+        ({"weights": -1.0}, "weights must be"),
+    ],
+)
+def test_what_it_refuses(wrong: dict[str, object], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        mo.ScoringSystem(X, Y, **wrong)
+
+
+def test_it_needs_an_intercept_and_features() -> None:
+    for Z in (X[:, 1:], X[:, :1]):
+        with pytest.raises(InputError, match="first column of ones"):
+            mo.ScoringSystem(Z, Y)
+
+
+def test_the_statement_names_m_and_epsilon() -> None:
+    said = str(mo.ScoringSystem(X, Y, max_features=2))
+    assert "M_i = 1 - min y_i x_i'w" in said
+    assert "> 0 is >= 1" in said
+    assert "sum_j s_j <= 2" in said
+    assert "epsilon = 0.01" in str(mo.ScoringSystem(X * 0.5 + 0.5 * (X == 1.0), Y, epsilon=0.01))
+    assert r"\textstyle\sum_j s_j \le 2" in mo.ScoringSystem(X, Y, max_features=2).latex()
