@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...errors import InputError, SolverError
 from ...models.arrays import FloatArray
@@ -20,11 +19,11 @@ from ..interface.linear_rows import by_label, not_taken
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
-from ..judging.rays import ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..records.status import Status
+from .highs_quadratic import LEFT, LeftRun, Proximal, run_decided, run_quadratic
 
 __all__ = ["SOLVERS", "Highs"]
 
@@ -55,10 +54,6 @@ _STATUS = {
 _TIGHT = 1e-9
 #: Iterations for each variable and row (after 10,000) from which the active-set method, which has no limit, is taken to cycle.
 _CYCLE = 50
-#: Shifts of P in proximal steps, relative to its largest entry, in the order in which they are tried; how many steps.
-_SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
-#: Residual of stationarity, relative to the largest term, that counts as none.
-_STILL = 1e-10
 
 _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "node_limit", "callback", "start"})
 
@@ -103,7 +98,10 @@ class Highs(Backend):
             change_highs(highspy, kept.native, kept.form, form, parts)
             self._set(highspy, kept.native, form, options)
             kept.hold(form, kept.native)
-        return self._solve(highspy, kept.native, form, options, begin)
+        answer = self._solve(highspy, kept.native, form, options, begin)
+        if answer.native_status == LEFT:
+            kept.close()
+        return answer
 
     def _load(self, highspy: Any, form: StandardForm, options: Options) -> Any:
         highs: Any = highspy.Highs()
@@ -119,13 +117,14 @@ class Highs(Backend):
         recorder.start()
         with interrupt_flag() as flag:
             _watch(highs, form, recorder, flag)
-            highs.run()
-            if highs.getModelStatus() == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-                highs.setOptionValue("presolve", "off")
-                highs.run()
-            mended = None
-            if form.quadratic is not None and "qp_regularization_value" not in options.native:
-                mended = _mended(highspy, highs, form, options)
+            mended: Proximal | None = None
+            if form.quadratic is None:
+                run_decided(highspy, highs)
+            else:
+                try:
+                    mended = run_quadratic(highspy, highs, form, options, flag, begin)
+                except LeftRun as left:
+                    return left.answer(recorder, loaded - begin, details)
         solved = time.perf_counter()
         answer = _read(highspy, highs, form, recorder, mended)
         return replace(answer, build_seconds=loaded - begin, solve_seconds=solved - loaded, details={**details, **answer.details})
@@ -209,7 +208,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
         highs.cbIpmInterrupt.subscribe(iteration)
 
 
-def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mended: _Proximal | None) -> Answer:
+def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mended: Proximal | None) -> Answer:
     word = highs.getModelStatus().name
     status = _STATUS.get(word, Status.FAILED)
     info, solution = highs.getInfo(), highs.getSolution()
@@ -249,64 +248,6 @@ def _read(highspy: Any, highs: Any, form: StandardForm, recorder: Recorder, mend
         trace=trace,
         details={} if mended is None else {"qp_regularization_value": mended.shift, "proximal_steps": mended.steps},
     )
-
-
-@dataclass(frozen=True, eq=False)
-class _Proximal:
-    """Proximal steps that were taken, with which shift of P, and the ray that they tend to where f is unbounded."""
-
-    steps: int
-    shift: float
-    ray: FloatArray | None = None
-
-
-def _mended(highspy: Any, highs: Any, form: StandardForm, options: Options) -> _Proximal | None:
-    """Proximal steps where the active-set method left no stationary point; None where it did, or was stopped."""
-    found: _Proximal | None = None
-    stopped = {"kTimeLimit", "kInterrupt", "kInfeasible", "kUnbounded"}
-    if options.iteration_limit is not None or "qp_iteration_limit" in options.native:
-        stopped.add("kIterationLimit")
-    F, _ = form.rows_matrix()
-    for shift in _SHIFTS:
-        if highs.getModelStatus().name in stopped or _stationary(highs, form, F):
-            break
-        if found is not None and found.ray is not None:
-            break
-        found = _proximal(highspy, highs, form, F, shift)
-    return found
-
-
-def _stationary(highs: Any, form: StandardForm, F: sp.csr_array) -> bool:
-    solution = highs.getSolution()
-    if highs.getModelStatus().name != "kOptimal" or not solution.dual_valid:
-        return False
-    terms = form.gradient(np.array(solution.col_value)), F.T @ np.array(solution.row_dual), np.array(solution.col_dual)
-    scale = 1.0 + max(float(np.abs(term).max(initial=0.0)) for term in terms)
-    return float(np.abs(terms[0] - terms[1] - terms[2]).max(initial=0.0)) <= _STILL * scale
-
-
-def _proximal(highspy: Any, highs: Any, form: StandardForm, F: sp.csr_array, relative: float) -> _Proximal:
-    """x_{k+1} = argmin f(x) + ½ρ||x - x_k||² until ρ(x_{k+1} - x_k), the multipliers' error for f, vanishes.
-
-    Where f is unbounded the steps tend to a ray of it.
-    """
-    assert form.quadratic is not None
-    shift = relative * max(float(np.abs(form.quadratic.csc.data).max(initial=0.0)), 1e-3)
-    highs.setOptionValue("qp_regularization_value", shift)
-    columns, x = np.arange(form.n, dtype=np.int32), np.zeros(form.n)
-    for k in range(1, _STEPS + 1):
-        highs.changeColsCost(form.n, columns, form.q - shift * x)
-        highs.run()
-        if highs.getModelStatus() != highspy.HighsModelStatus.kOptimal:
-            break
-        step = np.array(highs.getSolution().col_value) - x
-        x = x + step
-        size = float(np.abs(step).max(initial=0.0))
-        if size == 0.0 or _stationary(highs, form, F):
-            break
-        if k > 1 and ray_residual(form, step / size) <= 1e-9:
-            return _Proximal(k, shift, step / size)
-    return _Proximal(k, shift)
 
 
 def _ray(found: tuple[Any, bool, Any]) -> FloatArray | None:

@@ -260,6 +260,27 @@ class Result(Displayed):
         return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
 
     @property
+    def message(self) -> str:
+        """The sentence that explains the status; of an optimum also what it stands on."""
+        if self.status is not Status.OPTIMAL:
+            return self.status.message
+        return f"{self.status.message}; {self._stands_on}"
+
+    @property
+    def _stands_on(self) -> str:
+        """Whose word an optimum is."""
+        kind, certificate = self.bound_kind, self.certificate
+        if kind == Kind.PROVED.value:
+            return "the certificate agrees"
+        if kind == Kind.CONDITIONAL.value:
+            return "the certificate agrees if K is PSD, which is not known"
+        if kind == Kind.STORED.value:
+            return Kind.STORED.value
+        if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
+            return "the optimality conditions hold, no bound is proved"
+        return "the bound is the solver's claim, nothing proves it"
+
+    @property
     def gap(self) -> float:
         """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
         or where the point violates its constraints too much to have an objective that counts.
@@ -328,7 +349,7 @@ class Result(Displayed):
         source.give_back(answer)
 
     def __str__(self) -> str:
-        lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.status.message})"]
+        lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.message})"]
         lines += [f"  {self.unverified}"] if self.unverified else []
         if self.certificate is not None:
             gap = f"{self.gap:.2e}" if np.isfinite(self.gap) else "none"
@@ -350,7 +371,7 @@ class Result(Displayed):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        facts = [("status", f"{self.status} ({self.status.message})")]
+        facts = [("status", f"{self.status} ({self.message})")]
         facts += [("not verified", self.unverified)] if self.unverified else []
         if self.certificate is not None:
             facts += [("objective", f"{self.objective:.10g}")]

@@ -10,7 +10,7 @@ __all__ = ["Status"]
 class Status(enum.Enum):
     """How a solve ended, as judged after the certificate was recomputed."""
 
-    OPTIMAL = "optimal to the tolerance asked; the certificate agrees"
+    OPTIMAL = "optimal to the tolerance asked"
     INACCURATE = "the solver claims what the certificate does not support to the tolerance asked"
     STATIONARY = "stationary point of a nonconvex problem; no global claim"
     INFEASIBLE = "no feasible point exists"

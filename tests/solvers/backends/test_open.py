@@ -497,6 +497,38 @@ print("result:", result.status.name, bool(result.values), result.solve_seconds <
 """
 
 
+_PREPARING = """
+import os, signal, threading
+import numpy as np
+from marginopt.models import Block, Quadratic, StandardForm
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+def box(n):
+    A = np.random.default_rng(0).normal(size=(n, n))
+    P = Quadratic(matrix=A @ A.T / n + 1e-3 * np.eye(n))
+    return StandardForm("box", (Block("x", (n,)),), A[0], (), np.zeros(n), np.ones(n), np.zeros(n, bool), P)
+
+large, small = box(2000), box(5)
+solve_problem(small, "highs", Options())  # loaded
+if INTERRUPT:
+    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+result = solve_problem(large, "highs", Options(time_limit=TIME))
+again = solve_problem(small, "highs", Options())
+print(result.status.name, bool(result.values), result.details.get("left", ""), again.status.name, sep="|")
+"""
+
+
+@pytest.mark.parametrize("interrupt", [True, False])
+def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt):
+    """Of 2,000 variables it prepares for 15 s before it looks at its clock or writes a line of its log."""
+    code = _PREPARING.replace("INTERRUPT", str(interrupt)).replace("TIME", "None" if interrupt else "2.0")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    status = "INTERRUPTED" if interrupt else "TIME_LIMIT"
+    said = "HiGHS's quadratic solver was left: it gives no point before it ends"
+    assert done.stdout.strip() == f"{status}|False|{said}|OPTIMAL", done.stderr
+
+
 def test_ctrl_c_ends_scs():
     done = subprocess.run([sys.executable, "-c", _LONG], capture_output=True, text=True, timeout=120, check=False)
     (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")]
