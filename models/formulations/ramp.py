@@ -4,29 +4,45 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar, Literal
 
 import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries, row_norms_squared
-from ..looks.explained import Explained, priced, two_classes
-from ..model import Model
+from ..arrays import FloatArray, Points, as_points, as_vector, entries
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
-from .linear import first_column_is_one, linear_summary, signed_rows, warn_about_features
+from .linear import linear_summary, signed_rows, warn_about_features
 from .margin.losses.ramp import Ramp
 from .margin.model import Margin, silently_composed
+from .zero_one.binary_margins import BinaryMargins, as_prices
 
 __all__ = ["RampSVM"]
 
 
+@dataclass(frozen=True, eq=False)
+class GivenUp:
+    """What a point that is given up costs: 2λ_i."""
+
+    weights: FloatArray
+
+    @property
+    def spent(self) -> FloatArray:
+        """2λ."""
+        return 2.0 * self.weights
+
+    @property
+    def known(self) -> str:
+        """2λ_i."""
+        return " - 2 lam_i"
+
+
 @dataclass(frozen=True, eq=False, repr=False)
-class RampSVM(Model):
+class RampSVM(BinaryMargins):
     """min ||w||² + Σ λ_i (ξ_i + 2z_i), z_i = 0 ⇒ u_i ≥ 1 - ξ_i, 0 ≤ ξ ≤ 2, z binary, with u_i = y_i x_i'w: Brooks (2011).
 
     *Relation to the ramp loss.* For given w the best (ξ_i, z_i) is ((1 - u_i)_+, 0) where u_i ≥ -1 and (0, 1) where u_i < -1, so
@@ -83,28 +99,10 @@ class RampSVM(Model):
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
-        n = X.shape[0]
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", as_labels(self.y, n))
-        weights = as_vector(self.lam, n, "lam")
-        if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}")
-        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(self.lam) == 0 else weights)
-        if self.M is not None:
-            big_m = as_vector(self.M, n, "M")
-            if not (big_m >= 0).all():
-                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
-            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
-        if self.upper_bound is not None:
-            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+        self._check_margins(X)
+        object.__setattr__(self, "lam", as_prices(self.lam, X.shape[0]))
         if self.encoding not in ("bigm", "indicator"):
             raise InputError(f"encoding must be 'bigm' or 'indicator'; it is {self.encoding!r}")
-        if self.intercept == "free" and not first_column_is_one(X):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
-            )
         warn_about_features(X)
 
     @cached_property
@@ -113,37 +111,22 @@ class RampSVM(Model):
         return as_vector(self.lam, self.X.shape[0], "lam")
 
     @cached_property
-    def penalised(self) -> BoolArray:
-        """Which weights are part of the norm."""
-        mask = np.ones(self.X.shape[1], dtype=bool)
-        mask[0] = self.intercept == "penalised"
-        return mask
-
-    @cached_property
     def incumbent_value(self) -> float:
         """The feasible value UB behind M: the given one, or that of the best trivial point."""
         known = [float(self.weights.sum())]
-        if self.intercept == "free":
+        if self.free:
             known += [2.0 * float(self.weights[self.y == s].sum()) for s in (-1.0, 1.0)]
         return min(known if self.upper_bound is None else [*known, float(self.upper_bound)])
 
-    @cached_property
-    def _norms(self) -> FloatArray:
-        """||x_i|| of the penalised part."""
-        return np.sqrt(np.maximum(row_norms_squared(self.X) - (self.intercept == "free"), 0.0))
+    @property
+    def incumbent_source(self) -> str:
+        """Of the bound that was given, or of a trivial point."""
+        return "given" if self.upper_bound is not None else "w = 0, b = ±1" if self.free else "w = 0"
 
     @property
-    def intercept_bound(self) -> float:
-        """|b| of some optimal solution is at most this (free intercept)."""
-        return 1.0 + float(self._norms.max()) * float(np.sqrt(self.incumbent_value))
-
-    @cached_property
-    def big_m(self) -> FloatArray:
-        """M_i in use: the given ones, or the valid ones of the notes."""
-        if self.M is not None:
-            return as_vector(self.M, self.X.shape[0], "M")
-        reach = np.sqrt(np.maximum(self.incumbent_value - 2.0 * self.weights, 0.0))
-        return np.asarray(1.0 + self._norms * reach + (self.intercept_bound if self.intercept == "free" else 0.0))
+    def spending(self) -> GivenUp:
+        """The whole ramp."""
+        return GivenUp(self.weights)
 
     @property
     def form_bytes(self) -> int:
@@ -155,7 +138,7 @@ class RampSVM(Model):
         p = self.X.shape[1]
         reach = float(np.sqrt(self.incumbent_value)) if self.encoding == "indicator" else np.inf
         lower, upper = np.full(p, -reach), np.full(p, reach)
-        if self.intercept == "free":
+        if self.free:
             lower[0], upper[0] = -self.intercept_bound, self.intercept_bound
         rows = self.composed.form_with(self.name, lower, upper, self.big_m)
         return rows if self.encoding == "bigm" else self._with_indicators(rows)
@@ -182,25 +165,15 @@ class RampSVM(Model):
 
     def objective(self, w: FloatArray) -> float:
         """True objective ||w||² + Σ λ_i min((1 - u_i)_+, 2) of a classifier."""
-        u = self.y * np.asarray(self.X @ w)
-        loss = np.clip(1.0 - u, 0.0, 2.0)
-        return float(w[self.penalised] @ w[self.penalised] + self.weights @ loss)
+        loss = np.clip(1.0 - self.margins(w), 0.0, 2.0)
+        return self.norm(w) + float(self.weights @ loss)
 
     def point(self, w: FloatArray) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: the best z and ξ."""
         w = np.asarray(w, dtype=np.float64)
-        u = self.y * np.asarray(self.X @ w)
+        u = self.margins(w)
         given_up = u < -1.0
         return {"w": w, "z": given_up.astype(np.float64), "xi": np.where(given_up, 0.0, np.maximum(1.0 - u, 0.0))}
-
-    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
-        """x'w for new rows."""
-        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
-
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """Points by their margins."""
-        weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations, misclassified points and points given up (z = 1)."""
@@ -210,16 +183,7 @@ class RampSVM(Model):
     def statement(self) -> Statement:
         """Brooks' program in this package's λ."""
         n, p = self.X.shape
-        free = self.intercept == "free"
-        norm = "||w_(without intercept)||^2" if free else "||w||^2"
-        norm_tex = r"\textstyle\sum_{j\ge 2} w_j^2" if free else r"\|w\|_2^2"
-        argument = (
-            "M given by the user (unproven)"
-            if self.M is not None
-            else f"M_i = 1 + ||x_i|| sqrt(UB - 2 lam_i){' + |b|max' if free else ''} with UB = {self.incumbent_value:.6g}, "
-            f"between {self.big_m.min():.4g} and {self.big_m.max():.4g}: M_i matters only where z_i = 1, and then "
-            "||w||^2 <= UB - 2 lam_i"
-        )
+        norm = self.norm_line
         margin = Line("y_i x_i'w >= 1 - xi_i - M_i z_i", r"y_i x_i^\top w \ge 1-\xi_i-M_i z_i,\quad i=1,\dots,n", "margin")
         if self.encoding == "indicator":
             margin = Line("z_i = 0  =>  y_i x_i'w >= 1 - xi_i", r"z_i=0 \Rightarrow y_i x_i^\top w \ge 1-\xi_i", "margin")
@@ -228,7 +192,7 @@ class RampSVM(Model):
             problem_class="mixed-integer convex QP",
             sense="minimise",
             over=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
-            objective=Line(f"{norm} + lam sum_i (xi_i + 2 z_i)", rf"{norm_tex} + \lambda\sum_{{i=1}}^n(\xi_i+2z_i)"),
+            objective=Line(f"{norm.text} + lam sum_i (xi_i + 2 z_i)", rf"{norm.latex} + \lambda\sum_{{i=1}}^n(\xi_i+2z_i)"),
             constraints=(
                 margin,
                 Line("0 <= xi_i <= 2", r"0\le\xi_i\le 2"),
@@ -236,7 +200,7 @@ class RampSVM(Model):
             ),
             sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {np.min(self.weights):g}"
             + ("" if np.ndim(self.lam) == 0 else f" .. {np.max(self.weights):g}"),
-            notes=((argument,) if self.encoding == "bigm" else ())
+            notes=((self.reach.argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",
         )

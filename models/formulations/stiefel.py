@@ -17,7 +17,7 @@ from ..record import Arrays, Chosen, Data, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
 
-__all__ = ["StiefelQP", "polar", "stiefel_gradient"]
+__all__ = ["StiefelQP", "as_orthonormal", "polar", "stiefel_gradient"]
 
 V = TypeVar("V")
 
@@ -41,6 +41,23 @@ def stiefel_gradient(P: FloatArray, G: FloatArray) -> FloatArray:
     """Riemannian gradient G - ½P(P'G + G'P) of a function with Euclidean gradient G (embedded metric)."""
     S = P.T @ G
     return np.asarray(G - 0.5 * (P @ (S + S.T)))
+
+
+def as_orthonormal(P: object, name: str, shape: tuple[int, int]) -> FloatArray:
+    """A matrix of this shape with P'P = I, to 1e-8.
+
+    Raises
+    ------
+    InputError
+        Another shape, entries that are not finite, columns that are not orthonormal.
+    """
+    given = as_array(P, name)
+    if given.shape != shape or not np.isfinite(given).all():
+        raise InputError(f"{name} must be a finite matrix of shape {shape}; its shape is {given.shape}")
+    off = float(np.abs(given.T @ given - np.eye(shape[1])).max())
+    if off > 1e-8:
+        raise InputError(f"{name} must have orthonormal columns; {name}'{name} differs from I by {off:.2g}")
+    return given
 
 
 @dataclass(frozen=True, eq=False, repr=False)

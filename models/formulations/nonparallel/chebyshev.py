@@ -10,22 +10,22 @@ from typing import Any, ClassVar, Literal, TypeAlias, TypeVar
 import numpy as np
 import numpy.typing as npt
 
-from ....errors import InputError, TooLargeError, UnsupportedModelError
-from ...arrays import FloatArray, Points, as_array, as_points, as_positive, as_vector
-from ...kernel_names import kernel_parameters, named_kernel
+from ....errors import InputError, UnsupportedModelError
+from ...arrays import FloatArray, Points, as_points, as_positive, as_vector
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import Explained, PointRow
-from ...memory import materialise_limit
+from ...looks.explained import Explained
 from ...model import Appraisal, Bound, Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
-from ...rounding import UNIT
 from ...statement import Statement
-from .chebyshev_form import chebyshev_form, chebyshev_multipliers, chebyshev_statement
+from ..stiefel import as_orthonormal
 from .chebyshev_steps import ChebyshevPieces
 from .class_labels import as_classes
 from .hinge_quadratic import HingeQuadratic
+from .multi_objective.form import chebyshev_form, chebyshev_multipliers
+from .multi_objective.memory import check_memory
+from .multi_objective.words import chebyshev_statement, explained_scores
+from .multi_objective.worth import appraised, class_objectives, projection_gradients, weighted_bound
 
 __all__ = ["ChebyshevNPSVC", "Orientation"]
 
@@ -118,7 +118,7 @@ class ChebyshevNPSVC(Model):
             raise InputError(f"d must be an integer between 1 and the {size} features; it is {self.d!r}")
         object.__setattr__(self, "d", int(d))
         if self.P is not None:
-            object.__setattr__(self, "P", _orthonormal(self.P, size, int(d)))
+            object.__setattr__(self, "P", as_orthonormal(self.P, "P", (size, int(d))))
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
@@ -182,23 +182,11 @@ class ChebyshevNPSVC(Model):
 
     def objectives(self, U: FloatArray, V: FloatArray, P: FloatArray | None = None) -> FloatArray:
         """J_l at U (K, features), V (K, d)."""
-        P = self._fixed(P)
-        F = self.features.rows @ U.T
-        common = self.pieces.smoothness(P)
-        J = np.empty(self.K)
-        for k in range(self.K):
-            near = self.near(k)
-            rest = U[k] - P @ V[k]
-            J[k] = 0.5 * float(F[near, k] @ F[near, k]) + self.c * float(np.maximum(1.0 - F[~near, k], 0.0).sum())
-            J[k] += 0.5 * self.r1 * float(rest @ rest) + 0.5 * self.r2 * float(V[k] @ V[k]) + common
-        return J
+        return class_objectives(self, U, V, self._fixed(P))
 
     def gradients(self, U: FloatArray, V: FloatArray, P: FloatArray) -> FloatArray:
         """Euclidean gradients of ϖ_l J_l in P, ϖ_l (μSP - r1 u_l v_l'), (K, features, d); ||Pv||² is constant as P'P = I."""
-        weights = np.asarray(self.weights)
-        shared = np.zeros(P.shape) if self.mu == 0.0 else self.mu * self.pieces.smoothed(P)
-        outer = U[:, :, None] * V[:, None, :]
-        return np.asarray(weights[:, None, None] * (shared - self.r1 * outer))
+        return projection_gradients(self, None if self.mu == 0.0 else self.pieces.smoothed(P), U, V)
 
     def _fixed(self, P: FloatArray | None) -> FloatArray:
         fixed = self.P if P is None else P
@@ -235,24 +223,12 @@ class ChebyshevNPSVC(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Score of the own class, and by how much it beats the best of the others."""
-        scores = self.scores(values, self.X)
-        turn = 1.0 if self.orientation == "one" else -1.0  # the smallest score wins, or the largest
-        number = np.searchsorted(self.classes, self.labels)
-        own = scores[np.arange(number.size), number]
-        rest = turn * scores
-        rest[np.arange(number.size), number] = np.inf
-        margins = rest.min(axis=1) - turn * own
-        rows = []
-        for i, m in enumerate(margins.tolist()):
-            kind = "misclassified" if m < 0 else "right class"
-            rows.append(PointRow(i, str(self.labels[i]), float(own[i]), m, None, kind, m < 0))
+        scores, number = self.scores(values, self.X), np.searchsorted(self.classes, self.labels)
 
         def surface(grid: FloatArray) -> FloatArray:
             return np.searchsorted(self.classes, self.predict(values, grid)).astype(np.float64)
 
-        levels = tuple((k + 0.5, "solid") for k in range(self.K - 1))
-        drawn = None if self.kernel.of_rows else surface
-        return Explained(tuple(rows), "no weights of points", score="own score", X=self.X, surface=drawn, levels=levels)
+        return explained_scores(self, self.labels, number, scores, None if self.kernel.of_rows else surface)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Largest and smallest ϖ_l J_l."""
@@ -272,30 +248,8 @@ class ChebyshevNPSVC(Model):
         return 12 * self.K * (self.X.shape[0] * p + p * (int(self.d or 1) + 1))
 
     def check_memory(self) -> None:
-        """Refuse where the matrices of the alternating steps would not fit: O(n²) for all classes, and |B|² for each.
-
-        With features Ψ of p columns the p × p matrices are the same in number, and each class has two of them.
-
-        Raises
-        ------
-        TooLargeError
-            Says how many bytes they would need, and what to do.
-        """
-        n, p = self.X.shape[0], self.features.features
-        outside = [int((~self.near(k)).sum()) for k in range(self.K)]
-        if self.features.linear:
-            numbers = n * p + (3 + 2 * self.K) * p * p + 2 * p * sum(outside)
-        else:
-            shared = 1 if min(outside) * 2 < n else 0
-            numbers = (6 + shared) * n * n + sum(m * m for m in outside) + 2 * max(outside) ** 2
-        limit = materialise_limit()
-        if 8 * numbers > limit:
-            need = f"{8 * numbers:,} bytes ({8 * numbers / 2**30:.1f} GiB)"
-            raise TooLargeError(
-                f"{self.name} with n = {n} points and {p} features would need {need} for its matrices; the limit is {limit:,} "
-                "(half of this machine's memory, or MARGINOPT_MAX_BYTES). Give fewer points, or features in place of the kernel: "
-                "KernelNPSVC(approximation='nystroem' or 'fourier')"
-            )
+        """Raise `TooLargeError` where the matrices of the alternating steps would not fit."""
+        check_memory(self)
 
     def compile(self) -> StandardForm:
         """The second-order cone program of `chebyshev_form`.
@@ -311,15 +265,7 @@ class ChebyshevNPSVC(Model):
         """max_l ϖ_l D_l(λ_l): the dual value of each class's own problem at multipliers clipped to their boxes."""
         if multipliers is None or self.P is None:
             return Bound(-np.inf, "no multipliers")
-        best = -np.inf
-        for k in range(self.K):
-            cone, margin = multipliers.get(f"objective_{k}"), multipliers.get(f"margin_{k}")
-            if cone is None or margin is None or not cone[0] > 0:
-                continue
-            lam = {"margin": np.asarray(margin) / float(cone[0])}
-            value = float(np.asarray(self.weights)[k]) * self.class_program(k).bound(None, lam).value
-            best = max(best, value - 2.0 * UNIT * abs(value))
-        return Bound(best, "largest weighted dual value of the classes' own problems, multipliers clipped to their boxes")
+        return weighted_bound(self, self.class_program, multipliers)
 
     def meaning(self, label: str) -> str:
         """Each class has constraints of its own, ``margin_0``, ``margin_1``, ..., with one meaning."""
@@ -334,18 +280,8 @@ class ChebyshevNPSVC(Model):
         """Objective, slacks and bound without the form, for models too large for it."""
         if self.P is None:
             return None
-        F = self.features.rows @ values["U"].T
-        short = np.concatenate([1.0 - F[~self.near(k), k] for k in range(self.K)]) - values["xi"]
-        high = float(np.max(np.asarray(self.weights) * self.objectives(values["U"], values["V"]))) - float(values["rho"])
-        violations = {"margin": float(max(short.max(), 0.0)), "objective": max(high, 0.0)}
-        bound = self.bound(None, multipliers)
-        return Appraisal(
-            objective=float(values["rho"]),
-            primal_residual=max(violations["margin"] / 2.0, violations["objective"] / (1.0 + abs(float(values["rho"])))),
-            violations=violations,
-            bound=bound.value,
-            argument=bound.argument,
-        )
+        objectives = self.objectives(values["U"], values["V"])
+        return appraised(self, values, objectives, self.bound(None, multipliers))
 
     @property
     def statement(self) -> Statement:
@@ -356,54 +292,4 @@ class ChebyshevNPSVC(Model):
 _FREE = (
     "ChebyshevNPSVC with P free is not convex and has no conic form: solve(model, 'kernel-npsvcpp') finds P; model.at(P) is the "
     "second-order cone program for a fixed one"
-)
-
-
-def _orthonormal(P: object, size: int, d: int) -> FloatArray:
-    given = as_array(P, "P")
-    if given.shape != (size, d) or not np.isfinite(given).all():
-        raise InputError(f"P must be a finite matrix of shape ({size}, {d}); its shape is {given.shape}")
-    off = float(np.abs(given.T @ given - np.eye(d)).max())
-    if off > 1e-8:
-        raise InputError(f"P must have orthonormal columns; P'P differs from I by {off:.2g}")
-    return given
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> ChebyshevNPSVC:
-    return ChebyshevNPSVC(
-        arrays["X"],
-        arrays["y"],
-        c=chosen["c"],
-        r1=chosen["r1"],
-        r2=chosen["r2"],
-        mu=chosen["mu"],
-        d=chosen["d"],
-        orientation=chosen["orientation"],
-        kernel=named_kernel(chosen),
-    )
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
-
-
-FORMULATIONS = (
-    FormulationInfo(
-        ChebyshevNPSVC,
-        name="chebyshev",
-        summary="hyperplanes of all classes at once, with features learned and shared",
-        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (8)",
-        data=Data.CLASSES,
-        build=_build,
-        parameters=(
-            Parameter("c", "weight of the other classes' losses", float, 1.0),
-            Parameter("r1", "weight of what the projection leaves", float, 1.0),
-            Parameter("r2", "weight of the projected norm", float, 1.0),
-            Parameter("mu", "μ, weight of the neighbour graph", float, 0.0),
-            Parameter("d", "columns of the projection; min(2K, features - 1) where it is not given", int),
-            Parameter("orientation", "whose points are near hyperplane l", str, "one", ("one", "rest")),
-            *kernel_parameters("linear"),
-        ),
-        intercept=_linear,
-    ),
 )

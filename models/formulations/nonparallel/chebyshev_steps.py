@@ -13,10 +13,10 @@ import scipy.linalg
 from ...arrays import FloatArray
 from ...kernels.feature_map import FeatureMap
 from ..stiefel import StiefelQP
-from .chebyshev_problem import ChebyshevProblem
 from .evaluation import Ridge
 from .hinge_factor import HingeFactor, LoweredFactor
 from .hinge_quadratic import HingeQuadratic
+from .multi_objective.problem import ChebyshevProblem
 from .neighbour_graph import neighbour_laplacian
 from .points_factor import KernelRows, PointsFactor, pulled_each, solve_each
 

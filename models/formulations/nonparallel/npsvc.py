@@ -12,22 +12,21 @@ import numpy.typing as npt
 
 from ....errors import InputError, UnsupportedModelError
 from ...arrays import BoolArray, FloatArray, Points, as_points, as_positive
-from ...kernel_names import kernel_parameters, named_kernel
 from ...kernels.feature_map import FeatureMap
 from ...kernels.kernels import Kernel, Linear, Precomputed, as_kernel
-from ...looks.explained import ON, ZERO, Explained, PointRow
+from ...looks.explained import Explained
 from ...model import Bound, Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
-from ...rounding import gamma
-from ...statement import Line, Statement
+from ...statement import Statement
 from ...views import BoxQP
 from .class_labels import as_classes
+from .class_problem.programs import convex_program, majorant_program, rows_of_both_signs, stated_objective
+from .class_problem.words import class_statement, explained_points
 from .evaluation import Base, Ridge
-from .hinge_factor import HingeFactor, KernelRows, PointsFactor
+from .hinge_factor import HingeFactor, KernelRows
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
-from .pair_losses import DISSIMILARITY, HINGE, NONCONVEX, SIMILARITY, PairLoss
+from .pair_losses import NONCONVEX, SIMILARITY, PairLoss
 
 __all__ = ["NonparallelSVM", "nearest_hyperplane"]
 
@@ -137,22 +136,34 @@ class NonparallelSVM(Model):
 
     # -- the pieces ---------------------------------------------------------------------------------------------
 
+    @property
+    def _first(self) -> NonparallelSVM | None:
+        """The problem of another class on the same data, whose features and graph are this one's."""
+        return self.__dict__.get("_shared")
+
     @cached_property
     def features(self) -> FeatureMap:
         """Ψ."""
-        shared: NonparallelSVM | None = self.__dict__.get("_shared")
-        return shared.features if shared is not None else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
+        return self._first.features if self._first else FeatureMap(self.X, self.kernel, self.ridge, self.offset)
 
     @cached_property
     def smoothness(self) -> FloatArray | None:
         """μΨ'LΨ; None without manifold regularisation."""
-        shared: NonparallelSVM | None = self.__dict__.get("_shared")
-        if shared is not None:
-            return shared.smoothness
+        if self._first:
+            return self._first.smoothness
         if self.manifold == 0.0:
             return None
         psi = self.features.rows
         return np.asarray(self.manifold * (psi.T @ (neighbour_laplacian(self.X) @ psi)))
+
+    @cached_property
+    def kernel_rows(self) -> KernelRows | None:
+        """What the classes' quadratics share with a kernel and no graph; else None."""
+        if self._first:
+            return self._first.kernel_rows
+        if self.features.linear or self.manifold > 0.0:
+            return None
+        return KernelRows(self.features.rows, self.features.gram, self.r)
 
     @property
     def convex(self) -> bool:
@@ -165,14 +176,15 @@ class NonparallelSVM(Model):
         return np.asarray(self.labels == self.target)
 
     @cached_property
-    def _regulariser(self) -> FloatArray:
+    def regulariser(self) -> FloatArray:
         """rI + μΨ'LΨ."""
         H = self.r * np.eye(self.features.features)
         return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
 
     @property
-    def _base(self) -> Ridge | Base:
-        return Ridge(self.r) if self.smoothness is None else Base(self._regulariser)
+    def base(self) -> Ridge | Base:
+        """The same, as the quadratics' factors read it."""
+        return Ridge(self.r) if self.smoothness is None else Base(self.regulariser)
 
     @cached_property
     def program(self) -> HingeQuadratic:
@@ -188,51 +200,12 @@ class NonparallelSVM(Model):
                 f"the loss pair {self.loss!r} is not convex, so the problem has no convex form; solve(model, 'npsvc-mm') finds a "
                 "stationary point, and model.majorant(u) is the convex problem that it solves last"
             )
-        psi = self.features.rows
-        if self.loss in ("twsvm", "pinball") and self._kernel_rows is not None:
-            return self._hinged(PointsFactor(self._kernel_rows, self.inside))
-        A, B = psi[self.inside], psi[~self.inside]
-        p, m = psi.shape[1], B.shape[0]
-        if self.loss == "npsvm":
-            return self._absolute(np.ones(A.shape[0]), self.epsilon, 0.0)
-        if self.loss == "lstsvm":
-            H = self._regulariser + A.T @ A + self.c * (B.T @ B)
-            none, factor = np.zeros(0), HingeFactor(H, np.zeros((0, p)), np.vstack([A, np.sqrt(self.c) * B]), self._base)
-            pull = self.c * self.margin
-            lost = gamma(m + 4) * pull * float(np.linalg.norm(B, axis=1).sum())
-            constant = 0.5 * self.c * m * self.margin**2
-            return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
-        return self._hinged(HingeFactor(self._regulariser + A.T @ A, B, A, self._base))
-
-    def _hinged(self, factor: HingeFactor | PointsFactor) -> HingeQuadratic:
-        m, p = factor.shape
-        tau = np.full(m, self.tau if self.loss == "pinball" else 0.0)
-        return HingeQuadratic(factor, np.zeros(p), np.full(m, self.margin), np.full(m, self.c), tau)
+        return convex_program(self)
 
     @cached_property
-    def _kernel_rows(self) -> KernelRows | None:
-        """What the classes' quadratics share with a kernel and no graph; else None."""
-        shared: NonparallelSVM | None = self.__dict__.get("_shared")
-        if shared is not None:
-            return shared._kernel_rows
-        if self.features.linear or self.manifold > 0.0:
-            return None
-        return KernelRows(self.features.rows, self.features.gram, self.r)
-
-    @cached_property
-    def _rows(self) -> HingeFactor:
-        """rI + μΨ'LΨ with the rows of both signs of the target class: the same for every majorant."""
-        psi = self.features.rows
-        A, B = psi[self.inside], psi[~self.inside]
-        rows = np.vstack([B, -A, A])
-        return HingeFactor(self._regulariser, rows, np.zeros((0, rows.shape[1])), self._base)
-
-    def _absolute(self, weights: FloatArray, epsilon: float, constant: float) -> HingeQuadratic:
-        """Similarity loss Σ ω_i (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
-        m, p = int((~self.inside).sum()), self.features.features
-        h = np.concatenate([np.full(m, self.margin), np.full(2 * weights.size, -epsilon)])
-        w = np.concatenate([np.full(m, self.c), weights, weights])
-        return HingeQuadratic(self._rows, np.zeros(p), h, w, np.zeros(h.size), constant)
+    def both_signs(self) -> HingeFactor:
+        """The quadratic that every majorant has."""
+        return rows_of_both_signs(self)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
         """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).
@@ -241,27 +214,13 @@ class NonparallelSVM(Model):
         """
         if self.convex:
             raise InputError(f"the loss pair {self.loss!r} is convex: its problem is model.program")
-        size = np.abs(self.features.rows[self.inside] @ np.asarray(u, dtype=np.float64))
-        value, slope = self._concave(size)
-        return self._absolute(slope, 0.0, float(np.sum(value - slope * size)))
-
-    def _concave(self, size: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """ℓ_s and its slope as functions of |a|."""
-        if self.loss == "correntropy":
-            decay = np.exp(-self.gamma * size)
-            return 1.0 - decay, self.gamma * decay
-        return np.minimum(size, self.epsilon), np.where(size < self.epsilon, 1.0, 0.0)
+        return majorant_program(self, u)
 
     # -- values -------------------------------------------------------------------------------------------------
 
     def objective(self, u: FloatArray) -> float:
         """The stated objective at u, for every loss."""
-        if self.convex:
-            return self.program.value(u)
-        f = self.features.rows @ u
-        similarity = self._concave(np.abs(f[self.inside]))[0].sum()
-        short = np.maximum(self.margin - f[~self.inside], 0.0).sum()
-        return float(similarity + self.c * short + 0.5 * (u @ self._regulariser @ u))
+        return self.program.value(u) if self.convex else stated_objective(self, u)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """Signed distances f(x)/||u|| of new rows from the class's hyperplane (||w||: the whole u, intercept included)."""
@@ -273,35 +232,7 @@ class NonparallelSVM(Model):
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """f of every point; the class's own are to be near 0, the others beyond s."""
-        f = self.features.rows @ values["u"]
-        others = np.flatnonzero(~self.inside)
-        z = None if multipliers is None else multipliers.get("margin")
-        weights = None
-        if z is not None and z.size >= others.size:  # the rows of the other points come first
-            weights = np.full(f.size, np.nan)
-            weights[others] = z[: others.size]
-        top = 0.0 if weights is None else float(np.nanmax(np.abs(weights), initial=0.0))
-        rows = []
-        for i in range(f.size):
-            weight = None if weights is None or self.inside[i] else float(weights[i])
-            rows.append(self._placed(i, float(f[i]), weight, top))
-        what = "no multipliers, so no weights" if weights is None else "weights are the multipliers of margin"
-        levels = ((0.0, "solid"), (self.margin, "dashed"))
-
-        def surface(grid: FloatArray) -> FloatArray:
-            return self.features.project(values["u"][:, None], grid)[:, 0]
-
-        drawn = None if self.kernel.of_rows else surface
-        return Explained(tuple(rows), what, score="f", margin="left", X=self.X, surface=drawn, levels=levels)
-
-    def _placed(self, i: int, f: float, weight: float | None, top: float) -> PointRow:
-        label = str(self.labels[i])
-        if self.inside[i]:
-            return PointRow(i, label, f, -abs(f), weight, "of the class" + (", on its hyperplane" if abs(f) <= ON else ""))
-        left = f - self.margin
-        kind = "on its margin" if abs(left) <= ON * self.margin else "beyond its margin" if left > 0 else "short of its margin"
-        supports = weight is not None and abs(weight) > ZERO * top
-        return PointRow(i, label, f, left, weight, f"another, {kind}" + (", support vector" if supports else ""))
+        return explained_points(self, values, multipliers)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Mean |f| on the target class and share of the other points beyond the margin."""
@@ -337,28 +268,7 @@ class NonparallelSVM(Model):
     @property
     def statement(self) -> Statement:
         """NPSVC++ (2)."""
-        similar, similar_latex = SIMILARITY[self.loss]
-        other, other_latex = DISSIMILARITY.get(self.loss, HINGE)
-        inside = int(self.inside.sum())
-        graph = "" if self.manifold == 0 else f" + {self.manifold:g}/2 f'Lf"
-        graph_latex = "" if self.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
-        return Statement(
-            title=f"Nonparallel classifier ({self.loss}), hyperplane of class {self.target}",
-            problem_class="convex QP" if self.convex else "nonconvex: similarity loss concave in |a|",
-            sense="minimise",
-            over=Line("u", r"u"),
-            objective=Line(
-                f"sum_target ls(f_i) + {self.c:g} sum_others ld(f_i) + {self.r:g}/2 ||u||^2{graph}",
-                r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
-            ),
-            constraints=(
-                Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
-                Line(f"ld(a) = {other}, s = {self.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
-            ),
-            sizes=f"{inside} points of the class, {self.X.shape[0] - inside} others, {self.features.features} features",
-            notes=(f"f_i = u'psi_i, {self.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
-            source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
-        )
+        return class_statement(self)
 
 
 def nearest_hyperplane(
@@ -369,57 +279,3 @@ def nearest_hyperplane(
         raise InputError(f"one solution is needed for each class: {len(models)} models, {len(values)} solutions")
     distances = [np.abs(model.decision_function(value, X)) for model, value in zip(models, values, strict=True)]
     return np.asarray([model.target for model in models])[np.argmin(distances, axis=0)]
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> NonparallelSVM:
-    labels = arrays["y"]
-    return NonparallelSVM(
-        arrays["X"],
-        labels,
-        np.unique(as_classes(labels, as_points(arrays["X"]).shape[0]))[0] if chosen["target"] is None else chosen["target"],
-        loss=chosen["loss"],
-        c=chosen["c"],
-        r=chosen["r"],
-        margin=chosen["margin"],
-        epsilon=chosen["epsilon"],
-        tau=chosen["tau"],
-        gamma=chosen["decay"],
-        manifold=chosen["manifold"],
-        kernel=named_kernel(chosen),
-    )
-
-
-def _linear(chosen: Chosen) -> bool:
-    return bool(chosen["kernel"] == "linear")
-
-
-def _objective(model: NonparallelSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
-    return model.objective(values["u"])
-
-
-FORMULATIONS = (
-    FormulationInfo(
-        NonparallelSVM,
-        name="nonparallel",
-        summary="hyperplane near one class and away from the others",
-        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (2)",
-        data=Data.CLASSES,
-        build=_build,
-        objective=_objective,
-        parameters=(
-            Parameter("target", "code of the class whose hyperplane it is; the first where it is not given", int),
-            Parameter("loss", "pair of losses", str, "twsvm", tuple(SIMILARITY)),
-            Parameter("c", "weight of the other classes' losses", float, 1.0),
-            Parameter("r", "weight of the norm", float, 1.0),
-            Parameter("margin", "s, where the other classes are to be", float, 1.0),
-            Parameter("epsilon", "ε of npsvm and capped", float, 0.1),
-            Parameter("tau", "τ of pinball", float, 0.5),
-            Parameter("decay", "γ of correntropy", float, 1.0),
-            Parameter("manifold", "μ, weight of the neighbour graph", float, 0.0),
-            *kernel_parameters("linear"),
-        ),
-        intercept=_linear,
-        also=("nearest_hyperplane",),
-    ),
-)

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from dataclasses import dataclass
 from typing import ClassVar, Literal, Protocol
 
 import numpy as np
 import scipy.sparse as sp
 
+from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
@@ -17,9 +19,9 @@ from ..margin.losses.zero_one import ZeroOne
 from ..margin.model import silently_composed
 from .cost import Cost
 from .reach import Reach
-from .strengthened import indicator_form, split_values, strengthened_form, strengthened_lines
+from .strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines
 
-__all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened"]
+__all__ = ["BigMRows", "Indicators", "MarginEncoding", "Program", "Strengthened", "checked_gamma"]
 
 _BINARY = Line("z_i in {0, 1}", r"z_i \in \{0,1\}")
 
@@ -247,3 +249,28 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     intercept: Literal["penalised", "free"] = "penalised" if program.penalised[0] else "free"
     composed = silently_composed(program.X, program.y, ZeroOne(), intercept, program.cost.prices)
     return composed.form_with(program.name, lower, upper, big_m)
+
+
+def checked_gamma(
+    encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]
+) -> FloatArray | None:
+    """γ of the strengthened encoding, in Γ of the signed rows; None in the others.
+
+    Raises
+    ------
+    InputError
+        No such encoding or rows; γ without its encoding, that without γ, or with a free intercept; γ outside Γ.
+    """
+    if encoding not in ("bigm", "indicator", "strengthened"):
+        raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {encoding!r}")
+    if rows not in ("bigm", "cone"):
+        raise InputError(f"rows must be 'bigm' or 'cone'; it is {rows!r}")
+    if (gamma is None) == (encoding == "strengthened"):
+        raise InputError(
+            "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"
+        )
+    if gamma is None:
+        return None
+    if free:
+        raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
+    return as_gamma(gamma, signed())

@@ -8,6 +8,7 @@ two floats, and ``math.fsum`` rounds the sum once, so its sign is right), and by
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from fractions import Fraction
 
 import numpy as np
@@ -15,7 +16,7 @@ import numpy as np
 from ...arrays import BoolArray, FloatArray
 from ...rounding import gamma, two_product
 
-__all__ = ["keeps", "stretched"]
+__all__ = ["cheapest", "keeps", "stretched"]
 
 #: Products above this have an error term that does not underflow.
 _SAFE = 1e-250
@@ -53,6 +54,19 @@ def stretched(A: FloatArray, w: FloatArray, kept: BoolArray) -> FloatArray | Non
     factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
     longer = w * max(factor, 1.0)
     return longer if keeps(rows, longer).all() else None
+
+
+def cheapest(
+    A: FloatArray, w: FloatArray, kept: BoolArray, total: Callable[[FloatArray, BoolArray], float]
+) -> tuple[FloatArray, BoolArray] | None:
+    """The cheaper of w and w stretched to keep the rows ``kept``, with the rows that it keeps; None where neither may be.
+
+    ``total`` is the cost of a classifier that keeps these rows, infinite where that is not allowed.
+    """
+    candidates = [(v, keeps(A, v)) for v in (stretched(A, w, kept), w) if v is not None]
+    costs = [total(*candidate) for candidate in candidates]
+    best = int(np.argmin(costs))
+    return candidates[best] if np.isfinite(costs[best]) else None
 
 
 def _margins(A: FloatArray, w: FloatArray) -> tuple[FloatArray, FloatArray]:

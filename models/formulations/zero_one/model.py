@@ -4,39 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property, partial
+from functools import cached_property
 from typing import ClassVar, Literal, TypeAlias, TypeVar
 
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
-from ...arrays import (
-    BoolArray,
-    FloatArray,
-    Points,
-    as_labels,
-    as_points,
-    as_positive,
-    as_vector,
-    entries,
-)
+from ...arrays import FloatArray, Points, as_points, as_vector, entries
 from ...kernels.kernels import Kernel
-from ...looks.explained import Explained, priced, two_classes
-from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
-from ...statement import Line, Statement
+from ...statement import Statement
 from ...views import ZeroOneProblem
-from ..linear import dense_signed_rows, first_column_is_one, linear_summary, warn_about_features
+from ..linear import dense_signed_rows, linear_summary, warn_about_features
 from ..margin.features import Images, images_of
 from ..margin.losses.zero_one import ZeroOne
 from ..margin.model import Margin, silently_composed
+from .binary_margins import BinaryMargins, as_prices
 from .budget import ZeroOneBudget, as_share, budget_of
 from .cost import Budget, Cost, Prices
-from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened
-from .exact_margins import keeps, stretched
-from .reach import Reach
-from .strengthened import as_gamma
+from .encodings import BigMRows, Indicators, MarginEncoding, Strengthened, checked_gamma
+from .exact_margins import cheapest
+from .statement import zero_one_statement
 
 __all__ = ["Encoding", "ZeroOneSVM"]
 
@@ -46,7 +34,7 @@ Encoding: TypeAlias = Literal["bigm", "indicator", "strengthened"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class ZeroOneSVM(Model):
+class ZeroOneSVM(BinaryMargins):
     """min ||w||² + Σ λ_i z_i, y_i x_i'w ≥ 1 - M_i z_i, z binary, Conic (3); or min ||w||² with Σz ≤ κn instead of the cost.
 
     The loss counts margin violations u_i = y_i x_i'w < 1; misclassified points (u_i < 0) are reported beside it.
@@ -126,29 +114,15 @@ class ZeroOneSVM(Model):
 
     def __post_init__(self) -> None:
         X = as_points(self.X)
-        n = X.shape[0]
         if self.kernel is not None:
             object.__setattr__(self, "kernel", images_of(self.kernel, X))
             X = self._images.rows
-        object.__setattr__(self, "X", X)
-        object.__setattr__(self, "y", as_labels(self.y, n))
-        self._check_cost(n)
-        if self.M is not None:
-            big_m = as_vector(self.M, n, "M")
-            if not (big_m >= 0).all():
-                raise InputError(f"M must be ≥ 0; it is {big_m.min():g}")
-            object.__setattr__(self, "M", float(big_m[0]) if np.ndim(self.M) == 0 else big_m)
-        if self.upper_bound is not None:
-            object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        if self.intercept not in ("penalised", "free"):
-            raise InputError(f"intercept must be 'penalised' or 'free'; it is {self.intercept!r}")
-        if self.intercept == "free" and not first_column_is_one(X):
-            raise InputError(
-                "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
-            )
+        self._check_margins(X)
+        self._check_cost(X.shape[0])
         if self.incumbent is not None:
             object.__setattr__(self, "incumbent", as_vector(np.atleast_1d(self.incumbent), X.shape[1], "incumbent"))
-        self._check_encoding()
+        gamma = checked_gamma(self.encoding, self.rows, self.gamma, self.free, lambda: self.signed)
+        object.__setattr__(self, "gamma", gamma)
         if self.kernel is None:
             warn_about_features(X)
 
@@ -158,26 +132,7 @@ class ZeroOneSVM(Model):
                 raise InputError("give lam (violations cost λ) or kappa (at most κn of them), not both")
             object.__setattr__(self, "kappa", as_share(self.kappa))
             return
-        lam = 1.0 if self.lam is None else self.lam
-        weights = as_vector(lam, n, "lam")
-        if not (weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {weights.min():g}")
-        object.__setattr__(self, "lam", float(weights[0]) if np.ndim(lam) == 0 else weights)
-
-    def _check_encoding(self) -> None:
-        if self.encoding not in ("bigm", "indicator", "strengthened"):
-            raise InputError(f"encoding must be 'bigm', 'indicator' or 'strengthened'; it is {self.encoding!r}")
-        if self.rows not in ("bigm", "cone"):
-            raise InputError(f"rows must be 'bigm' or 'cone'; it is {self.rows!r}")
-        if (self.gamma is None) == (self.encoding == "strengthened"):
-            raise InputError(
-                "encoding='strengthened' and gamma go together: relaxations.strengthen(model) returns the model with both"
-            )
-        if self.gamma is None:
-            return
-        if self.intercept == "free":
-            raise InputError("encoding='strengthened' needs intercept='penalised': a free intercept allows no gamma_i > 0")
-        object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
+        object.__setattr__(self, "lam", as_prices(1.0 if self.lam is None else self.lam, n))
 
     @property
     def _images(self) -> Images:
@@ -211,13 +166,6 @@ class ZeroOneSVM(Model):
         return None if self.kappa is None else budget_of(self.kappa, self.X.shape[0])
 
     @cached_property
-    def penalised(self) -> BoolArray:
-        """Which weights are part of the norm."""
-        mask = np.ones(self.X.shape[1], dtype=bool)
-        mask[0] = self.intercept == "penalised"
-        return mask
-
-    @cached_property
     def cost(self) -> Cost:
         """What violations cost: λ, or a budget."""
         if self.kappa is None:
@@ -233,22 +181,25 @@ class ZeroOneSVM(Model):
             return Strengthened(self.gamma, self.rows)
         return Indicators() if self.encoding == "indicator" else BigMRows()
 
-    @cached_property
-    def reach(self) -> Reach:
-        """How far w can be from a known point, and M."""
+    @property
+    def spending(self) -> Cost:
+        """What a violation costs."""
+        return self.cost
+
+    @property
+    def incumbent_source(self) -> str:
+        """Of the incumbent, or of a trivial point."""
         if self.upper_bound is not None or self.incumbent is not None:
-            source = "incumbent"
-        elif not np.isfinite(self.incumbent_value):
-            source = "none known"
-        else:
-            source = "w = 0" if self.intercept == "penalised" else "w = 0, b = ±1"
-        return Reach(self.X, self.intercept == "free", self.cost, self.incumbent_value, self.M, source)
+            return "incumbent"
+        if not np.isfinite(self.incumbent_value):
+            return "none known"
+        return "w = 0, b = ±1" if self.free else "w = 0"
 
     @cached_property
     def incumbent_value(self) -> float:
         """The feasible value UB behind M: the given one, or that of the best trivial point (infinite without one, κ form)."""
         points = [np.zeros(self.X.shape[1])]
-        if self.intercept == "free":
+        if self.free:
             points += [np.where(self.penalised, 0.0, b) for b in (-1.0, 1.0)]
         if self.incumbent is not None:
             points.append(self.incumbent)
@@ -259,21 +210,6 @@ class ZeroOneSVM(Model):
     def start(self) -> dict[str, FloatArray] | None:
         """The incumbent's point, for ``solve(..., start=model.start)``; None without an incumbent."""
         return None if self.incumbent is None else self.point(self.incumbent)
-
-    @property
-    def intercept_bound(self) -> float:
-        """|b| of some optimal solution is at most this (free intercept)."""
-        return self.reach.intercept_bound
-
-    @property
-    def big_m(self) -> FloatArray:
-        """M_i in use: the given ones, or the valid ones of the notes."""
-        return self.reach.big_m
-
-    @property
-    def m_source(self) -> str:
-        """Where M comes from, for reports."""
-        return self.reach.m_source
 
     @property
     def form_bytes(self) -> int:
@@ -305,15 +241,12 @@ class ZeroOneSVM(Model):
 
         Margins within ``tol`` of 1 count as met.
         """
-        violated = self.y * np.asarray(self.X @ w) < 1.0 - tol
-        norm = float(w[self.penalised] @ w[self.penalised])
-        return self.cost.total(norm, violated)
+        return self.cost.total(self.norm(w), self.margins(w) < 1.0 - tol)
 
     def point(self, w: FloatArray, tol: float = 1e-9) -> dict[str, FloatArray]:
         """Values of the form for a classifier w: z_i = 1 exactly where the margin is not met to ``tol``."""
-        u = self.y * np.asarray(self.X @ w)
-        w, z = np.asarray(w, dtype=np.float64), (u < 1.0 - tol).astype(np.float64)
-        return self.written.point(self, w, z)
+        w = np.asarray(w, dtype=np.float64)
+        return self.written.point(self, w, (self.margins(w) < 1.0 - tol).astype(np.float64))
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks from ``w``, where some are missing; see `point`."""
@@ -328,14 +261,8 @@ class ZeroOneSVM(Model):
         A, w, z = self.signed, np.asarray(values["w"], dtype=np.float64), np.asarray(values["z"], dtype=np.float64)
         if not np.isin(z, (0.0, 1.0)).all():  # not an integer point
             return dict(values)
-        candidates = [v for v in (stretched(A, w, z < 0.5), w) if v is not None]
-        w, kept = min(((v, keeps(A, v)) for v in candidates), key=lambda pair: self._cost(*pair))
-        if not np.isfinite(self._cost(w, kept)):
-            return dict(values)
-        return self.written.point(self, w, (~kept).astype(np.float64))
-
-    def _cost(self, w: FloatArray, kept: BoolArray) -> float:
-        return self.cost.total(float(w[self.penalised] @ w[self.penalised]), ~kept)
+        found = cheapest(A, w, z < 0.5, lambda v, kept: self.cost.total(self.norm(v), ~kept))
+        return dict(values) if found is None else self.written.point(self, found[0], (~found[1]).astype(np.float64))
 
     def with_integers(self, values: Mapping[str, FloatArray]) -> StandardForm | None:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the strengthened form's cones come to."""
@@ -345,18 +272,17 @@ class ZeroOneSVM(Model):
         """x'w for new rows; Σ β_i k(x_i, x) and the intercept under a kernel."""
         if self.kernel is not None:
             return self._images.products(values["w"], X)
-        return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
+        return super().decision_function(values, X)
 
-    def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
-        """Points by their margins."""
-        weights = priced(multipliers, "margin", self.y.size)
-        decide = partial(self.decision_function, values)
-        return two_classes(self.X, self.y, decide, weights, unit=self.written.has_margins)
+    @property
+    def has_margins(self) -> bool:
+        """As the encoding says."""
+        return self.written.has_margins
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""
         figures = linear_summary(self.X, self.y, values["w"])
-        u = self.y * np.asarray(self.X @ values["w"])
+        u = self.margins(values["w"])
         violated = values["z"] > 0.5
         if not self.written.has_rows:
             return figures
@@ -367,59 +293,4 @@ class ZeroOneSVM(Model):
     @property
     def statement(self) -> Statement:
         """Conic (3), (5), or the strengthened program; with Σz ≤ κn in the κ form."""
-        n, p = self.X.shape
-        norm = Line("||w||^2", r"\|w\|_2^2")
-        if self.intercept == "free":
-            norm = Line("||w_(without intercept)||^2", r"\textstyle\sum_{j\ge 2} w_j^2")
-        images = () if self.kernel is None else (f"x_i are images under the kernel {self._images.kernel}, after a one",)
-        counted = "counts margin violations u < 1; misclassified points (u < 0) are reported beside it"
-        return Statement(
-            title=f"0-1-loss SVM, {self.written.title}{self.cost.title}",
-            problem_class=self.written.problem_class,
-            sense="minimise",
-            over=Line("w, z", r"w\in\mathbb{R}^p,\ z\in\{0,1\}^n"),
-            objective=self.written.objective(self.cost.objective(norm)),
-            constraints=(*self.written.lines(), *self.cost.lines),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), {self.cost.size}",
-            notes=(*self.written.notes(self), counted, *images),
-            source=f"Cepeda, Gomez, Han: Robust SVMs via conic optimization, {self.written.source}",
-        )
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> ZeroOneSVM:
-    return ZeroOneSVM(
-        arrays["X"],
-        arrays["y"],
-        lam=chosen["lam"],
-        M=chosen["M"],
-        intercept=chosen["intercept"],
-        encoding=chosen["encoding"],
-        kappa=chosen["kappa"],
-    )
-
-
-def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
-    """The stated objective from the data."""
-    w = values["w"][model.penalised]
-    return float(w @ w) if model.kappa is not None else float(w @ w + model.weights @ values["z"])
-
-
-FORMULATIONS = (
-    FormulationInfo(
-        ZeroOneSVM,
-        name="zero-one",
-        summary="SVM with the 0-1 loss, mixed-integer",
-        reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
-        data=Data.TWO_CLASSES,
-        build=_build,
-        objective=_objective,
-        parameters=(
-            Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
-            Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
-            Parameter("M", "big-M; a valid one from the data where it is not given"),
-            Parameter("intercept", "whether the intercept is part of the norm", str, "penalised", ("penalised", "free")),
-            Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
-        ),
-        intercept=always,
-    ),
-)
+        return zero_one_statement(self, self.written, self.norm_line, None if self.kernel is None else str(self._images.kernel))

@@ -4,26 +4,38 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Protocol
 
 import numpy as np
 
 from ....errors import UnsupportedModelError
 from ...arrays import FloatArray, Points, as_vector, row_norms_squared
-from .cost import Cost
 
-__all__ = ["Reach"]
+__all__ = ["Reach", "Spending"]
+
+
+class Spending(Protocol):
+    """What a margin that is given up costs."""
+
+    @property
+    def spent(self) -> FloatArray:
+        """What it takes of a feasible value, so that the norm cannot have it (n,)."""
+
+    @property
+    def known(self) -> str:
+        """The same, in words: a suffix of UB."""
 
 
 @dataclass(frozen=True, eq=False)
 class Reach:
-    """Valid M_i from a feasible value UB, by the argument in `ZeroOneSVM`.
+    """Valid M_i from a feasible value UB, by the argument in `ZeroOneSVM` and `RampSVM`.
 
     Parameters
     ----------
     X : array (n, p)
     free : bool
         Whether the first column's weight, an intercept, is not part of the norm.
-    cost : Cost
+    cost : Spending
     known : float
         UB; infinite where no feasible point is known.
     given : float or ndarray (n,), optional
@@ -34,7 +46,7 @@ class Reach:
 
     X: Points
     free: bool
-    cost: Cost
+    cost: Spending
     known: float
     given: float | FloatArray | None
     source: str

@@ -1,4 +1,4 @@
-"""The Chebyshev problem written down: the second-order cone program for a fixed projection P, its multipliers, the statement."""
+"""The Chebyshev problem written down: the second-order cone program for a fixed projection P, and its multipliers."""
 
 from __future__ import annotations
 
@@ -7,13 +7,12 @@ from collections.abc import Mapping
 import numpy as np
 import scipy.sparse as sp
 
-from ...arrays import FloatArray
-from ...program.cones import Nonnegative, RotatedSecondOrder
-from ...program.form import Block, Constraint, StandardForm
-from ...statement import Line, Statement
-from .chebyshev_problem import ChebyshevProblem
+from ....arrays import FloatArray
+from ....program.cones import Nonnegative, RotatedSecondOrder
+from ....program.form import Block, Constraint, StandardForm
+from .problem import ChebyshevProblem
 
-__all__ = ["chebyshev_form", "chebyshev_multipliers", "chebyshev_statement"]
+__all__ = ["chebyshev_form", "chebyshev_multipliers"]
 
 
 def chebyshev_form(model: ChebyshevProblem, P: FloatArray) -> StandardForm:
@@ -89,32 +88,3 @@ def chebyshev_multipliers(
             zeta[first : first + m] = weight * (model.c - lam)
         z[f"objective_{j}"], z[f"margin_{j}"] = cone, margin
     return z, zeta
-
-
-def chebyshev_statement(model: ChebyshevProblem) -> Statement:
-    """NPSVC++ (8) in words."""
-    near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
-    return Statement(
-        title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
-        problem_class="nonconvex: P on the Stiefel manifold" if model.P is None else "second-order cone program (P fixed)",
-        sense="minimise",
-        over=Line("rho, U, V" + (", P" if model.P is None else ""), r"\rho, U, V" + (", P" if model.P is None else "")),
-        objective=Line("rho", r"\rho"),
-        constraints=(
-            Line(
-                f"w_l [1/2 ||Psi_A u_l||^2 + {model.c:g} sum_B (1 - psi_i'u_l)_+ + {model.r1:g}/2 ||u_l - P v_l||^2 "
-                f"+ {model.r2:g}/2 ||v_l||^2 + {model.mu:g}/2 Tr(P'SP)] <= rho",
-                r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
-                r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
-                r" + \tfrac{r_2}2\|v_l\|^2 + \tfrac\mu2\operatorname{Tr}(P^\top SP)\bigr] \le \rho,\ l=1,\dots,K",
-                "objective_l",
-            ),
-            Line("P'P = I" + ("" if model.P is None else ", given"), r"P^\top P = I"),
-        ),
-        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}",
-        notes=(
-            f"orientation {model.orientation!r}: A is {near}, B is {far}; {model.kernel}",
-            "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",
-        ),
-        source="Zhang, Lai, Zhou, Liang: NPSVC++, (8)-(9), (13)",
-    )

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar, Protocol
 
-from ...arrays import BoolArray, FloatArray, Points
-from ...kernels.feature_map import FeatureMap
-from ...kernels.kernels import Kernel
+from ....arrays import BoolArray, FloatArray, Points
+from ....kernels.feature_map import FeatureMap
+from ....kernels.kernels import Kernel
 
 __all__ = ["ChebyshevProblem"]
 

@@ -1,0 +1,49 @@
+"""The record of the problem of all classes at once."""
+
+from __future__ import annotations
+
+from ...kernel_names import kernel_parameters, named_kernel
+from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from .chebyshev import ChebyshevNPSVC
+
+__all__ = ["FORMULATIONS"]
+
+
+def _build(arrays: Arrays, chosen: Chosen) -> ChebyshevNPSVC:
+    return ChebyshevNPSVC(
+        arrays["X"],
+        arrays["y"],
+        c=chosen["c"],
+        r1=chosen["r1"],
+        r2=chosen["r2"],
+        mu=chosen["mu"],
+        d=chosen["d"],
+        orientation=chosen["orientation"],
+        kernel=named_kernel(chosen),
+    )
+
+
+def _linear(chosen: Chosen) -> bool:
+    return bool(chosen["kernel"] == "linear")
+
+
+FORMULATIONS = (
+    FormulationInfo(
+        ChebyshevNPSVC,
+        name="chebyshev",
+        summary="hyperplanes of all classes at once, with features learned and shared",
+        reference="Zhang, Lai, Zhou, Liang: NPSVC++, (8)",
+        data=Data.CLASSES,
+        build=_build,
+        parameters=(
+            Parameter("c", "weight of the other classes' losses", float, 1.0),
+            Parameter("r1", "weight of what the projection leaves", float, 1.0),
+            Parameter("r2", "weight of the projected norm", float, 1.0),
+            Parameter("mu", "μ, weight of the neighbour graph", float, 0.0),
+            Parameter("d", "columns of the projection; min(2K, features - 1) where it is not given", int),
+            Parameter("orientation", "whose points are near hyperplane l", str, "one", ("one", "rest")),
+            *kernel_parameters("linear"),
+        ),
+        intercept=_linear,
+    ),
+)
