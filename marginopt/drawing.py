@@ -14,7 +14,19 @@ from typing import Any
 from .files import write_text
 from .svg import shortened
 
-__all__ = ["COLOURS", "GREY", "MARKERS", "Picture", "colour_of", "figure_of", "marker_of", "new_axes", "plain", "svg_of"]
+__all__ = [
+    "COLOURS",
+    "GREY",
+    "MARKERS",
+    "Picture",
+    "colour_of",
+    "figure_of",
+    "log_ticks",
+    "marker_of",
+    "new_axes",
+    "plain",
+    "svg_of",
+]
 
 #: Colour-blind safe (Okabe and Ito), the darker ones first.
 COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F0E442")
@@ -50,6 +62,12 @@ class Picture:
         """
         single = re.sub(r"<[^>']*>", lambda tag: tag[0].replace('"', "'"), self.svg)
         return "data:image/svg+xml," + re.sub(r'[%#"&\x00-\x1f]', lambda at: f"%{ord(at[0]):02X}", single)
+
+    @property
+    def wide(self) -> bool:
+        """Whether it takes a line of a page for itself: more than 8 inches."""
+        found = re.search(r"<svg[^>]*\bwidth=[\"']([0-9.]+)pt", self.svg)
+        return found is not None and float(found[1]) > 8 * 72
 
     def _repr_svg_(self) -> str:
         return self.svg
@@ -90,6 +108,18 @@ def figure_of(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def log_ticks(axis: Any) -> None:
+    """Few ticks on a logarithmic axis, as plain numbers: powers of ten; 1, 2 and 5 over two decades; round numbers over less."""
+    from matplotlib.ticker import LogLocator, MaxNLocator, NullFormatter, NullLocator
+
+    low, high = axis.get_view_interval()
+    span = high / low if low > 0.0 else 1e3
+    axis.set_major_locator(MaxNLocator(5) if span < 4.0 else LogLocator(subs=(1.0,) if span > 100.0 else (1.0, 2.0, 5.0)))
+    axis.set_minor_locator(NullLocator())
+    axis.set_major_formatter(lambda value, _: f"{value:g}")
+    axis.set_minor_formatter(NullFormatter())
 
 
 def svg_of(figure: Any) -> str:

@@ -19,7 +19,7 @@ __all__ = ["TITLE", "Document"]
 
 TITLE = "Relaxation gaps of the 0-1 loss"
 _DEFINITIONS = (
-    "gap = (ζ - bound)/ζ (Conic §2), ζ the optimum of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
+    "gap = (ζ - bound)/ζ (Cepeda, Gómez and Han, §2), ζ the optimum of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
     "objectives are recomputed in float64 from the data; a bound is proved only from a dual point made exactly feasible"
 )
 
@@ -59,7 +59,7 @@ class Document:
     def head(self) -> tuple[tuple[str, str], ...]:
         """How the report was made: label and words; last the definitions."""
         lines = [("checksum of the results", f"SHA-256 {self.data.checksum}")]
-        lines += [(name.replace("_", " "), _words(value)) for name, value in self.data.meta.items()]
+        lines += [(name.replace("_", " "), _words(value) or "none") for name, value in self.data.meta.items()]
         return (*lines, ("definitions", _DEFINITIONS))
 
 

@@ -6,16 +6,35 @@ import re
 
 from .cells.heuristic import InstanceCell
 
-__all__ = ["SWEPT", "family", "trait", "without"]
+__all__ = ["SWEPT", "family", "label", "titled", "trait", "without"]
 
 #: Parameters that a report sweeps over, as names say them, and how they are shown.
 SWEPT = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
 _BRACKET = re.compile(r"\[([^][]*)\]")
+_FEATURES = re.compile(r"\[(\d+) features\]")
+_PARAMETER = re.compile(r"\b(\w+)=")
 
 
 def family(name: str) -> str:
     """The name without what stands in brackets: instances of one family differ in parameters alone."""
     return _BRACKET.sub("", name).strip() or name
+
+
+def label(instance: InstanceCell) -> str:
+    """The name for a row that has n and p in columns of their own: without them, the other parameters by their symbols."""
+    name = _FEATURES.sub(lambda at: "" if at[1] == str(instance.p) else at[0], instance.instance)
+    own = {f"n={instance.n}", f"p={instance.p}"}
+    kept = _BRACKET.sub(lambda at: "[" + ", ".join(part for part in at[1].split(", ") if part not in own) + "]", name)
+    return titled(kept) or instance.instance
+
+
+def titled(name: str) -> str:
+    """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``."""
+    return _BRACKET.sub(lambda at: ", " + _PARAMETER.sub(_symbol, at[1]) if at[1] else "", name).strip(", ")
+
+
+def _symbol(at: re.Match[str]) -> str:
+    return f"{SWEPT.get(at[1], at[1])}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
 
 
 def trait(instance: InstanceCell, parameter: str) -> float | None:
@@ -33,5 +52,5 @@ def without(instance: InstanceCell, parameter: str) -> str:
     """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
     name = re.sub(rf"\b{parameter}=[^,\]]*(, ?)?", "", instance.instance).replace(", ]", "]").replace("[]", "")
     if parameter == "p":  # reduced data say it in words
-        name = re.sub(r"\[\d+ features\]", "", name)
-    return name if parameter == "lam" else f"{name}, λ = {instance.lam:g}"
+        name = _FEATURES.sub("", name)
+    return titled(name) if parameter == "lam" else f"{titled(name)}, λ = {instance.lam:g}"

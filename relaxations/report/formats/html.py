@@ -20,6 +20,7 @@ from .format import Format
 
 if TYPE_CHECKING:
     from jinja2 import Environment
+    from markupsafe import Markup
 
 __all__ = ["FORMAT", "fragment", "render_html"]
 
@@ -37,6 +38,10 @@ _RUNS = (
 _TABLES = ("relaxation-means", "exact-means", "kappas")
 #: Where a table of the document is on the page.
 _PLACES = {"instances": "matrix", "relaxations": "details", "exacts": "details"}
+#: What links to them say.
+_TITLES = {"matrix": "Gaps", "details": "Details by instance"}
+#: Columns of the matrix between the instance and the relaxations.
+_NUMBERS = ("λ", "n", "p", "optimum ζ")
 
 
 @cache
@@ -48,7 +53,15 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     made.globals.update(shown=shown, sort_key=_key, title=TITLE, symbols=SWEPT)
+    made.filters["css"] = _css
     return made
+
+
+def _css(text: str) -> Markup:
+    """Text inside a string of a style sheet: all but letters, digits and spaces by their code points."""
+    from markupsafe import Markup
+
+    return Markup("".join(c if c.isalnum() or c == " " else f"\\{ord(c):x} " for c in text))
 
 
 def _key(column: Column, row: object) -> str:
@@ -65,14 +78,18 @@ def render_html(document: Document) -> str:
     """The page."""
     pictures = document.pictures
     shown_on_page = {p.name for p in pictures} | {t.name for t in document.tables if t.name in _TABLES} | {"matrix", "details"}
-    anchors = {f.anchor: _PLACES.get(f.anchor, f.anchor) for f in document.findings}
+    titles = {**_TITLES, **{p.name: p.title for p in pictures}, **{t.name: t.title for t in document.tables}}
+    places = {f.anchor: _PLACES.get(f.anchor, f.anchor) for f in document.findings}
+    anchors = {name: place if place in shown_on_page else "matrix" for name, place in places.items()}
     return _environment().get_template("report.html").render(
         document=document,
         data=document.data,
         matrix=document.matrix,
         pictures=pictures,
         tables=[t for t in document.tables if t.name in _TABLES],
-        anchors={name: place if place in shown_on_page else "matrix" for name, place in anchors.items()},
+        anchors={name: {"place": place, "title": titles[place]} for name, place in anchors.items()},
+        on_page=lambda table: [c for c in table.columns if not c.key.startswith("within_")],  # the profiles' picture has them
+        matrix_columns=[*_NUMBERS, *document.matrix.relaxations, *document.matrix.solvers],
         details=[c for c in COLUMNS if c.key in _DETAILS],
         runs=[c for c in EXACT_COLUMNS if c.key in _RUNS],
         runs_of=lambda row: _runs(document, row),

@@ -69,14 +69,14 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         against_kappa,
         "Sweep over κ",
         "The κ form of the conic relaxation: its bound, a classifier within the budget and, where it was proved, the least "
-        "||w||²; Σz/n; the rank ratio.",
+        "‖w‖²; Σz/n; the rank ratio.",
     ),
     (
         "losses",
         lambda report: loss_functions(),
         "Loss functions",
-        "The 0-1 loss and what stands for it (Conic Figure 1). The conic loss underestimates it for every γ; the relaxation "
-        "takes the best γ for which the sum with ||w||² stays convex.",
+        "The 0-1 loss and what stands for it (Cepeda, Gómez and Han, Figure 1). The conic loss underestimates it for every γ; "
+        "the relaxation takes the best γ for which the sum with ‖w‖² stays convex.",
     ),
 )
 

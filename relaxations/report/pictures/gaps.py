@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import GREY, colour_of, figure_of, marker_of, plain, svg_of
+from ....drawing import GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
 from ..data import ReportData
 from ..means import SECONDS, shifted_geometric_mean
 
@@ -29,7 +29,7 @@ def gap_bars(report: ReportData) -> str | None:
     found = _gaps(report)
     if not found:
         return None
-    figure = figure_of(8.0, 0.9 + 0.42 * len(found))
+    figure = figure_of(6.8, 0.9 + 0.42 * len(found))
     ax = figure.subplots()
     for k, (gaps, _) in enumerate(found.values()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
@@ -51,7 +51,7 @@ def gap_against_seconds(report: ReportData) -> str | None:
     found = _gaps(report)
     if len(found) < 2:
         return None
-    figure = figure_of(8.0, 4.2)
+    figure = figure_of(6.8, 4.4)
     ax = figure.subplots()
     for k, (name, (gaps, seconds)) in enumerate(found.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
@@ -59,11 +59,12 @@ def gap_against_seconds(report: ReportData) -> str | None:
         spread = [[middle - low], [high - middle]]
         ax.errorbar(at, middle, yerr=spread, fmt=marker_of(k), color=colour_of(k), capsize=3, label=plain(name))
     ax.set_xscale("log")
+    log_ticks(ax.xaxis)
     _percent(ax.yaxis)
     ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS:g} s)", fontsize=9)
     ax.set_ylabel("median gap", fontsize=9)
     ax.grid(alpha=0.3, color=GREY)
-    figure.legend(loc="outside right upper", fontsize=8)
+    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
     return svg_of(figure)
 
 

@@ -1,4 +1,4 @@
-"""The loss functions of Conic Figure 1."""
+"""The loss functions of Cepeda, Gómez and Han, Figure 1."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _GAMMAS = (0.1, 0.3, 1.0)
 
 
 def loss_functions() -> str:
-    """The functions of `relaxations.losses` at λ = 1, as in Conic Figure 1: those from the literature, then the conic loss."""
+    """The functions of `relaxations.losses` at λ = 1, as in Figure 1 of Cepeda, Gómez and Han."""
     u = np.linspace(-2.0, 2.0, 801)
     figure = figure_of(10.0, 3.4)
     left, right = figure.subplots(1, 2, sharey=True)

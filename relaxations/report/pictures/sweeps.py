@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import COLOURS, GREY, colour_of, figure_of, marker_of, plain, svg_of
+from ....drawing import COLOURS, GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key
@@ -15,12 +15,14 @@ from ..cells.relaxation import RelaxationCell
 from ..data import ReportData
 from ..gaps import gap
 from ..means import VIRTUAL, exact_ratios, fraction_within, proved_in
-from ..traits import SWEPT, trait, without
+from ..traits import SWEPT, titled, trait, without
 
 __all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles", "seeds"]
 
 #: Panels of one picture at most; its caption says how many instances there are.
 PANELS = 4
+#: Values of a parameter that are ticks themselves.
+_TICKS = 8
 
 
 def against(report: ReportData, parameter: str) -> str | None:
@@ -51,6 +53,10 @@ def _gap_lines(
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         if log:
             ax.set_xscale("log")
+        values = sorted({at(c) for c in cells})
+        if len(values) <= _TICKS:
+            ax.set_xticks(values, [f"{v:g}" for v in values])
+            ax.set_xticks([], minor=True)
         _finish(ax, label, "gap")
     return _done(figure, axes, len(groups))
 
@@ -90,7 +96,7 @@ def against_m(report: ReportData) -> str | None:
         if conic is not None:
             ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label="conic SDP")
         ax.set_xscale("log")
-        ax.set_title(plain(f"{key[0]}, λ = {key[1]:g}"), fontsize=9)
+        ax.set_title(plain(f"{titled(key[0])}, λ = {key[1]:g}"), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
@@ -119,9 +125,9 @@ def against_kappa(report: ReportData) -> str | None:
         line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
                      label="rank ratio")  # fmt: skip
         line[2].set_yscale("log")
-        for ax, what in zip(line, ("||w||²", "part of the points", "second / first eigenvalue"), strict=True):
+        for ax, what in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
             _finish(ax, "κ", what)
-        line[0].set_title(plain(name), fontsize=9)
+        line[0].set_title(plain(titled(name)), fontsize=9)
     return _done(figure, axes.ravel(), len(names), len(shown))
 
 
@@ -136,7 +142,7 @@ def convergence(report: ReportData) -> str | None:
         for cell in report.exacts_of(key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(f"{key[0]}, λ = {key[1]:g}"), fontsize=9)
+        ax.set_title(plain(f"{titled(key[0])}, λ = {key[1]:g}"), fontsize=9)
         top = max(e.incumbent for e in report.exacts_of(key) if e.incumbent is not None)
         ax.set_ylim(-0.03 * top, 1.35 * top)
         _finish(ax, "seconds", "objective")
@@ -162,7 +168,7 @@ def profiles(report: ReportData) -> str | None:
     if len(ratios) < 2 or next(iter(ratios.values())).size < 2 or not any(f.size for f in finite):
         return None
     largest = max(10.0, 1.5 * max(float(f.max()) for f in finite if f.size))
-    figure = figure_of(6.5, 3.6)
+    figure = figure_of(6.8, 3.8)
     ax = figure.subplots()
     grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
     for k, (name, values) in enumerate(ratios.items()):
@@ -190,7 +196,7 @@ def seeds(report: ReportData) -> str | None:
     several = {variant: runs for variant, runs in several.items() if runs}
     if not several:
         return None
-    figure = figure_of(8.0, 1.2 + 0.7 * len(several))
+    figure = figure_of(6.8, 1.2 + 0.7 * len(several))
     ax = figure.subplots()
     for k, runs in enumerate(several.values()):
         for at, given in zip(np.linspace(k - 0.3, k + 0.3, len(runs)), runs, strict=True):
@@ -223,6 +229,9 @@ def _finish(ax: Any, x: str, y: str) -> None:
     ax.set_ylabel(y, fontsize=8)
     ax.tick_params(labelsize=8)
     ax.grid(alpha=0.3)
+    for axis, scale in ((ax.xaxis, ax.get_xscale()), (ax.yaxis, ax.get_yscale())):
+        if scale == "log" and len(axis.get_minorticklocs()):
+            log_ticks(axis)
 
 
 def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:

@@ -9,7 +9,7 @@ from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..data import ReportData, ReportRow
 from ..gaps import Interval, best_runs, root_gap
-from ..traits import family, trait
+from ..traits import family, label, trait
 
 __all__ = ["Cell", "Matrix", "Row"]
 
@@ -56,6 +56,8 @@ class Row:
     anchor : str
         Of its details.
     instance : InstanceCell
+    label : str
+        Its name without n and p.
     family : str
     sigma : float or None
     trivial : bool
@@ -68,6 +70,7 @@ class Row:
 
     anchor: str
     instance: InstanceCell
+    label: str
     family: str
     sigma: float | None
     trivial: bool
@@ -101,7 +104,7 @@ class Matrix:
             best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
             rows.append(
                 Row(
-                    f"instance-{k + 1}", instance, family(instance.instance), trait(instance, "sigma"),
+                    f"instance-{k + 1}", instance, label(instance), family(instance.instance), trait(instance, "sigma"),
                     instance.key in report.trivial, _zeta_cell(report, instance),
                     tuple(gaps.get(name, Cell("not asked", "not part of this run")) for name in relaxations),
                     tuple(best.get(name, Cell("not asked", "not part of this run")) for name in solvers),

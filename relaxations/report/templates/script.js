@@ -10,7 +10,21 @@
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;  // what has no number stands last, up or down
     return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
   };
+  // columns keep their widths while rows move: the browser need not measure every cell again
+  const hold = table => {
+    if (table.style.tableLayout) return;
+    const heads = [...table.tHead.rows[0].cells], widths = heads.map(h => h.getBoundingClientRect().width);
+    const all = table.getBoundingClientRect().width;
+    heads.forEach((h, i) => { h.style.cssText = `width:${widths[i]}px;min-width:0;max-width:none`; });
+    table.style.width = `${all}px`; table.style.tableLayout = "fixed";
+  };
+  const release = () => document.querySelectorAll("table[style]").forEach(table => {
+    table.removeAttribute("style");
+    for (const h of table.tHead.rows[0].cells) h.removeAttribute("style");
+  });
+  addEventListener("resize", release); addEventListener("beforeprint", release);
   const sort = (table, k, head) => {
+    hold(table);
     const up = head.getAttribute("aria-sort") !== "ascending", body = table.tBodies[0];
     const rows = [...body.rows].map((row, at) => [value(row.cells[k]), at, row]);
     rows.sort((a, b) => order(a[0], b[0], up) || a[1] - b[1]);
@@ -33,6 +47,7 @@
       row.hidden = filters.some(f => f.value !== "" && row.dataset[f.dataset.filter] !== f.value);
       if (!row.hidden) shown += 1;
     }
+    release();
     count.textContent = `${shown} of ${matrix.tBodies[0].rows.length} rows`;
   };
   filters.forEach(f => f.addEventListener("change", filter));
@@ -41,8 +56,14 @@
     if (k === 0) return;
     const label = document.createElement("label"), box = document.createElement("input");
     box.type = "checkbox"; box.checked = true;
-    box.addEventListener("change", () => { for (const row of matrix.rows) row.cells[k].hidden = !box.checked; });
+    box.addEventListener("change", () => { release(); for (const row of matrix.rows) row.cells[k].hidden = !box.checked; });
     label.append(box, " " + head.textContent); chooser.append(label);
+  });
+  const chosen = document.getElementById("sort");
+  [...matrix.tHead.rows[0].cells].forEach((head, k) => chosen.append(new Option(head.textContent, k)));
+  chosen.addEventListener("change", () => {
+    const head = matrix.tHead.rows[0].cells[+chosen.value];
+    head.removeAttribute("aria-sort"); sort(matrix, +chosen.value, head);
   });
   document.getElementById("controls").hidden = false;
   filter();
@@ -52,8 +73,8 @@
     if (at) at.scrollIntoView();
   };
   addEventListener("hashchange", open); if (location.hash) open();
-  addEventListener("beforeprint", () => document.querySelectorAll("#details details").forEach(d => { d.dataset.was = d.open; d.open = true; }));
-  addEventListener("afterprint", () => document.querySelectorAll("#details details").forEach(d => { d.open = d.dataset.was === "true"; }));
+  addEventListener("beforeprint", () => document.querySelectorAll("#columns details").forEach(d => { d.dataset.was = d.open; d.open = true; }));
+  addEventListener("afterprint", () => document.querySelectorAll("#columns details").forEach(d => { d.open = d.dataset.was === "true"; }));
   document.querySelectorAll("button.download").forEach(button => {
     button.hidden = false;
     button.addEventListener("click", () => {

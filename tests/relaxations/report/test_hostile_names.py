@@ -146,3 +146,13 @@ def test_numbers_stay_numbers_in_csv() -> None:
 def test_escapes_are_undone_by_a_reader() -> None:
     assert markdown_escaped("a_b*c") == r"a\_b\*c" and markdown_escaped("λ = 0.5") == "λ = 0.5"
     assert markdown_escaped("a\nb") == "a b"
+
+
+def test_a_style_sheet_holds_no_name_that_ends_its_string(hostile: tuple[str, GapReport]) -> None:
+    """On a phone the columns' names come from the style sheet: every name is one string of it."""
+    sheets = re.findall(r"<style>(.*?)</style>", hostile[1].html(), flags=re.DOTALL)
+    assert len(sheets) == 1
+    strings = re.findall(r'nth-child\(\d+\)::before \{ content: "([^"\n]*)"; \}', sheets[0])
+    assert len(strings) == 4 + 3 + 1 and not any(set(s) & set("<>'&{};") for s in strings)
+    said = re.sub(r"\\([0-9a-f]+) ", lambda at: chr(int(at[1], 16)), strings[4])
+    assert said == hostile[0]

@@ -28,7 +28,7 @@ from marginopt.relaxations.report.pictures import sweeps as pictures_sweeps
 from marginopt.relaxations.report.pictures.sweeps import against, against_kappa, against_m, convergence, profiles, seeds
 from marginopt.relaxations.report.tables.column import shown
 from marginopt.relaxations.report.tables.kappas import KAPPA_COLUMNS
-from marginopt.relaxations.report.traits import family, trait, without
+from marginopt.relaxations.report.traits import family, label, titled, trait, without
 
 INF = float("inf")
 
@@ -115,8 +115,12 @@ def test_names_say_families_and_parameters() -> None:
     assert family(cell.instance) == "gaussian-clustered" and family("[odd]") == "[odd]"
     assert family("wdbc[n=60][4 features]") == "wdbc"
     assert [trait(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
-    assert without(cell, "sigma") == "gaussian-clustered[n=50, p=3], λ = 1"
-    assert without(cell, "n") == "gaussian-clustered[p=3, sigma=0.2], λ = 1" and without(cell, "lam") == cell.instance
+    said = {name: without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
+    assert said["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
+    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and without(cell, "lam") == titled(cell.instance)
+    assert label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
+    assert label(replace(cell, instance="wdbc[n=60][4 features]", n=60, p=4)) == "wdbc"
+    assert label(replace(cell, instance="[n=50]", n=50)) == "[n=50]"
     assert trait(replace(cell, instance="a[sigma=1e]"), "sigma") is None
 
 
@@ -141,7 +145,11 @@ def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     assert all(svg is not None and svg.rstrip().endswith("</svg>") for svg in drawn)
     assert against(report, "lam") is None  # one λ
     assert profiles(report) == profiles(report)
-    assert without(report.instances[0], "n") == without(report.instances[2], "n") == "made_up & co[σ=0.5], λ = 1"
+    assert (
+        without(report.instances[0], "n")
+        == without(report.instances[2], "n")
+        == "made_up & co, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.5, λ = 1"
+    )
     lams = tuple(replace(c, lam=lam, instance="x") for c in report.instances[:1] for lam in (1.0, 2.0))
     cells = tuple(replace(c, lam=lam, instance="x") for c in report.relaxations[:4] for lam in (1.0, 2.0))
     two = GapReport(lams, cells, ())

@@ -86,3 +86,15 @@ def test_a_browser_sorts_two_hundred_rows(page: str, tmp_path: Path) -> None:
     values = [float(text) for text in said[2].split(",")]
     assert len(values) == 200 and values == sorted(values, reverse=values[0] > values[-1])
     assert float(said[1]) > 0.0  # milliseconds; how few is measured, not asserted
+
+
+def test_nothing_is_blank_and_findings_name_their_figures(page: str) -> None:
+    assert not re.search(r"<td[^>]*>\s*(</td>|<td|</tr>)", page)
+    links = re.findall(r'<a class="see" href="#([^"]+)">([^<]+)</a>', page)
+    assert len(links) >= 3 and all(f'id="{place}"' in page and title != "see" for place, title in links)
+
+
+def test_the_widest_table_of_means_leaves_its_profile_to_the_picture(page: str) -> None:
+    head = page[page.index('id="exact-means-table"') :].split("</thead>", 1)[0]
+    assert "primal-dual integral" in head and "within" not in head
+    assert "<dt>within 2x</dt>" in page  # in CSV and data frames
