@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import functools
 import io
+import math
 from collections.abc import Iterable
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -12,6 +13,7 @@ from typing import TYPE_CHECKING
 from ..files import write_text
 from ..relaxations.report.formats.markdown import escaped
 from .judge import Judged, Verdict
+from .layout import grid_of
 from .record import Published, Value
 from .reproduce import Reproduction, TableResult
 from .task import NOT_RUN
@@ -35,10 +37,12 @@ def _environment(html: bool) -> Environment:
     made.filters.update(plain=escaped, slug=_slug)
     made.globals.update(
         heading=_heading,
+        grid_of=grid_of,
         published=_published,
         measured=_measured,
         verdict=_verdict,
         marks=_marks,
+        in_markdown=_in_markdown,
         notes=_notes,
         share=_share,
         Verdict=Verdict,
@@ -74,24 +78,22 @@ def write_index(every: Iterable[Reproduction], folder: Path) -> Path:
     return write_text(folder / "README.md", _environment(False).get_template("index.md").render(every=list(every)))
 
 
-def _number(value: float, unit: float) -> str:
-    """With one digit more than is printed in the paper."""
+def _number(value: float, unit: float, more: int = 1) -> str:
+    """With one digit ``more`` than is printed in the paper; counts as whole numbers."""
     if unit <= 0:
         return f"{value:.4g}"
-    places = max(0, round(-_log10(unit))) + (1 if unit >= 0.1 else 0)
-    return f"{value:.{places}f}" if abs(value) < 1e6 and places <= 5 else f"{value:.3g}"
-
-
-def _log10(value: float) -> float:
-    import math
-
-    return math.log10(value)
+    places = max(0, round(-math.log10(unit))) + (more if unit >= 0.1 else 0)
+    if unit >= 1.0 and value == round(value):
+        return f"{value:.0f}"
+    return f"{value:.{places}f}" if abs(value) < 1e7 and places <= 5 else f"{value:.{3 + more}g}"
 
 
 def _published(there: Published | None) -> str:
+    """To the printed digits."""
     if there is None:
         return ""
-    return f"{there.value:g}" if there.deviation is None else f"{there.value:g} ± {there.deviation:g}"
+    value = _number(there.value, there.unit, 0)
+    return value if there.deviation is None else f"{value} ± {there.deviation:g}"
 
 
 def _measured(cell: Judged) -> str:
@@ -104,9 +106,23 @@ def _measured(cell: Judged) -> str:
 
 
 def _verdict(cell: Judged) -> str:
+    """A word or two; nothing where nothing is printed."""
+    if cell.verdict is Verdict.UNPUBLISHED:
+        return ""
     if cell.verdict is Verdict.UNJUDGED:
         return "" if cell.ratio is None else f"{cell.ratio:.2g} × published"
     return str(cell.verdict)
+
+
+def _in_markdown(result: TableResult, cell: Judged | None) -> str:
+    """A cell on one line of a Markdown table; nothing where the table has none there."""
+    if cell is None:
+        return ""
+    repetitions = f" ({cell.value.repetitions})" if cell.value else ""
+    marks = _marks(result, cell)
+    below = escaped(_verdict(cell)) + repetitions + (f" <sup>{marks}</sup>" if marks else "")
+    measured = f"**{escaped(_measured(cell))}**" if cell.value else ""
+    return "<br>".join(part for part in (escaped(_published(cell.entry.published)), measured, below.strip()) if part)
 
 
 def _notes(result: TableResult) -> list[str]:

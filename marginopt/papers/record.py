@@ -168,6 +168,8 @@ class PaperTable:
         Its cells under an `Effort`.
     notes : tuple of str
         Errata and choices that concern the whole table.
+    across : int
+        How many of the last labels name the columns of the printed table; 0 writes one cell to a line.
     """
 
     name: str
@@ -179,6 +181,7 @@ class PaperTable:
     protocol: str
     entries: Callable[[Effort], Sequence[Entry]]
     notes: tuple[str, ...] = ()
+    across: int = 0
 
     def runs(self, effort: Effort) -> list[Run]:
         """All that its cells need, each once."""

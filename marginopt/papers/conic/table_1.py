@@ -34,7 +34,7 @@ def _entries(effort: Effort) -> Sequence[Entry]:
     sigmas = effort.rows(("0.2", "0.5", "1.0"), ("0.2",))
     return [
         Entry(
-            (r["sigma"], r["outliers"], r["method"]),
+            (r["sigma"], r["method"], r["outliers"]),
             Published.of(r["misclassification_pct"], r["std_pct"]),
             synthetic_runs(effort, float(r["sigma"]), r["outliers"], r["method"]),
             mean_of("error", 100.0),
@@ -51,10 +51,11 @@ TABLES = (
         CONIC,
         "Table 1",
         "misclassification on synthetic points, by outliers",
-        ("σ", "outliers", "method"),
+        ("σ", "method", "outliers"),
         "% of 100,000 clean test points",
         "Training and validation set of n points each; 100 values of the parameter (thinned: 20), the first with the fewest "
         "misclassified validation points; averages over n in {100, 200, 500, 1000}, p in {3, 5, 10, 30} and 20 draws of each.",
         _entries,
+        across=1,
     ),
 )

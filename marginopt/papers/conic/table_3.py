@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
+from functools import partial
 from itertools import product
 from typing import Any
 
@@ -25,11 +26,15 @@ _SETS = {
     "Ionosphere": "ionosphere",
     "Sonar": "sonar",
 }
+#: Sets that are the paper's: those with its n.
+_COMMON = tuple(name for name in _SETS if name != "Breast cancer")
 _TAUS = ("0", "0.1", "0.2", "0.3")
 _BREAST = (
-    "The paper's n = 196 is the size of the set's majority class; all 277 points are taken, of which 29% are in the other class. "
-    "Open: where the printed 17% comes from."
+    "Another set, so not judged: the paper's has n = 196 and p = 36. With 36 columns UCI's Breast Cancer (Ljubljana) has 277 "
+    "points, 257 distinct, 196 of the majority and 29% of the other class. Printed is at all noise levels the error, with its "
+    "deviation, of the majority rule on 196 points of which 33 are of the other class; no such set was found."
 )
+_FOUR = "Printed cells of the four sets that are the paper's, averaged in the same way."
 _FEATURES = "The paper counts 6 features; the published file has 7."
 _GERMAN = "The printed error of the conic loss is about that of the majority rule (30%)."
 
@@ -41,16 +46,23 @@ def _runs(effort: Effort, sets: Sequence[str], method: str, tau: str) -> tuple[R
     )
 
 
-def _average(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
-    """As printed: the mean of the sets' means, with the mean of their deviations; where all five sets are there."""
+def _average(sets: int, records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
+    """As printed: the mean of the sets' means, with the mean of their deviations; where all the sets are there."""
     errors = defaultdict(list)
     for run, record in records:
         errors[run.parameters["dataset"]].append(100.0 * record["error"])
-    if len(errors) < len(_SETS):
+    if len(errors) < sets:
         return None
     deviations = [np.std(found, ddof=1) for found in errors.values() if len(found) > 1]
     mean = float(np.mean([np.mean(found) for found in errors.values()]))
-    return Value(mean, float(np.mean(deviations)) if len(deviations) == len(_SETS) else None, min(map(len, errors.values())))
+    return Value(mean, float(np.mean(deviations)) if len(deviations) == len(errors) else None, min(map(len, errors.values())))
+
+
+def _printed_average(method: str, tau: str) -> Published:
+    """Of the sets that are the paper's."""
+    rows = [r for r in published("conic_table3_real") if r["dataset"] in _COMMON and (r["method"], r["tau"]) == (method, tau)]
+    value, deviation = (float(np.mean([float(r[field]) for r in rows])) for field in ("misclassification_pct", "std_pct"))
+    return Published(round(value, 2), round(deviation, 2), 0.1)
 
 
 def _notes(name: str, method: str) -> tuple[str, ...]:
@@ -60,22 +72,31 @@ def _notes(name: str, method: str) -> tuple[str, ...]:
 
 
 def _entries(effort: Effort) -> Sequence[Entry]:
-    rows = effort.rows((*_SETS, "Average"), ("Breast cancer",))
+    rows = effort.rows((*_SETS, "Average"), ("German credit",))
     found = []
     for r in published("conic_table3_real"):
         name, method, tau = r["dataset"], r["method"], r["tau"]
         if name not in rows:
             continue
         average = name == "Average"
-        runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
-        summary = _average if average else mean_of("error", 100.0)
-        there = Published.of(r["misclassification_pct"], r["std_pct"])
-        found.append(Entry((name, f"τ = {tau}", method, "error"), there, runs, summary, _notes(name, method)))
-        if not average and tau == _TAUS[-1]:
+        if not average and tau == _TAUS[0]:
             every = tuple(run for each in _TAUS for run in _runs(effort, (name,), method, each))
             seconds = Published.of(r["cv_seconds"], r["cv_seconds_std"])
-            found.append(Entry((name, "all τ", method, "seconds"), seconds, every, _seconds, compared=False))
-    return found
+            found.append(Entry((name, method, "seconds"), seconds, every, _seconds, compared=False))
+        runs = _runs(effort, tuple(_SETS) if average else (name,), method, tau)
+        summary = partial(_average, len(_SETS)) if average else mean_of("error", 100.0)
+        there = Published.of(r["misclassification_pct"], r["std_pct"])
+        judged = name in _COMMON
+        notes = (_BREAST,) if average else _notes(name, method)
+        found.append(Entry((name, method, f"τ = {tau}"), there, runs, summary, notes, compared=judged))
+    return [*found, *(_four(effort, method, tau) for method in ("hinge", "conic") for tau in _TAUS if not effort.one_row)]
+
+
+def _four(effort: Effort, method: str, tau: str) -> Entry:
+    """The average row over the sets that are the paper's."""
+    labels = ("Average of the four", method, f"τ = {tau}")
+    runs = _runs(effort, _COMMON, method, tau)
+    return Entry(labels, _printed_average(method, tau), runs, partial(_average, len(_COMMON)), (_FOUR,))
 
 
 def _seconds(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value:
@@ -90,7 +111,7 @@ TABLES = (
         CONIC,
         "Table 3",
         "misclassification on real sets with flipped labels",
-        ("set", "noise", "method", "figure"),
+        ("set", "method", "figure"),
         "% of the test part, and processor seconds of 100 problems",
         "35/35/30 random split, labels of training and validation part flipped with probability τ; 100 values of the "
         "parameter (thinned: 20), the first with the fewest misclassified validation points; 20 splits.",
@@ -99,5 +120,6 @@ TABLES = (
             "Features as published, not scaled: standardised, German credit's conic error is 25.5% where 29.6% is printed.",
             "The average row is the mean of the sets' means with the mean of their deviations, as printed.",
         ),
+        across=1,
     ),
 )

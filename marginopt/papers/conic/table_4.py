@@ -15,28 +15,30 @@ from .protocol import FLIPPED, GRID, VALUES
 __all__ = ["TABLES"]
 
 
-_GRID = (
-    "Which n and p the paper averages over is not printed. The error grows with p/n: over the same n, two draws of p "
-    "= 3 alone gave 2.9 (hinge) and 3.3 (conic) at τ = 0.1, 6.7 and 6.0 at τ = 0.2, and 15 and 11 at τ = 0.3, "
-    "against 12 at p = 30 and τ = 0.1. That fits fewer features than Table 1 has."
+#: The largest part of Table 1's grid whose figures fit the printed ones.
+_FITTING = tuple((n, p) for n, p in GRID if n >= 200 and p <= 10)
+_GRIDS = {"n ≥ 200, p ≤ 10": _FITTING, "all n and p of Table 1": GRID}
+_UNPRINTED = (
+    "Which n and p the paper averages over is not printed. Over all of Table 1's the errors are two to three times the printed "
+    "ones: at n = 100, p = 30, τ = 0.1 alone 22%. Judged is the largest part of that grid that fits, so the six cells choose n "
+    "and p and do not confirm them."
 )
 
 
 def _entries(effort: Effort) -> Sequence[Entry]:
-    return [
-        Entry(
-            (f"τ = {r['tau']}", r["method"]),
-            Published.of(r["misclassification_pct"], r["std_pct"]),
-            tuple(
+    found = []
+    for grid, sizes in _GRIDS.items():
+        for r in published("conic_table4_label_noise"):
+            if r["tau"] not in effort.rows(("0.1", "0.2", "0.3"), ("0.1",)):
+                continue
+            runs = tuple(
                 Run.of(FLIPPED, tau=float(r["tau"]), method=r["method"], n=n, p=p, seed=seed, values=effort.grid(*VALUES))
-                for (n, p), seed in product(GRID, effort.repetitions(20))
-            ),
-            mean_of("error", 100.0),
-            (_GRID,),
-        )
-        for r in published("conic_table4_label_noise")
-        if r["tau"] in effort.rows(("0.1", "0.2", "0.3"), ("0.1",))
-    ]
+                for (n, p), seed in product(sizes, effort.repetitions(20))
+            )
+            there = Published.of(r["misclassification_pct"], r["std_pct"])
+            labels = (grid, r["method"], f"τ = {r['tau']}")
+            found.append(Entry(labels, there, runs, mean_of("error", 100.0), (_UNPRINTED,), compared=sizes is _FITTING))
+    return found
 
 
 TABLES = (
@@ -45,10 +47,11 @@ TABLES = (
         CONIC,
         "Table 4",
         "misclassification on separable points with flipped labels",
-        ("noise", "method"),
+        ("points and features", "method", "noise"),
         "% of 100,000 clean test points",
         "As Table 1: training and validation set of n points each with flipped labels, 100 values of the parameter, 20 thinned.",
         _entries,
-        ("The paper does not print this table's n, p and number of draws; those of Table 1 are taken.",),
+        ("The paper does not print this table's n, p and number of draws.",),
+        across=1,
     ),
 )

@@ -10,10 +10,11 @@ import numpy as np
 
 from ...errors import DataError
 from ...instances import Instance
+from ...instances.sources import data_file
 from ...models.arrays import FloatArray
 from ..inputs import data_set, dense
 
-__all__ = ["SOURCES", "Parts", "parts"]
+__all__ = ["SOURCES", "Parts", "parts", "published_test"]
 
 #: Published name: catalogue name, and the larger set whose remaining points are the test part.
 SOURCES: dict[str, tuple[str, str]] = {
@@ -23,8 +24,10 @@ SOURCES: dict[str, tuple[str, str]] = {
     "MNIST": ("mnist", ""), "Reuters": ("reuters", ""), "Protein": ("protein", ""), "IJCNN": ("ijcnn1", ""),
     "USPS-Ext": ("usps-ext", ""), "KDD10pc": ("kdd99-10pc", ""), "KDD-full": ("kdd99", ""),
 }  # fmt: skip
-#: Points of the training part where a source has none: the published numbers, drawn at random.
-_TRAINING = {"pendigits": 7494, "letter": 15000, "shuttle": 43500, "mnist": 60000, "usps": 7291}
+#: Published sets of one file whose first points are the training part: m_max and m_min of Table 1 are those of these points.
+_FIRST = {"letter": 15000, "shuttle": 43500, "mnist": 60000}
+#: Points of the training part where the source at hand pools the parts: the published numbers, drawn at random.
+_POOLED = {"pendigits": 7494, "usps": 7291}
 
 
 @dataclass(frozen=True, eq=False)
@@ -48,19 +51,31 @@ def parts(name: str) -> Parts:
         It cannot be had, or there is nothing to test on.
     """
     own, larger = SOURCES[name]
-    if larger:
+    if larger and data_file(own, "test") is None:
         return _remaining(data_set(own), data_set(larger), larger)
     try:
         (X, y), (X_test, y_test) = dense(data_set(own, "train")), dense(data_set(own, "test"))
     except DataError:
-        X, y = dense(data_set(own))
-        if own not in _TRAINING:
-            raise DataError(f"{own} has no test part here: put {own}.t.libsvm.bz2 beside it") from None
-        order = np.random.default_rng(0).permutation(len(y))
-        train, test = np.split(order, [_TRAINING[own]])
-        return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
+        return _split(own)
     width = max(X.shape[1], X_test.shape[1])
     return Parts(_wide(X, width), y, _wide(X_test, width), y_test, "")
+
+
+def published_test(name: str) -> bool:
+    """Whether a set is tested on the published points: of Adult and Web where their test file is at hand."""
+    return not name.startswith(("a", "w")) or data_file(SOURCES[name][0], "test") is not None
+
+
+def _split(own: str) -> Parts:
+    """The parts of a set that comes as one."""
+    X, y = dense(data_set(own))
+    if own in _FIRST:
+        first = _FIRST[own]
+        return Parts(X[:first], y[:first], X[first:], y[first:], "")
+    if own not in _POOLED:
+        raise DataError(f"{own} has no test part here: put {own}.t.libsvm.bz2 beside it") from None
+    train, test = np.split(np.random.default_rng(0).permutation(len(y)), [_POOLED[own]])
+    return Parts(X[train], y[train], X[test], y[test], "a random split of the published sizes")
 
 
 def _wide(X: FloatArray, width: int) -> FloatArray:

@@ -3,68 +3,91 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 
 from ..effort import Effort
 from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
 from ..record import Entry, PaperTable, Published
-from .data import SOURCES
+from .data import published_test
 from .protocol import training_runs
 
-__all__ = ["SETS_2", "TABLES"]
+__all__ = ["QUICK", "REST", "TABLES"]
 
-_ADULT_WEB = tuple(name for name in SOURCES if name[0] in "aw")
-#: Sets of Table 2 (the rest) and of Table 3 (Adult and Web).
-SETS_2 = tuple(name for name in SOURCES if name not in _ADULT_WEB)
-_TUNING = (
-    "C and σ² are not published, so the classifier is not the same one, while the printed deviation is that of five "
-    "runs of one classifier on one test set: an accuracy within the test set's own sampling error is outside it."
+#: One set of one binary problem and one of many, for the quick effort.
+QUICK = ("a1a", "Pendigits")
+REST = (
+    "Tested on the points of the largest set at hand outside the training part. The published test part is not to be had: other "
+    "points, so not judged."
 )
-_REST = "Tested on the points of the largest set at hand outside the training part: not the published test set, and smaller."
-_SPLIT = "Where the published parts are not at hand, a random split of the published sizes."
-_MULTI = ("USPS", "Pendigits", "Letter", "Shuttle", "MNIST", "Protein")
+_TUNING = (
+    "The chosen σ² and C are not printed, and the printed deviation, of five runs of one classifier on one test part, does not "
+    "hold that choice: over C = 2^3, .., 2^15 alone the accuracy on Pendigits moves by 0.4 (CVM), 0.3 (FW) and 0.3 (MFW)."
+)
+_WIDTH = (
+    "Cross-validation here chooses a narrower kernel than the printed accuracies suggest: with σ² = 1 and C = 2^12 on features "
+    "in [0, 1] one run gives 98.26 (CVM), 97.46 (FW) and 97.68 (MFW), beside the printed 98.35, 97.68 and 97.65."
+)
+_OTHER_USPS = (
+    "All three are as far below the printed accuracies, by about half a percent or ten test points, at every σ² and C that was "
+    "tried: the paper's copy of the set or its scaling differs from the original 16 × 16 images here."
+)
+#: More votes than two classes have.
+_MULTI = ("USPS", "Pendigits", "Letter", "Shuttle", "MNIST", "Protein", "KDD10pc")
 
 
-def _entries(effort: Effort, sets: Sequence[str]) -> Sequence[Entry]:
+def _note(name: str) -> str:
+    return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS}.get(name, _TUNING)
+
+
+def _accuracies(effort: Effort) -> Sequence[Entry]:
     found = []
     for r in published("frank_wolfe_tables2_3"):
         name, algorithm = r["dataset"], r["algorithm"]
-        if name not in sets:
+        if effort.one_row and name not in QUICK:
             continue
         runs = training_runs(effort, name, algorithm)
-        notes = (_TUNING, _REST if name in _ADULT_WEB else _SPLIT)
+        judged = published_test(name)
+        notes = (_note(name),) if judged else (REST,)
         there = Published.of(r["test_accuracy_pct"], r["accuracy_std"])
-        seconds = Published.of(r["train_seconds"], r["seconds_std"])
-        found.append(Entry((name, algorithm, "accuracy"), there, runs, mean_of("accuracy", 100.0), notes))
+        found.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, compared=judged))
         if name in _MULTI:
-            plain = None if there is None else replace(there)
-            found.append(Entry((name, algorithm, "accuracy, DDAG"), plain, runs, mean_of("ddag", 100.0), compared=False))
-        found.append(Entry((name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), compared=False))
-        found.append(Entry((name, algorithm, "steps"), None, runs, mean_of("iterations")))
-        found.append(Entry((name, algorithm, "problems at the limit of steps"), None, runs, mean_of("cut")))
+            found.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
+    return found
+
+
+def _seconds(effort: Effort) -> Sequence[Entry]:
+    found = []
+    for r in published("frank_wolfe_tables2_3"):
+        name, algorithm = r["dataset"], r["algorithm"]
+        if effort.one_row and name not in QUICK:
+            continue
+        runs = training_runs(effort, name, algorithm)
+        there = Published.of(r["train_seconds"], r["seconds_std"])
+        found += [
+            Entry((name, algorithm), there, runs, mean_of("seconds"), compared=False),
+            Entry((name, f"{algorithm}, steps"), None, runs, mean_of("iterations")),
+            Entry((name, f"{algorithm}, at the limit"), None, runs, mean_of("cut")),
+        ]
     return found
 
 
 _PROTOCOL = (
-    "One-versus-one; σ² the mean squared distance; C of 2^0, .., 2^12 by the accuracy on a random 30% validation "
-    "part (thinned: five values, 2,000 points); ε = 1e-6, 20 random points to start, 59 sampled candidates; at most "
-    "200,000 steps for each binary problem (thinned: 20,000); 5 repetitions."
-)
-_NOTES = (
-    "The paper chooses σ² and C of Pendigits and USPS by 10-fold cross-validation; here all sets follow the rule of the others.",
-    "Seconds are the processor's, of training alone.",
+    "One-versus-one. Pendigits and USPS: σ² and C by 10-fold cross-validation (thinned: a part of the grid, 2,000 points); "
+    "others: σ² the mean squared distance, C of 2^0, .., 2^12 by the accuracy on a random 30% validation part (thinned: five "
+    "values, 2,000 points). ε = 1e-6, 20 random points to start, 59 random candidates a step and the stop on them alone, as in "
+    "§5.2.3; at most 200,000 steps for each binary problem; 5 repetitions."
 )
 
 TABLES = (
     PaperTable(
-        "frank-wolfe-table-2", FRANK_WOLFE, "Table 2", "accuracy and seconds of CVM, FW and MFW", ("set", "algorithm", "figure"),
-        "% of the test part, and seconds", _PROTOCOL, lambda effort: _entries(effort, effort.rows(SETS_2, ("Pendigits",))),
-        _NOTES,
+        "frank-wolfe-table-2", FRANK_WOLFE, "Table 2", "test accuracy of CVM, FW and MFW", ("set", "algorithm"),
+        "% of the test part", _PROTOCOL, _accuracies,
+        ("One vote for each pair of classes; beside it, not published, the decision graph (DDAG).",), across=1,
     ),
     PaperTable(
-        "frank-wolfe-table-3", FRANK_WOLFE, "Table 3", "accuracy and seconds on Adult and Web", ("set", "algorithm", "figure"),
-        "% of the test part, and seconds", _PROTOCOL, lambda effort: _entries(effort, effort.rows(_ADULT_WEB, ("a1a",))), _NOTES,
+        "frank-wolfe-table-3", FRANK_WOLFE, "Table 3", "seconds of CVM, FW and MFW", ("set", "algorithm"),
+        "processor seconds of training here, seconds of the paper's machine there, not judged", "The runs of Table 2.", _seconds,
+        ("Beside them steps, over all binary problems, and how many of these ended at the limit of steps.",), across=1,
     ),
 )  # fmt: skip

@@ -283,10 +283,11 @@ def run(w: Any, method: int, allowed: bool, iterations: int, tol: float, delta: 
 
 
 @inner
-def _candidates(w: Any, drawn: Any) -> int:
-    """``vertex`` = the best of the drawn points and the support, ``gap`` by it; returns the away vertex."""
+def _candidates(w: Any, drawn: Any, support: bool) -> int:
+    """``vertex`` = the best of the drawn points (and the ``support``), ``gap`` by it; returns the away vertex."""
     scale = w.now.scale
     j, i = _extremes(w)
+    i = i if support else drawn[0]
     value = scale * w.h[i] + w.c[i]
     for t in range(drawn.size):
         k = drawn[t]
@@ -299,16 +300,18 @@ def _candidates(w: Any, drawn: Any) -> int:
 
 
 @entry
-def run_sampled(w: Any, drawn: Any, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
+def run_sampled(
+    w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float
+) -> int:
     """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
 
-    The candidates are the row's points and the support. From iteration ``confirmed`` on it stops by the rule of `run` on their
-    gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
+    The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by
+    the rule of `run` on their gap. The step behind RULE is not taken, nor that behind COLUMN, whose row is to be given again.
     """
     for t in range(drawn.shape[0]):
         if w.now.iteration % _FOLD == _FOLD - 1 or w.now.scale < 1e-100 or w.now.scale > 1e100:
             fold(w)
-        j = _candidates(w, drawn[t])
+        j = _candidates(w, drawn[t], support)
         gap = w.now.gap
         if w.now.iteration >= confirmed:
             f = 0.5 * w.now.quadratic + w.now.linear

@@ -13,6 +13,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
+from ....errors import InputError
 from ....models.model import Model
 from ....models.views import SimplexQP
 from ...interface.algorithm import Algorithm, Measure, Outcome
@@ -46,6 +47,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     epsilon: float | None
     sampling: int | None
     rescan: bool
+    support_candidates: bool
     away: bool
     cache_bytes: int
     precision: Literal["single", "double"]
@@ -64,6 +66,8 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
         """Start point, its product with Q in float64, an empty cache."""
         check_parameters(self)
+        if self.rescan and not self.support_candidates:
+            raise InputError("support_candidates=False stops on samples as the paper does: give rescan=False with it")
         rule = StopRule.of(view, self.stop, self.epsilon, options.tolerance(self.info.tolerance))
         a = starting_point(view, self.initial, options, rng)
         cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
@@ -72,7 +76,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
         loops.scan(work)
         work.now.gap = measured_gap(work)
         drawn = self.sampling if self.sampling is not None and self.sampling < view.n else None
-        sampled = None if drawn is None else Sampled(drawn, rng, self.rescan)
+        sampled = None if drawn is None else Sampled(drawn, rng, self.rescan, self.support_candidates)
         return FrankWolfeState(view, rule, iterations_allowed(options), cache, work, sampled)
 
     def advance(self, state: FrankWolfeState, seconds: float) -> Outcome:
@@ -159,6 +163,10 @@ class FrankWolfe(_FrankWolfeBase):
     rescan : bool
         A sampled stop is confirmed on all points, and the run goes on where it fails. False: stop like the paper; the
         certificate then shows the true gap.
+    support_candidates : bool
+        With ``sampling``: the support's points are candidates too, which costs nothing, since their gradients are kept. False:
+        the sample alone, as section 5.2.3 has it, and ``rescan`` must be False: a sample without a point outside the ball ends
+        the run, early and at random where only the few support vectors would be outside.
     away : bool
         Allow away (and pair) steps; without them every method of this family is FW, iterate by iterate.
     cache_bytes : int
@@ -174,6 +182,7 @@ class FrankWolfe(_FrankWolfeBase):
     epsilon: float | None = None
     sampling: int | None = None
     rescan: bool = True
+    support_candidates: bool = True
     away: bool = True
     cache_bytes: int = CACHE_BYTES
     precision: Literal["single", "double"] = "double"

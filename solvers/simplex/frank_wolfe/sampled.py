@@ -28,8 +28,8 @@ _DRAWN = 256
 class Sampled:
     """Steps of FW and MFW on samples; pair methods take their toward and away steps here as MFW does."""
 
-    def __init__(self, size: int, rng: np.random.Generator, rescan: bool) -> None:
-        self.size, self.rng, self.rescan = size, rng, rescan
+    def __init__(self, size: int, rng: np.random.Generator, rescan: bool, support: bool) -> None:
+        self.size, self.rng, self.rescan, self.support = size, rng, rescan, support
         self.scans = 0
         self._next_scan = 0
         self._drawn, self._at = np.zeros((0, size), dtype=np.int64), 0
@@ -61,7 +61,7 @@ class Sampled:
         work, rule = state.work, state.rule
         before = int(work.now.iteration)
         rows = self._rows(state.view.n, stop - before)
-        code = loops.run_sampled(work, rows, allowed, self._next_scan, rule.tol, rule.delta, rule.square)
+        code = loops.run_sampled(work, rows, self.support, allowed, self._next_scan, rule.tol, rule.delta, rule.square)
         done = int(work.now.iteration) - before
         self._at += done
         state.exact = state.exact and not done
@@ -96,12 +96,12 @@ class Sampled:
         return met(state)
 
     def _candidate(self, state: FrankWolfeState, support: IntArray, drawn: IntArray) -> tuple[int, float]:
-        """The best of the sample and the support: index and ∇_i."""
+        """The best of the sample (and the support): index and ∇_i."""
         work = state.work
         gradient = state.view.gram.block(drawn, support) @ work.a[support] + work.c[drawn]
         inside = work.h[support] + work.c[support]
         best, near = int(np.argmin(gradient)), int(np.argmin(inside))
-        if gradient[best] < inside[near]:
+        if not self.support or gradient[best] < inside[near]:
             work.h[drawn[best]] = gradient[best] - work.c[drawn[best]]
             return int(drawn[best]), float(gradient[best])
         return int(support[near]), float(inside[near])

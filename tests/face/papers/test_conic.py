@@ -43,11 +43,11 @@ def test_the_average_row_needs_every_set() -> None:
         for k, name in enumerate(names)
         for seed in (0, 1)
     ]
-    value = _average(runs)
+    value = _average(5, runs)
     assert value is not None
     assert (value.mean, value.repetitions) == (pytest.approx(20.5), 2)
     assert value.deviation == pytest.approx(100 * 0.01 / 2**0.5)
-    assert _average(runs[:-2]) is None
+    assert _average(5, runs[:-2]) is None
 
 
 @pytest.mark.parametrize("method", ["hinge", "conic"])

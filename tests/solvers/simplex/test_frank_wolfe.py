@@ -187,6 +187,24 @@ def test_the_ball_rule_needs_a_ball():
         solve_problem(L2SVMDual(X, y, 1.0, Linear()), FrankWolfe(stop="ball"), Options())
 
 
+@pytest.mark.parametrize("cache", [8 * 500 * 500, 8 * 500 * 100])
+@pytest.mark.parametrize("method", [FrankWolfe, ModifiedFrankWolfe])
+def test_the_paper_s_samples_leave_the_support_out_and_end_the_run_early(method, cache):
+    """Of classes apart few points lie outside the ball near the end: a sample without one comes soon, the support knows them."""
+    X, y = data(500)
+    ball = L2SVMDual(X + 2.0 * y[:, None], y, 100.0, RBF(0.05))
+    common = {"stop": "ball", "epsilon": 1e-6, "sampling": 59, "rescan": False, "cache_bytes": cache}
+    options = Options(iteration_limit=20000, tol=2e-6, seed=0)
+    seen = solve_problem(ball, method(**common), options)
+    paper = solve_problem(ball, method(**common, support_candidates=False), options)
+    assert paper.iterations < 0.5 * seen.iterations
+    assert paper.objective >= seen.objective - 1e-12
+    assert paper.values["a"].min() >= 0.0
+    assert paper.values["a"].sum() == pytest.approx(1.0)
+    with pytest.raises(InputError, match="rescan=False"):
+        solve_problem(ball, method(sampling=59, support_candidates=False), Options())
+
+
 def test_sampled_runs_end_with_a_full_scan():
     X, y = data(500)
     model = L2SVMDual(X, y, 1.0, RBF(0.3))
