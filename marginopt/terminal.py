@@ -51,6 +51,22 @@ class StatusLine:
         """A text that stays, whatever comes after it."""
         self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
 
+    def note(self, text: str) -> None:
+        """One of many events: in a terminal it takes the last one's place and loses its middle where it is long."""
+        width = shutil.get_terminal_size().columns - 1
+        if not self.alive:
+            self._write(text + "\n")
+        elif len(text) <= width:
+            self.show(text)
+        else:
+            end = width // 3
+            self.show(f"{text[: max(width - end - 1, 0)]}…{text[len(text) - end :]}")
+
+    def end(self) -> None:
+        """Leaves an empty line where the state stood; nothing in a file."""
+        if self.alive:
+            self._write("\r\x1b[K")
+
     def _cut(self, text: str) -> str:
         width = shutil.get_terminal_size().columns - 1  # the last column would break the line
         return text if len(text) <= width else text[: max(width - 1, 0)] + "…"

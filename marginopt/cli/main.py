@@ -9,12 +9,12 @@ import argparse
 import difflib
 import importlib
 import sys
+import warnings
 from collections.abc import Sequence
-from contextlib import nullcontext
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
-from .words import at_the_prompt
+from .words import at_the_prompt, say, show_warning
 
 __all__ = ["COMMANDS", "main", "parser"]
 
@@ -43,9 +43,12 @@ def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
     words = list(sys.argv[1:] if argv is None else argv)
     arguments = parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    if argv is not None:
+        return _run(arguments)
     from .quiet import own_words_only
 
-    with own_words_only() if argv is None else nullcontext():
+    warnings.showwarning = show_warning
+    with own_words_only():
         return _run(arguments)
 
 
@@ -53,10 +56,10 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        print(f"marginopt: {at_the_prompt(str(error))}", file=sys.stderr)
+        say(f"marginopt: {at_the_prompt(str(error))}")
         return WRONG_USE
     except MarginoptError as error:
-        print(f"marginopt: {at_the_prompt(str(error))}", file=sys.stderr)
+        say(f"marginopt: {at_the_prompt(str(error))}")
         return NOT_SOLVED
     except KeyboardInterrupt:
         print("marginopt: interrupted", file=sys.stderr)
@@ -86,7 +89,8 @@ def parser(only: str = "") -> argparse.ArgumentParser:
         epilog="exit codes: 0 solved or written, 1 not solved, 2 wrong use",
     )
     top.add_argument("--version", action="version", version=f"marginopt {__version__}")
-    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=argparse.ArgumentParser)
+    one = argparse.ArgumentParser
+    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", parser_class=one)
     for name, what in COMMANDS.items():
         command = sub.add_parser(name, help=what, description=what)
         if only == name:

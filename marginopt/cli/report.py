@@ -19,6 +19,7 @@ from ..relaxations import CellStore, GapReport, default_report_instances, gap_re
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
 from .stating import named_instance, prepared
+from .words import say
 
 __all__ = ["add_options", "report"]
 
@@ -75,7 +76,12 @@ def report(a: argparse.Namespace) -> int:
     found = _run(a, _instances(a))
     found = replace(found, meta={**found.meta, "command": shlex.join(["marginopt", *sys.argv[1:]])})
     written = [str(path) for path in found.write_all(folder)]
-    sys.stdout.write((json_text({"written": written}) if a.json else f"wrote {_listed(written)}") + "\n")
+    if a.json:
+        sys.stdout.write(json_text({"written": written}) + "\n")
+        return SOLVED
+    for k, finding in enumerate(found.document.findings, 1):
+        say(f"{k}. {finding.text[:1].upper()}{finding.text[1:]}", sys.stdout)
+    say(f"wrote {_listed(written)}", sys.stdout)
     return SOLVED
 
 

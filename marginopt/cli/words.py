@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import shutil
+import sys
+import textwrap
+from typing import TextIO
 
-__all__ = ["at_the_prompt"]
+__all__ = ["at_the_prompt", "say", "show_warning"]
 
 #: Python's words, and what does the same at the prompt.
 _WORDS: tuple[tuple[str, str], ...] = (
     (r"Instance\.pair\([^)]*\)", "--pair A B"),
+    (r"prepared\(standardise=False\) keeps", "--raw keeps"),
     (r"Instance\.prepared\([^)]*\) puts it there", "leave out --raw, and it is put there"),
     (r"Instance\.prepared(\([^)]*\))?", "leaving out --raw"),
     (r"Instance\.subsample(\([^)]*\))?", "--n N"),
@@ -24,3 +29,17 @@ def at_the_prompt(message: str) -> str:
     for python, prompt in _WORDS:
         message = re.sub(python, prompt, message)
     return message
+
+
+def say(text: str, stream: TextIO | None = None) -> None:
+    """A message on standard error: broken at words where it is a terminal, one line in a file."""
+    to = sys.stderr if stream is None else stream
+    width = shutil.get_terminal_size().columns
+    if to.isatty() and len(text) >= width:
+        text = textwrap.fill(text, width - 1, subsequent_indent="  ", break_long_words=False, break_on_hyphens=False)
+    print(text, file=to)
+
+
+def show_warning(message: Warning | str, *_: object, **__: object) -> None:
+    """What takes the place of Python's own, which shows a file and a line of ours."""
+    say(f"marginopt: warning: {at_the_prompt(str(message))}")

@@ -60,7 +60,12 @@ class Progress:
         return sum(later) / len(later)
 
     def line(self, text: str) -> None:
-        """Write one line."""
+        """Tell of one event."""
         if self.on:
             seconds = time.perf_counter() - self.begin
-            self._line.keep(f"[{self.done}/{self.total}, {seconds:.1f} s, about {self.remaining:.0f} s left] {text}")
+            self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, about {self.remaining:.0f} s left] {text}")
+
+    def end(self) -> None:
+        """Nothing is left to do."""
+        if self.on:
+            self._line.end()

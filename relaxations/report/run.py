@@ -130,6 +130,7 @@ def gap_report(
     for first, record in zip(heuristics, found, strict=True):
         tasks += plan.after(first, np.array(record["w"]))
     records = runner.run(tasks)
+    runner.progress.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
     exacts = tuple(ExactCell.from_record(r) for r in of["exact"])

@@ -97,19 +97,23 @@ class Certificate(Displayed):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        parts = [part.strip() for part in str(self).split(", ")]
-        return Display("certificate", tuple((name, value) for name, _, value in (part.rpartition(" ") for part in parts)))
+        return Display("certificate", self._measured())
 
     def __str__(self) -> str:
-        def shown(value: float | None) -> str:
-            return "none" if value is None or not np.isfinite(value) else f"{value:.2e}"
+        return ", ".join(f"{name} {value}" for name, value in self._measured())
 
-        return (
-            f"objective {self.objective:.10g}, primal residual {shown(self.primal_residual)}, "
-            f"dual residual {shown(self.dual_residual)}, "
-            f"complementarity {shown(self.complementarity)}, bound "
-            f"{f'{self.bound:.10g}' if np.isfinite(self.bound) else 'none'}, gap {shown(self.gap)}"
+    def _measured(self) -> tuple[tuple[str, str], ...]:
+        """What is known, by name; what is not is not spoken of."""
+        measured = (
+            ("objective", self.objective, ".10g"),
+            ("primal residual", self.primal_residual, ".2e"),
+            ("dual residual", self.dual_residual, ".2e"),
+            ("complementarity", self.complementarity, ".2e"),
+            ("bound", self.bound, ".10g"),
+            ("gap", self.gap, ".2e"),
         )
+        known = [(name, format(value, how)) for name, value, how in measured if value is not None and np.isfinite(value)]
+        return (*known, *([("multipliers", "none")] if self.dual_residual is None else []))
 
 
 def certify(

@@ -19,7 +19,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
-from marginopt.cli.words import at_the_prompt
+from marginopt.cli.words import at_the_prompt, show_warning
 from marginopt.terminal import StatusLine
 
 
@@ -106,6 +106,35 @@ def test_a_status_line_fits_a_terminal_and_is_plain_in_a_file(monkeypatch: pytes
     assert len(shown) == 51 and max(map(len, shown)) < 40
     assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
     assert log.getvalue().splitlines() == ["0 " + "x" * 100, "the end"]  # at once, then every few seconds
+
+
+def test_events_lose_their_middle_in_a_terminal_and_nothing_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    looked_at, log = Terminal(), io.StringIO()
+    text = "[1/9, 2 s] " + "x" * 60 + " incumbent 12"
+    for stream in (looked_at, log):
+        StatusLine(stream).note(text)
+        StatusLine(stream).end()
+    shown = looked_at.getvalue().split("\r")[1].removesuffix("\x1b[K")
+    assert len(shown) == 39 and shown.startswith("[1/9, 2 s] ") and shown.endswith("… incumbent 12"[1:]) and "…" in shown
+    assert looked_at.getvalue().endswith("\r\x1b[K") and log.getvalue() == text + "\n"
+
+
+def test_warnings_and_errors_are_ours_and_fit(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    looked_at, log = Terminal(), io.StringIO()
+    for stream in (looked_at, log):
+        monkeypatch.setattr("sys.stderr", stream)
+        show_warning(UserWarning("dropped constant feature column(s) 0 to 12; prepared(standardise=False) keeps them"))
+    assert log.getvalue() == "marginopt: warning: dropped constant feature column(s) 0 to 12; --raw keeps them\n"
+    assert max(map(len, looked_at.getvalue().splitlines())) < 60 and looked_at.getvalue().count("\n") == 2
+
+
+def test_a_program_s_warning_shows_no_code(tmp_path: Path) -> None:
+    path = tmp_path / "constant.csv"
+    path.write_text("a,b,label\n" + "".join(f"{k},1,{k % 2}\n" for k in range(8)), encoding="utf-8")
+    done = subprocess.run([sys.executable, "-m", "marginopt", "inspect", "hinge", str(path)], capture_output=True, text=True)
+    assert done.returncode == 0 and done.stderr.startswith("marginopt: warning: ") and "stating.py" not in done.stderr
 
 
 def test_nothing_but_our_own_words_reaches_the_screen() -> None:
