@@ -25,6 +25,7 @@ from .judging.certificate import Certificate, certify
 from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
+from .judging.supplied import Examined, examined, with_multipliers
 from .judging.verdict import verdict
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
@@ -141,14 +142,19 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     seconds = None if options.time_limit is None else max(_POLISHING * options.time_limit, _POLISHING)
     judged = _judged(form, settled, raw, tol, seconds)
     values, certificate = judged.values, judged.certificate
+    if form is not None and values is not None and certificate is not None:
+        raw, certificate = with_multipliers(
+            form, raw, certificate, lambda own: certify(form, values, own.multipliers, own.reduced, settled)
+        )
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     found = verdict(raw, certificate, tol)
     status, remarks = found.status, found.remarks
-    ray = Ray() if form is None else _ray(form, raw, given)
+    claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
+    raw, ray = claim.answer, claim.ray
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        remarks = (*remarks, ray.words(status))
-        status = Status.INACCURATE if ray.contradicts else status
+        remarks = (*remarks, claim.against or ray.words(status))
+        status = Status.INACCURATE if claim.against or ray.contradicts else status
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,

@@ -33,6 +33,8 @@ __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
 
 #: Rounds of moving the multipliers, each of which may bring further variables to zero slope.
 _ROUNDS = 6
+#: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks.
+_LIFT = 1e-9
 
 
 @dataclass(frozen=True)
@@ -74,12 +76,17 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     settle = True
     for _ in range(_ROUNDS):
         slope, error = tangent.slopes(z, settle)
+        if form.quadratic is None and not moved.zeroed.any():
+            _settle_zeros(tangent, z, slope, error)
         need = tangent.open_side(slope, error + moved.slopes) | moved.zeroed
         if not need.any():
             break
         if (need == moved.zeroed).all():
             return _value(form, tangent, z, slope, error, moved)
-        z, found = exact_beside(z, need, tangent.slopes)
+        given = z
+        z, found = exact_beside(given, need, tangent.slopes)
+        if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
+            z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes)
         if found is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
@@ -87,6 +94,15 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     else:
         return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, moved)
+
+
+def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray) -> None:
+    """Slopes within their error, where there is no bound, summed exactly: whole numbers often meet their equations."""
+    unsure = tangent.open_side(slope, error) & (np.abs(slope) <= error)
+    if unsure.any():
+        exact = z.pulled_exactly(unsure)
+        zero = np.flatnonzero(unsure)[exact == 0.0]
+        slope[zero] = error[zero] = 0.0
 
 
 @dataclass(frozen=True, eq=False)

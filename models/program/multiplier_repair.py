@@ -11,16 +11,18 @@ most 1 exact multipliers exist, and every number that is linear in them moves by
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from itertools import pairwise
 
 import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray
-from ..rounding import Rounded, dot, gamma
+from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
 from .form import StandardForm
@@ -67,6 +69,16 @@ class Multipliers:
         absolute = np.abs(q) + abs(self.F).T @ np.abs(self.z)
         return d, gamma(self._longest + 4) * absolute
 
+    def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
+        """d of the chosen variables, each sum rounded once: zero is exactly zero (of products that do not underflow)."""
+        columns = self.F[:, np.flatnonzero(chosen)].tocsc()
+        products, rests = two_product(columns.data, -self.z[columns.indices])
+        if not (np.isfinite(products).all() and np.isfinite(rests).all()):
+            return np.full(int(chosen.sum()), np.nan)
+        terms, more, q = products.tolist(), rests.tolist(), self.form.q[chosen].tolist()
+        ends = pairwise(columns.indptr.tolist())
+        return np.array([math.fsum([q[k], *terms[a:b], *more[a:b]]) for k, (a, b) in enumerate(ends)])
+
     @cached_property
     def _longest(self) -> int:
         return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
@@ -91,6 +103,15 @@ class Multipliers:
         if not columns:
             return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
         return sp.csr_array(sp.block_diag(columns, format="csr")), np.concatenate(limited)
+
+    def lifted(self, share: float) -> Multipliers:
+        """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
+        pieces, start, largest = [], 0, float(np.abs(self.z).max(initial=0.0))
+        for c in self.form.constraints:
+            z = self.z[start : start + c.rows]
+            pieces.append(np.maximum(z, share * largest) if isinstance(c.cone, Nonnegative) else z)
+            start += c.rows
+        return replace(self, z=np.concatenate(pieces) if pieces else self.z)
 
     def moved(self, change: FloatArray) -> Multipliers:
         """z + change, in the dual cones again."""

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
+from marginopt.models import Block, Constraint, StandardForm
 from marginopt.models.export.native.mosek import psd_order
 from marginopt.models.program.cones import PSD, Nonnegative, Zero
 
@@ -199,9 +200,17 @@ def test_a_wrong_claim_is_shown(tmp_path: Path) -> None:
 
 def test_infeasible_by_scip(tmp_path: Path) -> None:
     (tmp_path / "s.sol").write_text("solution status: infeasible\nno solution available\n")
-    result = mo.read_solution(_hinge(), tmp_path / "s.sol")
-    assert result.status is mo.Status.INFEASIBLE
+    rows = Constraint("rows", np.array([[1.0], [-1.0]]), np.array([-1.0, -1.0]), Nonnegative(2))
+    apart = StandardForm(
+        "apart", (Block("x", (1,)),), np.zeros(1), (rows,), np.array([-np.inf]), np.array([np.inf]), np.zeros(1, dtype=bool),
+    )  # fmt: skip
+    result = mo.read_solution(apart, tmp_path / "s.sol")
+    assert result.status is mo.Status.INFEASIBLE and result.evidence.startswith("proved: Farkas multipliers")
     assert not result.values
+    # a hinge has points, whatever the file says
+    result = mo.read_solution(_hinge(), tmp_path / "s.sol")
+    assert result.status is mo.Status.INACCURATE and result.claim.status is mo.Status.INFEASIBLE
+    assert "a point violates no constraint by more than" in result.evidence
 
 
 _BAD = {

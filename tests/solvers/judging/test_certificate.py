@@ -228,10 +228,8 @@ def test_the_fake_told_the_truth_is_believed() -> None:
         Liar(x=[1.0, -1.0, 0.5], objective=2.5, bound=2.5, **DUAL),  # feasible, not optimal, claims the optimum
         Liar(x=[1.0, -1.0, 0.5], objective=2.5, bound=2.5),  # the same without multipliers
         Liar(x=[0.0, 0.0, 0.0]),  # no evidence at all
-        Liar(x=OPTIMUM["x"]),  # right, and no evidence: nothing supports the claim
-        Liar(x=OPTIMUM["x"], objective=2.5, bound=7.0),  # a bound above the objective
         Liar(x=OPTIMUM["x"], multipliers={"sum": np.ones(1)}, reduced=np.array([-1.0, 0.0, -3.0])),  # wrong multipliers
-        Liar(x=OPTIMUM["x"], multipliers={"sum": np.full(1, np.nan)}, reduced=np.zeros(3)),
+        Liar(x=OPTIMUM["x"], objective=2.5, bound=7.0),  # a bound above the objective
     ],
 )
 def test_lies_about_a_form(lie: Liar) -> None:
@@ -252,10 +250,31 @@ def test_an_optimum_without_a_point_is_a_failure(x: Any) -> None:
     assert np.isnan(result.gap)
 
 
-@pytest.mark.parametrize("status", [s for s in Status if s not in (Status.OPTIMAL, Status.INACCURATE)])
+@pytest.mark.parametrize(
+    "lie", [Liar(x=OPTIMUM["x"]), Liar(x=OPTIMUM["x"], multipliers={"sum": np.full(1, np.nan)}, reduced=np.zeros(3))]
+)
+def test_a_right_point_without_evidence_is_proved_by_multipliers_of_our_own(lie: Liar) -> None:
+    result = solve_problem(box_qp(), lie, Options())
+    assert result.status is Status.OPTIMAL and result.bound_kind == "proved"
+    assert "least squares" in result.details["multipliers"]
+
+
+@pytest.mark.parametrize("status", [s for s in Status if s.stopped or s in (Status.STALLED, Status.FAILED)])
 def test_other_claims_are_passed_on(status: Status) -> None:
-    point = [-9.0, 0, 0] if status is Status.INFEASIBLE else [0.0, 0, 0]
-    assert solve_problem(box_qp(), Liar(x=point, status=status), Options()).status is status
+    assert solve_problem(box_qp(), Liar(x=[0.0, 0, 0], status=status), Options()).status is status
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        (Status.INFEASIBLE, "a point violates no constraint by more than"),
+        (Status.UNBOUNDED, "multipliers bound the objective"),
+        (Status.STATIONARY, "the first-order residual, recomputed, is"),
+    ],
+)
+def test_claims_that_the_data_refute_are_refuted(status: Status, said: str) -> None:
+    result = solve_problem(box_qp(), Liar(x=[-9.0 if status is Status.INFEASIBLE else 0.0, 0, 0], status=status), Options())
+    assert result.status is Status.INACCURATE and said in result.evidence
 
 
 def test_no_point_is_feasible_beside_a_claim_that_none_is() -> None:

@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, SecondOrder, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
@@ -102,17 +102,25 @@ def test_claims_that_their_rays_do_not_support_are_shown() -> None:
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:
-    result = _judged(_INFEASIBLE, mo.Status.INFEASIBLE)
+    """Of cones; for linear rows Farkas multipliers are found (test_alternatives)."""
+    cone = Constraint("cone", sp.csr_array([[0.0], [1.0]]), np.array([-1.0, 0.0]), SecondOrder(2))  # |x| ≤ -1
+    free = np.full(1, np.inf)
+    form = StandardForm("empty", (Block("x", (1,)),), np.ones(1), (cone,), -free, free, np.zeros(1, dtype=bool))
+    result = _judged(form, mo.Status.INFEASIBLE)
     assert result.status is mo.Status.INFEASIBLE
     assert result.details["evidence"] == "claimed by the solver, without a ray that could be checked"
 
 
 def test_mixed_integer_infeasibility_is_a_claim() -> None:
     pytest.importorskip("pyscipopt", reason="pyscipopt is not installed")
-    form = _INFEASIBLE.replace(integer=np.array([True, False]), lower=np.array([-5.0, 0.0]), upper=np.array([5.0, 1.0]))
+    form = _form([[2.0, 2.0], [-2.0, -2.0]], [-1.0, 1.0])  # x1 + x2 = 1/2
+    form = form.replace(integer=np.array([True, True]), lower=np.full(2, -5.0), upper=np.full(2, 5.0))
     result = mo.solve(form, "scip")
     assert result.status is mo.Status.INFEASIBLE
     assert "without a ray" in result.details["evidence"]
+    # where the real numbers have no point either there are Farkas multipliers
+    form = _INFEASIBLE.replace(integer=np.array([True, False]), lower=np.array([-5.0, 0.0]), upper=np.array([5.0, 1.0]))
+    assert mo.solve(form, "scip").evidence.startswith("proved: Farkas multipliers")
 
 
 def test_an_infeasible_solution_file_of_mosek_is_checked(tmp_path: Any) -> None:

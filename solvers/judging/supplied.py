@@ -1,0 +1,106 @@
+"""Evidence that a solver did not give, supplied from the data (`alternatives`), and what the data say against its claim."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ...models.program.form import StandardForm
+from ...models.program.lagrangian import lagrangian
+from ..records.answer import Answer
+from ..records.status import Status
+from .alternatives import Rows
+from .certificate import Certificate, certify
+from .rays import Ray
+
+__all__ = ["Examined", "examined", "with_multipliers"]
+
+#: A point that violates its rows by no more than this is feasible.
+_FEASIBLE = 1e-9
+_NOTE = "by least squares: the solver gave none that bound the objective"
+
+
+@dataclass(frozen=True, eq=False)
+class Examined:
+    """A claim of infeasibility or unboundedness: the answer with the best ray, its worth, and what speaks against the claim."""
+
+    answer: Answer
+    ray: Ray
+    against: str = ""
+
+
+def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
+    """The claim with a ray of our own where the solver's proves nothing, or with what contradicts it.
+
+    Integers count as real numbers: Farkas multipliers of that relaxation leave no integers either.
+    """
+    if answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED) or (ray.proved and answer.status is Status.INFEASIBLE):
+        return Examined(answer, ray)
+    integer = bool(form.integer.any())
+    rows = Rows.of(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
+    if rows is None or (integer and answer.status is Status.UNBOUNDED):
+        return Examined(answer, ray)
+    z, x = rows.farkas()
+    empty = Ray() if z is None else Ray.of(form, Status.INFEASIBLE, z)
+    if answer.status is Status.INFEASIBLE:
+        if x is not None and not integer and _feasible(form, x):
+            said = f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
+            return Examined(replace(answer, details={**answer.details, "point": form.split(x)}), ray, said)
+        better = z is not None and not ray.contradicts and (empty.proved or ray.residual is None)
+        return Examined(replace(answer, farkas=z), empty) if better else Examined(answer, ray)
+    if empty.proved:
+        said = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
+        return Examined(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, said)
+    return _descent(form, rows, answer, ray)
+
+
+def _descent(form: StandardForm, rows: Rows, answer: Answer, ray: Ray) -> Examined:
+    """A ray of descent, or a bound that speaks against one."""
+    if ray.proved:
+        return Examined(answer, ray)
+    d = rows.ray()
+    if d is not None:
+        own = Ray.of(form, Status.UNBOUNDED, d)
+        better = not ray.contradicts and (own.proved or ray.residual is None)
+        return Examined(replace(answer, ray=form.split(d)), own) if better else Examined(answer, ray)
+    bounding = rows.bounding()
+    if bounding is None:
+        return Examined(answer, ray)
+    found = lagrangian(form, bounding[2], bounding[0])
+    if found.condition or not np.isfinite(found.value):
+        return Examined(answer, ray)
+    said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {found.value:.6g}"
+    return Examined(answer, ray, said)
+
+
+def with_multipliers(
+    form: StandardForm, answer: Answer, certificate: Certificate, judge: Callable[[Answer], Certificate]
+) -> tuple[Answer, Certificate]:
+    """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
+
+    Parameters
+    ----------
+    judge : callable
+        The certificate of the same point with an answer's multipliers.
+    """
+    hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(1e-6)
+    if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None or answer.values is None:
+        return answer, certificate
+    rows = Rows.of(form)
+    if rows is None:
+        return answer, certificate
+    for find in (lambda: rows.multipliers(form.join(answer.values)), rows.bounding):  # those of x; else any that bound
+        found = find()
+        if found is not None:
+            own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
+            better = judge(own)
+            if np.isfinite(better.bound):
+                return own, better
+    return answer, certificate
+
+
+def _feasible(form: StandardForm, x: FloatArray) -> bool:
+    return bool(np.isfinite(x).all()) and certify(form, form.split(x)).feasible(_FEASIBLE)
