@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Self, TypeVar
+from typing import TYPE_CHECKING, Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
@@ -21,6 +21,9 @@ from .memory import check_bytes
 from .program.form import StandardForm
 from .program.lagrangian import lagrangian
 from .statement import Statement
+
+if TYPE_CHECKING:
+    from .changes.change import Change
 
 __all__ = ["Appraisal", "Bound", "Model"]
 
@@ -106,6 +109,35 @@ class Model(Displayed, ABC):
     def composed(self) -> Model | None:
         """The same problem as a `Margin` of parts, where it is one: what relaxations by the type of the parts read."""
         return None
+
+    @property
+    def unchanged(self) -> Model:
+        """The formulation before changes (`with_constraint` and its like): this one, where there were none."""
+        return self
+
+    @property
+    def outer(self) -> Model:
+        """The formulation whose bounds are bounds of this one: before all changes, where these only restrict."""
+        return self
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """What was changed of `unchanged`, in order."""
+        return ()
+
+    @property
+    def level(self) -> float:
+        """The objective up to which the form has every point of the problem: big-M constants from a known point cut off worse.
+
+        Infinite where nothing in the form follows from a known point. What is stated here is at most it; a changed problem's
+        optimum may be above, and then the form does not say what it is.
+        """
+        return float("inf")
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """Places in x whose bounds hold for some optimal point only, because nothing but the loss restricts them."""
+        return ()
 
     def settled(self, moved: Mapping[str, Any]) -> Model:
         """The model whose form, multipliers and certificate a result has: this one, but where a parameter was left to the solver.

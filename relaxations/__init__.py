@@ -10,7 +10,7 @@ from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
 from .composed.reductions import AllHulls, Continuous, EqualHulls, OneHull, PairHulls, Products
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
-from .model_gaps import ModelGaps, model_gaps
+from .model_gaps import model_gaps
 from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
 from .registry import RelaxationTable, default_relaxations, get_relaxation, relaxations
 from .relax import Relaxed, relax
@@ -52,7 +52,6 @@ __all__ = [
     "Lagrangian",
     "LagrangianRelaxation",
     "LiftedDual",
-    "ModelGaps",
     "Need",
     "OneHull",
     "PairHulls",

@@ -173,6 +173,10 @@ class Reduction(ABC, Generic[T]):
         """The original's objective at a classifier."""
         return float(model.objective(w))
 
+    def value(self, model: Any, values: Mapping[str, FloatArray]) -> float:
+        """The original's objective at a point of it."""
+        return self.objective(model, values["w"])
+
     def caveat(self, model: ZeroOneSVM) -> str:
         """Why the target's optimum need not bound the 0-1 optimum from below; empty where it does."""
         return ""

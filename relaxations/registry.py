@@ -19,7 +19,7 @@ from . import bounds
 from .reduction import Reduction
 from .relaxation import Relaxation
 
-__all__ = ["EXTENSIONS", "RelaxationTable", "default_relaxations", "get_relaxation", "readers", "relaxations"]
+__all__ = ["EXTENSIONS", "RelaxationTable", "bounding", "default_relaxations", "get_relaxation", "readers", "relaxations"]
 
 
 class RelaxationTable(Mapping[str, Relaxation]):
@@ -95,6 +95,13 @@ def get_relaxation(name: str) -> Relaxation:
 def default_relaxations() -> tuple[Reduction[Any], ...]:
     """Those of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
     return tuple(record.reduction for record in relaxations().values() if record.default)
+
+
+def bounding(model: Model) -> tuple[Reduction[Any], ...]:
+    """Every relaxation that reads a model and whose optimum bounds the model's from below."""
+    original: Any = model
+    reading = [record.reduction for record in relaxations().values() if not record.reduction.obstacle(model)]
+    return tuple(reduction for reduction in reading if not reduction.caveat(original))
 
 
 def readers(model: Model) -> list[str]:

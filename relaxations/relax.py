@@ -118,7 +118,7 @@ def relax(
     values, objective, lifted = None, float("nan"), None
     if result.values:
         values = reduction.recover(original, result.values)
-        objective = float("nan") if values is None else reduction.objective(model, values["w"])
+        objective = float("nan") if values is None else reduction.value(model, values)
     if result.multipliers is not None:
         lifted = reduction.lift(original, target, result.multipliers)
     return Relaxed(model, reduction, target, result, values, objective, lifted, reduction.offset(original, target))

@@ -26,7 +26,7 @@ from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
 from .judging.supplied import Examined, examined, with_multipliers
-from .judging.verdict import verdict
+from .judging.verdict import beyond_level, verdict
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
 from .polish import polished
@@ -155,6 +155,9 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
         remarks = (*remarks, claim.against or ray.words(status))
         status = Status.INACCURATE if claim.against or ray.contradicts else status
+    beyond = beyond_level(status, certificate, settled.level, tol)
+    if beyond:
+        status, remarks = Status.INACCURATE, (*remarks, beyond)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,

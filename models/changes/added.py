@@ -17,7 +17,7 @@ from ..kernels.padded import PaddedGram
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 from ..statement import Line
 from .blocks import BlockVariables, cvxpy_module, variables_behind
-from .change import Change, check_blocks
+from .change import Change, check_blocks, shared_places
 
 __all__ = ["Added", "State"]
 
@@ -137,6 +137,31 @@ class Added(Change):
             upper=np.concatenate([form.upper, self.upper]),
             integer=np.concatenate([form.integer, self.integer]),
             quadratic=_sum(form.quadratic, extra, self.P),
+        )
+
+    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
+        """Unknown where a row has a coefficient of one of them."""
+        touched = any(np.isin(unrestricted, c.F.indices[c.F.data != 0.0]).any() for c in self.constraints)
+        return float("-inf") if touched else super().level(before, unrestricted)
+
+    def carried(self, form: StandardForm) -> StandardForm:
+        """The rows whose variables the form has, and the new blocks, which stand free where a row of theirs was left out."""
+        kept, places = shared_places(self.over, form)
+        old, extra = sum(b.size for b in self.over), sum(b.size for b in self.blocks)
+        known = np.concatenate([kept, np.arange(old, old + extra)])
+        there = np.concatenate([places, np.arange(form.n, form.n + extra)])
+        total = form.n + extra
+        moved = sp.csr_array((np.ones(known.size), (known, there)), shape=(old + extra, total))
+        mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], known).all()]
+        wide = (Constraint(c.label, _widened(c.F, extra), c.g, c.cone) for c in form.constraints)
+        return form.replace(
+            blocks=(*form.blocks, *self.blocks),
+            q=np.concatenate([form.q, np.zeros(extra)]),
+            constraints=(*wide, *(Constraint(c.label, sp.csr_array(c.F @ moved), c.g, c.cone) for c in mine)),
+            lower=np.concatenate([form.lower, self.lower]),
+            upper=np.concatenate([form.upper, self.upper]),
+            integer=np.concatenate([form.integer, np.zeros(extra, dtype=bool)]),
+            quadratic=_sum(form.quadratic, extra, None),
         )
 
 

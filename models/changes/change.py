@@ -14,7 +14,7 @@ from ..arrays import FloatArray, IntArray
 from ..program.form import Block, StandardForm
 from ..statement import Line
 
-__all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks"]
+__all__ = ["Change", "FixedVariables", "Relaxed", "check_blocks", "shared_places"]
 
 #: How far from a bound or an integer, relative to its size, a value counts as it.
 _NEAR = 1e-6
@@ -44,6 +44,22 @@ class Change(ABC):
             The form's blocks are not those that the change was stated over.
         """
 
+    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
+        """`Model.level` after the change: as before where it only restricts, unknown (-inf) where it changes the cost.
+
+        Parameters
+        ----------
+        before : float
+            The model's, finite or -inf.
+        unrestricted : tuple of int
+            Places of variables whose bounds do not stand once a row speaks of them.
+        """
+        return before if self.restricts else float("-inf")
+
+    def carried(self, form: StandardForm) -> StandardForm:
+        """Another form that has some of the blocks, with what the change says of these alone; nothing unless a change knows."""
+        return form
+
     @property
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
@@ -66,6 +82,19 @@ def check_blocks(form: StandardForm, over: tuple[Block, ...]) -> None:
     if form.blocks != over:
         theirs, ours = (", ".join(f"{b.label} {b.shape}" for b in blocks) for blocks in (over, form.blocks))
         raise InputError(f"the change was stated over the blocks {theirs}; the model has {ours}: state it again")
+
+
+def shared_places(over: tuple[Block, ...], form: StandardForm) -> tuple[IntArray, IntArray]:
+    """Places of the variables of ``over`` that a form has too, ascending, and where it has them."""
+    theirs = {b.label: (b, form.slices[b.label]) for b in form.blocks}
+    kept, places, start = [np.zeros(0, dtype=np.int64)], [np.zeros(0, dtype=np.int64)], 0
+    for block in over:
+        if block.label in theirs and theirs[block.label][0] == block:
+            kept.append(np.arange(start, start + block.size))
+            s = theirs[block.label][1]
+            places.append(np.arange(s.start, s.stop))
+        start += block.size
+    return np.concatenate(kept), np.concatenate(places)
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,6 +152,15 @@ class FixedVariables(Change):
         lower[self.places] = upper[self.places] = self.values
         return form.with_bounds(lower, upper)
 
+    def carried(self, form: StandardForm) -> StandardForm:
+        """Bounds of the variables that the form has."""
+        kept, places = shared_places(self.over, form)
+        lower, upper = form.lower.copy(), form.upper.copy()
+        mine = np.isin(self.places, kept)
+        at = places[np.searchsorted(kept, self.places[mine])]
+        lower[at] = upper[at] = self.values[mine]
+        return form.with_bounds(lower, upper)
+
     @property
     def lines(self) -> tuple[Line, ...]:
         """How many."""
@@ -138,6 +176,10 @@ class Relaxed(Change):
 
     restricts: ClassVar[bool] = False
     suffix: ClassVar[str] = "continuous"
+
+    def level(self, before: float, unrestricted: tuple[int, ...]) -> float:
+        """It is the relaxation of the form, constants and all."""
+        return float("inf")
 
     def applied(self, form: StandardForm) -> StandardForm:
         """Without integrality and indicators."""

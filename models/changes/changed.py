@@ -7,6 +7,8 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from ...errors import InputError
 from ..arrays import FloatArray
 from ..looks.explained import Explained
@@ -71,6 +73,32 @@ class Changed(Model):
         )
 
     @property
+    def unchanged(self) -> Model:
+        """The model before all changes."""
+        return self.base.unchanged
+
+    @property
+    def outer(self) -> Model:
+        """The model's, where the change restricts it; this one where it does not."""
+        return self.base.outer if self.change.restricts else self
+
+    @property
+    def changes(self) -> tuple[Change, ...]:
+        """The model's, then this one."""
+        return (*self.base.changes, self.change)
+
+    @property
+    def level(self) -> float:
+        """The model's where the change restricts it; none is known where it changes the cost, or a free intercept."""
+        before = self.base.level
+        return before if np.isposinf(before) else self.change.level(before, self.base.unrestricted)
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """The model's."""
+        return self.base.unrestricted
+
+    @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """What the model needs, the changed one needs too, unless the change relaxes it."""
         return self.base.separable_data if self.change.restricts else None
@@ -101,6 +129,8 @@ class Changed(Model):
     def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
         """The Lagrangian's of the changed form; where the change only restricts, the model's own bound counts as well."""
         found = super().bound(x, multipliers)
+        if found.value > self.level:  # what is worse than the level may not be in the form
+            found = replace(found, value=self.level, argument=f"{found.argument}; up to the level of its constants")
         if not self.change.restricts:
             return found
         own = self.base.bound(None if x is None else x[: self.base.form.n], multipliers)

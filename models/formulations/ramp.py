@@ -129,6 +129,16 @@ class RampSVM(BinaryMargins):
         return GivenUp(self.weights)
 
     @property
+    def level(self) -> float:
+        """The value behind M; infinite where M is given."""
+        return self.incumbent_value if self.M is None else float("inf")
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """A free intercept: its bound is that of some optimal point."""
+        return (0,) if self.intercept == "free" else ()
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the rows."""
         return 12 * entries(self.X) + 150 * self.X.shape[0]

@@ -9,7 +9,7 @@ from typing import ClassVar
 
 import numpy as np
 
-from ...errors import UnsupportedModelError
+from ...errors import MarginoptError, UnsupportedModelError
 from ...models.arrays import FloatArray, to_dense
 from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.model import Margin
@@ -19,12 +19,14 @@ from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
 from ..reduction import LiftedDual, Reduction, without_warnings
+from .carried import carried
 from .hulls import PointHulls
 from .lifted import LiftedHulls
+from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 from .products import product_form
 from .single import SingleHulls
 
-__all__ = ["AllHulls", "ComposedReduction", "Continuous", "EqualHulls", "OneHull", "PairHulls", "Products"]
+__all__ = ["AllHulls", "ComposedReduction", "Continuous", "EqualHulls", "FormReduction", "OneHull", "PairHulls", "Products"]
 
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
@@ -32,7 +34,10 @@ _INSIDE = 1e-6
 
 @dataclass(frozen=True)
 class ComposedReduction(Reduction[StandardForm]):
-    """Reads every model that is a `Margin` (`Model.composed`): named formulations of that kind too."""
+    """Reads every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
+
+    A change that only restricts leaves every bound of the model before it standing; its rows over w go into the target.
+    """
 
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM, RampSVM, Margin)
 
@@ -43,8 +48,8 @@ class ComposedReduction(Reduction[StandardForm]):
 
     def obstacle(self, model: Model) -> str:
         """Why it does not read a model; empty where it does."""
-        composed = model.composed
-        if not isinstance(composed, Margin):
+        composed = _composed(model)
+        if composed is None:
             return "it relaxes problems from parts (Margin, or a named formulation that is one)"
         return self.missing(composed)
 
@@ -59,9 +64,15 @@ class ComposedReduction(Reduction[StandardForm]):
     def apply(self, model: Model) -> StandardForm:
         """The target's form, without integers."""
         self.check(model)
-        assert isinstance(model.composed, Margin)
+        composed = _composed(model)
+        assert composed is not None
         with without_warnings():
-            return self.target(model.composed)
+            if model.composed is None:  # what is known of an optimum before the change is not known after it
+                level = changed_level(model)
+                if level is None:
+                    raise UnsupportedModelError(f"no feasible point of {model.name} was found, so nothing bounds its margins")
+                composed = replace(composed, upper_bound=level)
+            return carried(model, self.target(composed))
 
     def lift(self, model: Model, target: StandardForm, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The target's Lagrangian at its multipliers: every point of the original is one of the target with the same cost."""
@@ -71,57 +82,49 @@ class ComposedReduction(Reduction[StandardForm]):
         value = found.value if not found.condition else -np.inf
         return LiftedDual(value, dict(multipliers), found.argument)
 
-    def objective(self, model: Model, w: FloatArray) -> float:
-        """That of the composition, in the classifier of its own w."""
-        assert isinstance(model.composed, Margin)
-        return model.composed.objective(w)
+    def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
+        """That of the composition in the classifier of its own w; of a changed model its form's."""
+        parts = parts_of(model)
+        if parts is not None:
+            return parts.objective(values["w"])
+        return model.form.objective(model.form.join(values))
 
-    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
         """The best multiple of w that domain and restrictions allow, among 0, 1 and those that bring a margin to 1.
+
+        Of a changed model, the best point with the integers of that.
 
         Raises
         ------
         UnsupportedModelError
             None of them is allowed.
         """
-        composed = model.composed
-        assert isinstance(composed, Margin)
+        composed = _composed(model)
+        assert composed is not None
+        own = model.composed is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
-        A, c = composed.loss.rows(composed.points, composed.y)
-        products = np.asarray(A @ w)
-        with np.errstate(divide="ignore", invalid="ignore", over="ignore"):
-            steps = (1.0 - c) / products * (1.0 + 1e-12)
-        steps = np.concatenate([[1.0, 0.0], steps[np.isfinite(steps) & (steps > 0)]])
-        best, found = np.inf, None
-        for t in np.unique(steps):
-            value = composed.objective(t * w)
-            if value < best and _allowed(composed, t * w) and _stands(model, t * w):
-                best, found = value, t * w
+        found = best_allowed_multiple(composed, model if own else composed, w)
         if found is None:
             raise UnsupportedModelError(f"no multiple of the w of {self.name} satisfies domain and restrictions of the problem")
-        return model.complete({"w": found})
+        if own:
+            return model.complete({"w": found})
+        return _after_change(model, composed, found)
 
 
-def _allowed(composed: Margin, w: FloatArray) -> bool:
-    """Whether domain and restrictions hold, within 1e-9."""
-    lower, upper = composed.domain.bounds(w.size)
-    if (w < lower - 1e-9).any() or (w > upper + 1e-9).any() or (composed.domain.integer and (w != np.round(w)).any()):
-        return False
-    rows = [c for c in composed.form.constraints if c.label == "increasing"]
-    values = {"w": w, **{b.label: np.zeros(b.shape) for b in composed.form.blocks if b.label != "w"}}
-    if any(c.cone.violation(c.value(composed.form.join(values))) > 1e-9 for c in rows):
-        return False
-    return all(r.violation(composed.points, composed.y, w) <= 1e-9 for r in composed.subject_to)
+def _after_change(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
+    """The best point of a changed model whose integers are those that w asks for before the change."""
+    before = model.outer.complete({"w": w})
+    if set(before) != set(model.outer.form.slices):
+        form = composed.form
+        x, fixed = np.zeros(form.n), np.zeros(form.n, dtype=bool)
+        x[form.slices["w"]], fixed[form.slices["w"]] = w, True
+        before = with_values(form, fixed, x) or {}
+    return rounded(model.form, {label: value for label, value in before.items() if label != "w"}) if before else None
 
 
-def _stands(model: Model, w: FloatArray) -> bool:
-    """Whether the model's own form takes the point, where it makes one of w alone."""
-    values = model.complete({"w": w})
-    if set(values) != set(model.form.slices) or Feature.INDICATOR in model.form.features:
-        return True
-    x = model.form.join(values)
-    inside = (x >= model.form.lower - 1e-9).all() and (x <= model.form.upper + 1e-9).all()
-    return bool(inside and all(c.cone.violation(c.value(x)) <= 1e-9 for c in model.form.constraints))
+def _composed(model: Model) -> Margin | None:
+    """The problem from parts whose bounds are bounds of a model."""
+    return parts_of(model.outer)
 
 
 def _bounded(composed: Margin, form: StandardForm) -> StandardForm:
@@ -135,22 +138,67 @@ def _bounded(composed: Margin, form: StandardForm) -> StandardForm:
 
 
 @dataclass(frozen=True)
-class Continuous(ComposedReduction):
+class FormReduction(ComposedReduction):
+    """Reads every model whose form has integers: compositions by what is known of them, others by their form."""
+
+    reads: ClassVar[tuple[type[Model], ...]] = (Model,)
+
+    def obstacle(self, model: Model) -> str:
+        """Why it does not read a model; empty where it does."""
+        try:
+            form = model.form
+        except MarginoptError as error:  # no form at all, too large a one, or none without a feasible point
+            return str(error)
+        if not form.features & {Feature.INTEGER, Feature.INDICATOR}:
+            return "it has no integers, so it is its own relaxation"
+        return self.refusal(form)
+
+    def missing(self, composed: Margin) -> str:
+        """What the form lacks."""
+        return self.obstacle(composed)
+
+    def refusal(self, form: StandardForm) -> str:
+        """What a form with integers lacks; nothing."""
+        return ""
+
+    def target(self, composed: Margin) -> StandardForm:
+        """That of the form, with bounds of w at an optimum."""
+        return self.of_form(composed.form, composed)
+
+    @abstractmethod
+    def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
+        """The relaxation of a form; ``composed`` where it is that of a composition."""
+
+    def apply(self, model: Model) -> StandardForm:
+        """The target's form, without integers."""
+        self.check(model)
+        with without_warnings():
+            parts = parts_of(model)
+            return self.of_form(model.form, None) if parts is None else self.target(parts)
+
+    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """Of a composition the best multiple of w; of other forms what is left once the integers are rounded."""
+        if parts_of(model) is not None:
+            return super().recover(model, values)
+        labels = {b.label for b in model.form.blocks}
+        point = values if labels <= set(values) else model.form.split(np.asarray(values["x"]))
+        return rounded(model.form, {label: value for label, value in point.items() if label in labels})
+
+
+@dataclass(frozen=True)
+class Continuous(FormReduction):
     """The form without integrality: big-M rows, or whatever says the parts."""
 
     name = "continuous"
 
-    def missing(self, composed: Margin) -> str:
-        """Integers."""
-        return "it has no integers, so it is its own relaxation" if composed.convex else ""
-
-    def target(self, composed: Margin) -> StandardForm:
+    def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
         """As it is."""
-        return _bounded(composed, composed.form.relax_integrality())
+        relaxed = form.relax_integrality()
+        return relaxed if composed is None else _bounded(composed, relaxed)
 
 
 @dataclass(frozen=True)
-class Products(ComposedReduction):
+class Products(FormReduction):
     """RLT with triangle inequalities; see `relaxations.composed.products`."""
 
     triangles: bool = True
@@ -160,20 +208,21 @@ class Products(ComposedReduction):
         """Name for tables."""
         return "products" if self.triangles else "products, no triangles"
 
-    def missing(self, composed: Margin) -> str:
-        """Integers, and rows in place of indicators."""
-        if composed.convex:
-            return "it has no integers, so it is its own relaxation"
-        if Feature.INDICATOR in composed.form.features:
+    def refusal(self, form: StandardForm) -> str:
+        """Rows in place of indicators; binaries."""
+        if Feature.INDICATOR in form.features:
             return "its switches are indicator constraints, because nothing bounds the margins: give a domain or upper_bound="
-        return ""
+        binary = form.integer & (form.lower == 0.0) & (form.upper == 1.0)
+        return "" if binary.any() else "it has integers, none of them between 0 and 1, whose products are linear again"
 
-    def target(self, composed: Margin) -> StandardForm:
+    def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
         """Products of the form."""
-        span, s = composed.reach[0], composed.form.slices["w"]
-        lower, upper = composed.form.lower.copy(), composed.form.upper.copy()
+        if composed is None:
+            return product_form(form, self.triangles)
+        span, s = composed.reach[0], form.slices["w"]
+        lower, upper = form.lower.copy(), form.upper.copy()
         lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
-        return product_form(composed.form.with_bounds(lower, upper), self.triangles)
+        return product_form(form.with_bounds(lower, upper), self.triangles)
 
 
 @dataclass(frozen=True)

@@ -21,6 +21,9 @@ __all__ = ["ReportData", "ReportRow"]
 
 C = TypeVar("C", bound=Cell)
 
+#: The relaxation of a stated model from which gap closed is measured.
+CONTINUOUS = "continuous"
+
 
 @dataclass(frozen=True)
 class ReportRow:
@@ -107,7 +110,8 @@ class ReportData:
         distance = closed = None
         if cell.bound is not None and cell.bounds_optimum:  # else there is nothing to be a gap of
             distance = gap(cell.bound, zeta)
-            base = base_bound(self.relaxations_of(instance.key), str(self.meta.get("base", "")))
+            others = self.relaxations_of(instance.key)
+            base = base_bound(others, str(self.meta.get("base", "")) if instance.lam is not None else CONTINUOUS)
             closed = None if base is None else gap_closed(cell.bound, base, zeta)
         return ReportRow(instance, cell, zeta, distance, closed, rank_verdict(cell))
 

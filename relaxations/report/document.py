@@ -15,11 +15,11 @@ from .tables.column import Table
 from .tables.listing import report_tables
 from .tables.matrix import Matrix
 
-__all__ = ["TITLE", "Document"]
+__all__ = ["Document"]
 
-TITLE = "Relaxation gaps of the 0-1 loss"
+TITLE = "Relaxation gaps"
 _DEFINITIONS = (
-    "gap = (ζ - bound)/ζ (Cepeda, Gómez and Han, §2), ζ the optimum of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
+    "gap = (ζ - bound)/|ζ| (Cepeda, Gómez and Han, §2), ζ the optimum: of min ||w||² + λ Σ 1{y_i x_i'w < 1} of instances, else of the model; "
     "objectives are recomputed in float64 from the data; a bound is proved only from a dual point made exactly feasible"
 )
 
@@ -34,6 +34,12 @@ class Document:
     """
 
     data: ReportData
+
+    @property
+    def title(self) -> str:
+        """Of what the gaps are: of the 0-1 loss unless every row is a model as it was stated."""
+        stated = self.data.instances and all(cell.lam is None for cell in self.data.instances)
+        return TITLE if stated else f"{TITLE} of the 0-1 loss"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

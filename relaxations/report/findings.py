@@ -8,7 +8,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from .data import ReportData, ReportRow
-from .gaps import EXACT
+from .gaps import EXACT, Interval
 from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
 
 __all__ = ["Finding", "findings"]
@@ -125,12 +125,18 @@ def _unknown(report: ReportData) -> list[Finding]:
     unproven = [(c, z) for c, z in zip(report.instances, known, strict=True) if not z.exact]
     if not unproven:
         return []
-    cell, zeta = max(unproven, key=lambda pair: (pair[1].high - pair[1].low) / pair[1].high if pair[1].high > 0.0 else 0.0)
+    cell, zeta = max(unproven, key=lambda pair: _width(pair[1]))
     text = (
         f"The optimum is not known on {len(unproven)} of {_count(len(known), 'instance')}; the widest interval is "
-        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.instance}, λ = {cell.lam:g}."
+        f"[{zeta.low:.5g}, {zeta.high:.5g}], on {cell.where}."
     )
     return [Finding(text, "instances")]
+
+
+def _width(zeta: Interval) -> float:
+    """Relative to its upper end; infinite where there is no end."""
+    width = zeta.high - zeta.low
+    return width if np.isinf(width) else width / abs(zeta.high) if zeta.high != 0.0 else 0.0
 
 
 def _no_bounds(report: ReportData) -> list[Finding]:

@@ -16,6 +16,8 @@ __all__ = [
 
 #: Two numbers that should agree differ by at most this, relatively.
 AGREE = 1e-6
+#: The lower end where nothing is known.
+_NOTHING = float("-inf")
 #: Rank ratio up to which W counts as of rank one, and the relative distance of bound and recovered objective that confirms it.
 RANK_ONE, EXACT = 1e-5, 1e-4
 
@@ -37,29 +39,37 @@ def optimum(exact: ExactCell) -> Interval | None:
     """What one exact solve says of the optimum: its value where proven, else [bound, incumbent]; None without a point."""
     if exact.incumbent is None:
         return None
+    floor = _NOTHING if exact.lam is None else 0.0
     if exact.proven or exact.bound is None or not exact.bounds_optimum:
-        return Interval(exact.incumbent if exact.proven else 0.0, exact.incumbent)
-    return Interval(min(max(exact.bound, 0.0), exact.incumbent), exact.incumbent)
+        return Interval(exact.incumbent if exact.proven else floor, exact.incumbent)
+    return Interval(min(max(exact.bound, floor), exact.incumbent), exact.incumbent)
 
 
 def best_known(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> Interval:
     """What all cells of one instance say together: [largest bound, least feasible objective], the latter alone where proven."""
     relaxations, exacts = list(relaxations), list(exacts)
     points = [instance.objective, *(c.recovered for c in relaxations), *(c.incumbent for c in exacts)]
-    high = min(value for value in points if value is not None)
+    high = min((value for value in points if value is not None), default=-_NOTHING)
     if any(c.proven for c in exacts):
         return Interval(high, high)
     bounds = [c.bound for c in relaxations if c.bounds_optimum] + [c.bound for c in exacts if c.bounds_optimum]
-    return Interval(min(max([0.0, *(b for b in bounds if b is not None)]), high), high)
+    floor = _NOTHING if instance.floor is None else instance.floor
+    return Interval(min(max([floor, *(b for b in bounds if b is not None)]), high), high)
 
 
 def gap(bound: float, zeta: Interval) -> Interval | None:
-    """(ζ - bound)/ζ for the ζ of the interval, Conic §2; None where ζ may be zero and the bound is too.
+    """(ζ - bound)/|ζ| for the ζ of the interval, Conic §2; None where ζ may be zero and the bound is too, or is not known.
 
-    Increasing in ζ, so the ends are those of ζ. A bound above ζ gives a negative gap: not a bound of the 0-1 optimum.
+    Increasing in ζ where bound and ζ have one sign, so the ends are those of ζ. A bound above ζ gives a negative gap: not a bound
+    of the optimum.
     """
-    if zeta.high <= 0.0:
+    if zeta.high == 0.0 or zeta.high == -_NOTHING:
         return None
+    if zeta.high < 0.0:
+        low = max(zeta.low, min(bound, zeta.high))
+        return Interval((low - bound) / -low, (zeta.high - bound) / -zeta.high)
+    if bound < 0.0:  # and ζ > 0: decreasing
+        return Interval(1.0 - bound / zeta.high, 1.0 - bound / zeta.low) if zeta.low > 0.0 else None
     high = (zeta.high - bound) / zeta.high
     if zeta.exact:
         return Interval(high, high)
@@ -74,7 +84,7 @@ def base_bound(relaxations: Iterable[RelaxationCell], name: str) -> float | None
 
 def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
     """(bound - base)/(ζ - base), base that of the big-M relaxation; None where ζ = base leaves no gap to close."""
-    if zeta.high - base <= AGREE * max(abs(zeta.high), abs(base)):
+    if zeta.high == -_NOTHING or zeta.high - base <= AGREE * max(abs(zeta.high), abs(base)):
         return None
     low = (bound - base) / (zeta.high - base)
     if zeta.exact:
@@ -86,7 +96,8 @@ def gap_closed(bound: float, base: float, zeta: Interval) -> Interval | None:
 
 def root_gap(cell: ExactCell, best: float) -> float | None:
     """(ζ - root bound)/ζ with the least objective known for ζ; None where the solver tells no root bound."""
-    return None if cell.root is None or best <= 0.0 or cell.caveat else (best - cell.root) / best
+    known = 0.0 < best < -_NOTHING
+    return (best - cell.root) / best if known and cell.root is not None and not cell.caveat else None
 
 
 def gap_left(cell: ExactCell) -> float | None:
@@ -98,6 +109,8 @@ def gap_left(cell: ExactCell) -> float | None:
 
 def trivial_objective(instance: InstanceCell) -> float:
     """The best that needs no feature: w = 0 violates all margins; b = ±1 those of the smaller class and costs 1."""
+    if instance.lam is None or instance.n is None or instance.positives is None:
+        return -_NOTHING  # a model as it is stated
     smaller = min(instance.positives, instance.n - instance.positives)
     zero = instance.lam * instance.n
     return min(zero, 1.0 + instance.lam * smaller) if instance.intercept else zero
@@ -105,7 +118,7 @@ def trivial_objective(instance: InstanceCell) -> float:
 
 def is_trivial(instance: InstanceCell, zeta: Interval) -> bool:
     """Whether nothing better than the intercept alone is known (a constant column is taken for one of ones)."""
-    return zeta.high >= trivial_objective(instance) * (1.0 - AGREE)
+    return instance.lam is not None and zeta.high >= trivial_objective(instance) * (1.0 - AGREE)
 
 
 def rank_verdict(cell: RelaxationCell) -> str:
@@ -124,12 +137,12 @@ def rank_verdict(cell: RelaxationCell) -> str:
 def audit(instance: InstanceCell, relaxations: Iterable[RelaxationCell], exacts: Iterable[ExactCell]) -> list[str]:
     """Contradictions among the cells of one instance, in words; empty where all agree."""
     relaxations, exacts = list(relaxations), list(exacts)
-    where = f"{instance.instance}, lam = {instance.lam:g}"
-    points = {"the heuristic": instance.objective}
+    where = instance.instance if instance.lam is None else f"{instance.instance}, lam = {instance.lam:g}"
+    points = {} if instance.objective is None else {"the heuristic": instance.objective}
     points |= {c.relaxation: c.recovered for c in relaxations if c.recovered is not None}
     points |= {_run(c): c.incumbent for c in exacts if c.incumbent is not None}
-    source = min(points, key=lambda name: points[name])
-    best = points[source]
+    source = min(points, key=lambda name: points[name], default="")
+    best = points.get(source, -_NOTHING)
     found = []
     bounds = [(c.relaxation, c.bound, c.kind) for c in relaxations if c.bounds_optimum]
     bounds += [(_run(c), c.bound, c.kind) for c in exacts if c.bounds_optimum]

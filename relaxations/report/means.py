@@ -35,7 +35,7 @@ FACTORS = (1.0, 2.0, 5.0, 10.0, 100.0)
 VIRTUAL = "virtual best"
 
 #: Instances over which means are taken: a family at one λ.
-Group: TypeAlias = tuple[str, float]
+Group: TypeAlias = tuple[str, float | None]
 #: A problem of a comparison: the instance, λ and the solver's seed.
 Problem: TypeAlias = tuple[Key, int]
 
@@ -91,7 +91,7 @@ class ExactMean:
     Parameters
     ----------
     family : str
-    lam : float
+    lam : float or None
     variant : str
     problems, solved, fastest : int
         Instances × seeds; those it proved; those that nobody proved sooner.
@@ -115,7 +115,7 @@ class ExactMean:
     """
 
     family: str
-    lam: float
+    lam: float | None
     variant: str
     problems: int
     solved: int
@@ -138,7 +138,7 @@ class RelaxationMean:
     Parameters
     ----------
     family : str
-    lam : float
+    lam : float or None
     relaxation : str
     instances : int
     gap, closed : float or None
@@ -152,7 +152,7 @@ class RelaxationMean:
     """
 
     family: str
-    lam: float
+    lam: float | None
     relaxation: str
     instances: int
     gap: float | None

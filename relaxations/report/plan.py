@@ -2,33 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeAlias
 
 import numpy as np
 
-from ...errors import InputError
+from ...errors import DataError, InputError, UnsupportedModelError
 from ...models.arrays import FloatArray, as_positive
+from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ...models.model import Model
+from ...models.program.form import StandardForm
 from ...solvers.asked import Asked, SolverLike, as_list, resolve, resolve_all
 from ...solvers.auto import choose
 from ...solvers.records.options import Options
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
-from ..registry import default_relaxations
-from ..strengthening.incumbent import tighten
+from ..registry import bounding, default_relaxations
 from .cells.exact import ExactTask
 from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
 from .cells.record import Data
 from .cells.relaxation import RelaxationTask
+from .cells.stated import StatedExactTask, StatedTask
+from .cells.subject import InstanceAt, Stated
 from .cells.task import Task
 from .m_words import constants
 from .store import CellStore, digest
 
-__all__ = ["Plan"]
+__all__ = ["Plan", "Problem"]
+
+#: What a report takes: data for the 0-1 problem, or a problem as it is stated.
+Problem: TypeAlias = Data | Model | StandardForm
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
 GENERIC = "scip"
@@ -42,8 +49,13 @@ class Plan:
     Parameters
     ----------
     instances : tuple of Instance
+    models : tuple of Stated
     lams : tuple of float
+        Of the instances; a model has its own.
     relaxations : tuple of Reduction
+        Of the instances.
+    asked : tuple of Reduction or None
+        Of the models; None for all that read a model and bound it.
     exact : tuple of Asked
         The exact solvers; none for no exact solve.
     beside : bool
@@ -61,8 +73,10 @@ class Plan:
     """
 
     instances: tuple[Data, ...]
+    models: tuple[Stated, ...]
     lams: tuple[float, ...]
     relaxations: tuple[Reduction[Any], ...]
+    asked: tuple[Reduction[Any], ...] | None
     exact: tuple[Asked, ...]
     beside: bool
     encodings: tuple[Encoding, ...]
@@ -75,7 +89,7 @@ class Plan:
     @classmethod
     def of(
         cls,
-        instances: Sequence[Data],
+        problems: Sequence[Problem] | Mapping[str, Problem],
         relaxations: Sequence[Reduction[Any]] | None,
         exact: SolverLike | Sequence[SolverLike] | None,
         lam: float | Sequence[float],
@@ -93,18 +107,18 @@ class Plan:
         InputError
             No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
         """
-        names = [data.name for data in instances]
-        if not names or len(set(names)) != len(names):
-            raise InputError(f"instances must be a non-empty list of instances with different names; they are {names}")
+        instances, models = _told_apart(problems)
         given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
         chosen = list(default_relaxations() if relaxations is None else relaxations)
         chosen += [m for m in given if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
             raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
         return cls(
-            instances=tuple(instances),
+            instances=instances,
+            models=models,
             lams=tuple(as_positive(v, "lam") for v in np.atleast_1d(np.asarray(lam, dtype=np.float64))),
             relaxations=tuple(chosen),
+            asked=None if relaxations is None else tuple(relaxations),
             exact=_exact(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
             encodings=_encodings(encodings),
@@ -121,39 +135,56 @@ class Plan:
         return replace(self.options, node_limit=None)
 
     def heuristics(self) -> list[HeuristicTask]:
-        """The first tasks: one for each instance and λ."""
+        """The first tasks of the instances: one for each and λ."""
         with without_warnings():
             return [
-                HeuristicTask(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam), self.relaxation_options)
+                HeuristicTask(InstanceAt(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam)), self.relaxation_options)
                 for data in self.instances
                 for lam in self.lams
             ]
 
-    def relaxed(self, first: HeuristicTask, w: FloatArray) -> list[RelaxationTask]:
+    def stated(self) -> list[StatedTask]:
+        """The first tasks of the models."""
+        return [StatedTask(model, self.relaxation_options) for model in self.models]
+
+    def relaxed(self, subject: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
         """Every relaxation of one instance at one λ, with the incumbent that its heuristic found."""
-        common = (first.name, first.source, tighten(first.model, w), self.relaxation_options, w)
+        common = (subject.tightened(w), self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
-    def solved(self, first: HeuristicTask, w: FloatArray) -> list[ExactTask]:
+    def solved(self, subject: InstanceAt, w: FloatArray) -> list[ExactTask]:
         """Every exact solver × encoding × M × seed."""
-        model = tighten(first.model, w)
+        tight = subject.tightened(w)
         return [
-            ExactTask(first.name, first.source, model, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
-            for solver in self._solvers(model)
+            ExactTask(tight, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
+            for solver in self._solvers(tight.model)
             for encoding, m in self._variants(solver)
             for seed in self.seeds
         ]
 
-    def swept(self, first: HeuristicTask, w: FloatArray) -> list[KappaTask]:
+    def swept(self, subject: InstanceAt, w: FloatArray) -> list[KappaTask]:
         """Every κ, once for an instance."""
-        if first.lam != self.lams[0]:
+        if subject.lam != self.lams[0]:
             return []
-        common = (first.name, first.source, first.model, self.relaxation_options, w)
+        common = (subject, self.relaxation_options, w)
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
-    def after(self, first: HeuristicTask, w: FloatArray) -> list[Task]:
+    def after(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
         """All that follows a heuristic."""
-        return [*self.relaxed(first, w), *self.solved(first, w), *self.swept(first, w)]
+        subject = first.subject
+        return [*self.relaxed(subject, w), *self.solved(subject, w), *self.swept(subject, w)]
+
+    def after_stated(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
+        """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""
+        subject, model = first.subject, first.subject.model
+        asked = bounding(model) if self.asked is None else self.asked
+        relaxed = [RelaxationTask(subject, self.relaxation_options, w, reduction, self.solver) for reduction in asked]
+        exact = [
+            StatedExactTask(subject, replace(self.options, seed=seed), w, solver)
+            for solver in self._solvers(model)
+            for seed in self.seeds
+        ]
+        return [*relaxed, *exact]
 
     def _variants(self, solver: Asked) -> Iterator[tuple[Encoding | None, BigM | None]]:
         if solver.solver is not None and not solver.solver.reads_form:  # reads the data, not the form
@@ -165,9 +196,9 @@ class Plan:
             else:
                 yield from ((encoding, m) for m in self.constants)
 
-    def _solvers(self, model: ZeroOneSVM) -> list[Asked]:
+    def _solvers(self, model: Model) -> list[Asked]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
-        asked = [item.settled(choose(model, self.options)[0]) if item.auto else item for item in self.exact]
+        asked = [_settled(item, model, self.options) if item.auto else item for item in self.exact]
         if self.beside:
             asked.append(resolve(GENERIC))
         return list({item.label: item for item in asked}.values())
@@ -184,6 +215,11 @@ class Plan:
         """
         for item in (self.solver, *self.exact):
             digest(item.key)
+        for subject in self.models:
+            try:
+                digest(subject.parts)
+            except DataError as error:
+                raise InputError(f"{subject.name} has no key in a store: {error}; run the report without one") from error
         return CellStore(path)
 
     def record(self) -> dict[str, Any]:
@@ -202,6 +238,40 @@ class Plan:
             record["memory limit"] = self.options.memory_limit
         threads = "all" if self.options.threads is None else self.options.threads
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
+
+
+def _told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
+    """Instances, and models under their names: those of a mapping, else the model's own."""
+    given: list[tuple[str, Problem]] = (
+        list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
+    )
+    instances: list[Data] = []
+    models: list[Stated] = []
+    for name, problem in given:
+        if isinstance(problem, Model | StandardForm):
+            model = as_model(problem)
+            models.append(Stated(str(name) or model.name, f"{model.statement.title}: {model.statement.sizes}", model))
+        elif not isinstance(problem, Data):
+            raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
+        elif name not in ("", problem.name):
+            raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
+        else:
+            instances.append(problem)
+    names = [*(data.name for data in instances), *(model.name for model in models)]
+    if not names or len(set(names)) != len(names):
+        raise InputError(
+            "instances must be a non-empty list of instances with different names, or of models, which a mapping "
+            f"{{name: model}} names; they are {names}"
+        )
+    return tuple(instances), tuple(models)
+
+
+def _settled(item: Asked, model: Model, options: Options) -> Asked:
+    """What auto picks; auto itself where nobody reads the model, which is then said in its cell."""
+    try:
+        return item.settled(choose(model, options)[0])
+    except UnsupportedModelError:
+        return item
 
 
 def _exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked, ...]:

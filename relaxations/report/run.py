@@ -7,7 +7,7 @@ from __future__ import annotations
 import datetime
 import platform
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -24,11 +24,10 @@ from ..reduction import Reduction
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.kappa import KappaCell
-from .cells.record import Data
 from .cells.relaxation import RelaxationCell
 from .cells.task import Task
 from .machine import blas, machine
-from .plan import Plan
+from .plan import Plan, Problem
 from .progress import Progress
 from .report import GapReport
 from .runner import Runner
@@ -37,7 +36,7 @@ __all__ = ["gap_report"]
 
 
 def gap_report(
-    instances: Sequence[Data],
+    instances: Sequence[Problem] | Mapping[str, Problem],
     relaxations: Sequence[Reduction[Any]] | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Sequence[float] = 1.0,
@@ -58,23 +57,27 @@ def gap_report(
 ) -> GapReport:
     """Bounds, optima and gaps of several relaxations on several instances.
 
+    A problem is an instance, of which the 0-1 problem is bounded at every λ, or a model as it is stated: a `Margin`, a named
+    formulation, one that was changed (``with_constraint``), a form from elsewhere (``from_cvxpy``, ``read``). Of a model every
+    relaxation that reads it is solved, beside it the exact solvers, without encodings or M of their own.
+
     For each instance and λ a heuristic finds an incumbent, whose objective tightens M; then every relaxation is solved, and
     every exact solver × encoding × M × seed, from that incumbent. What cannot be run (a missing package, a licence, a model
     that a solver does not read) becomes a cell with its reason.
 
     Parameters
     ----------
-    instances : sequence of Instance
-        Two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same data at
-        several n.
+    instances : sequence of Instance, Model or StandardForm, or mapping of name to model
+        Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
+        data at several n. Values of a form that maximises are those of its negative, which the form minimises.
     relaxations : sequence of Reduction, optional
-        `default_relaxations` where they are not given.
+        `default_relaxations` where they are not given; of a model all that read it and bound its optimum.
     exact : str, Solver, pair, sequence of them, or None
         Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
         model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound
         and the best classifier.
     lam : float or sequence of float
-        λ, one or several.
+        λ of the instances, one or several; a model has its own.
     time_limit : float
         Seconds for each solve.
     seed : int
@@ -120,15 +123,17 @@ def gap_report(
     """
     options = Options(time_limit=time_limit, seed=seed, threads=threads, node_limit=node_limit, memory_limit=memory_limit)
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
-    heuristics = plan.heuristics()
+    heuristics, stated = plan.heuristics(), plan.stated()
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
     begin = time.perf_counter()
     runner = Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
-    found = runner.run(heuristics)
-    tasks: list[Task] = []
-    for first, record in zip(heuristics, found, strict=True):
+    found = runner.run([*heuristics, *stated])
+    tasks: list[Task[Any]] = []
+    for first, record in zip(heuristics, found, strict=False):
         tasks += plan.after(first, np.array(record["w"]))
+    for model, record in zip(stated, found[len(heuristics) :], strict=True):
+        tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
     records = runner.run(tasks)
     runner.progress.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
@@ -162,5 +167,5 @@ def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:
         "licences": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
         "options": plan.record(),
         "seed": plan.options.seed,
-        "relaxations": [r.name for r in plan.relaxations],
+        "relaxations": [r.name for r in plan.relaxations] if plan.instances else ["all that read the model"],
     }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from .cells.heuristic import InstanceCell
+from .cells.record import where
 
 __all__ = ["SWEPT", "family", "label", "titled", "trait", "without"]
 
@@ -40,7 +41,8 @@ def _symbol(at: re.Match[str]) -> str:
 def trait(instance: InstanceCell, parameter: str) -> float | None:
     """Value of a parameter of `SWEPT`: n, p and λ of the cell, the others as the name says; None where it says nothing."""
     if parameter in ("n", "p", "lam"):
-        return float(getattr(instance, parameter))
+        value = getattr(instance, parameter)
+        return None if value is None else float(value)
     found = re.search(rf"(?:^|[\[,\s]){parameter}=([0-9.eE+-]+)", instance.instance)
     try:
         return None if found is None else float(found[1])
@@ -53,4 +55,4 @@ def without(instance: InstanceCell, parameter: str) -> str:
     name = re.sub(rf"\b{parameter}=[^,\]]*(, ?)?", "", instance.instance).replace(", ]", "]").replace("[]", "")
     if parameter == "p":  # reduced data say it in words
         name = _FEATURES.sub("", name)
-    return titled(name) if parameter == "lam" else f"{titled(name)}, λ = {instance.lam:g}"
+    return where(titled(name), None if parameter == "lam" else instance.lam)

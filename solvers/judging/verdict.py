@@ -24,7 +24,7 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["ZERO", "Verdict", "verdict", "zero_allowance"]
+__all__ = ["ZERO", "Verdict", "beyond_level", "verdict", "zero_allowance"]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
@@ -74,6 +74,23 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
     apart = None if answer.bound is None else abs(certificate.objective - answer.bound)
     return Verdict(Status.OPTIMAL if _near(certificate, apart, 2.0 * tol) else Status.INACCURATE)
+
+
+def beyond_level(status: Status, certificate: Certificate | None, level: float, tol: float) -> str:
+    """Why an optimum or infeasibility of the form is not the problem's; empty where it is.
+
+    Constants of the form that follow from a point of this level (`Model.level`) may cut off what is worse.
+    """
+    if np.isposinf(level) or status not in (Status.OPTIMAL, Status.INFEASIBLE):
+        return ""
+    found = float("inf") if status is Status.INFEASIBLE or certificate is None else certificate.objective
+    if found <= level + max(tol, _FEASIBLE) * abs(level):
+        return ""
+    known = "no objective" if np.isinf(level) else f"objectives up to {level:.7g}"
+    return (
+        f"the form's big-M constants, made before the change, are known to hold for {known}, and may cut off the optimum: give "
+        "the model M= that holds after the change (a Margin: upper_bound=, the objective of a point that the change allows)"
+    )
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:

@@ -204,6 +204,19 @@ class Margin(Model):
         return mask
 
     @property
+    def level(self) -> float:
+        """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them."""
+        if not any(part.reads_reach for part in self.parts):
+            return float("inf")
+        known = self._level(*self.domain.bounds(self.points.shape[1]))
+        return float("inf") if known is None else known
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """A free intercept: its bound is that of some optimal point."""
+        return (0,) if self.intercept == "free" else ()
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the rows."""
         n = self.X.shape[0]

@@ -212,6 +212,16 @@ class ZeroOneSVM(BinaryMargins):
         return None if self.incumbent is None else self.point(self.incumbent)
 
     @property
+    def level(self) -> float:
+        """The value behind M; infinite where M is given."""
+        return self.incumbent_value if self.M is None else float("inf")
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """A free intercept: its bound is that of some optimal point."""
+        return (0,) if self.intercept == "free" else ()
+
+    @property
     def form_bytes(self) -> int:
         """Bytes of the rows (and of S)."""
         n, p = self.X.shape

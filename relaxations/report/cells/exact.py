@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
@@ -24,9 +24,10 @@ from ...bounds.big_m import BigM
 from ...reduction import restated
 from ...strengthening.strengthen import strengthen
 from .record import Cell
+from .subject import InstanceAt
 from .task import Task, as_count, as_number, outcome, worth_keeping
 
-__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint"]
+__all__ = ["STRUCTURED", "ExactCell", "ExactTask", "TracePoint", "answered"]
 
 #: Seconds, incumbent and lower bound at that time; None where there is none yet.
 TracePoint: TypeAlias = tuple[float, float | None, float | None]
@@ -134,7 +135,7 @@ def _trace_point(point: Any) -> TracePoint:
 
 
 @dataclass(frozen=True, eq=False)
-class ExactTask(Task):
+class ExactTask(Task[InstanceAt]):
     """One exact solver with one encoding, M and seed; ``w`` is its start. A solver that reads the data has no encoding."""
 
     w: FloatArray
@@ -169,14 +170,14 @@ class ExactTask(Task):
     @property
     def _empty(self) -> ExactCell:
         return ExactCell(
-            self.name,
-            self.lam,
+            self.subject.name,
+            self.subject.lam,
             self.solver.label,
             encoding=STRUCTURED if self.encoding is None else _ENCODINGS[self.encoding],
             m_source="" if self.constants is None else self.constants.source_name,
             time_limit=self.solver.over(self.options).time_limit,
             seed=self.options.seed,
-            caveat="" if self.constants is None else self.constants.caveat(self.model),
+            caveat="" if self.constants is None else self.constants.caveat(self.subject.model),
         )
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -187,15 +188,15 @@ class ExactTask(Task):
     def _encoded(self) -> ZeroOneSVM:
         """The model in its encoding, with its M."""
         if self.encoding is None:
-            return self.model
+            return self.subject.model
         if self.encoding == "indicator":
-            return restated(self.model, encoding="indicator")
+            return restated(self.subject.model, encoding="indicator")
         assert self.constants is not None
         if self.encoding == "bigm":
-            return self.constants.restate(self.model)
-        strong = restated(strengthen(restated(self.model, incumbent=self.w), rounds=0, solver=self.relaxation_solver),
+            return self.constants.restate(self.subject.model)
+        strong = restated(strengthen(restated(self.subject.model, incumbent=self.w), rounds=0, solver=self.relaxation_solver),
                           incumbent=self.w)  # fmt: skip
-        return strong if self.constants == BigM("incumbent") else restated(strong, M=self.constants.constants(self.model))
+        return strong if self.constants == BigM("incumbent") else restated(strong, M=self.constants.constants(self.subject.model))
 
     def _cell(self, options: Options) -> ExactCell:
         begin = time.perf_counter()
@@ -211,35 +212,42 @@ class ExactTask(Task):
         form = None if self.encoding is None else model.form
         found = bool(result.values)
         figures = linear_summary(model.X, model.y, result.values["w"]) if found else {}
-        bound, kind = result.best_bound
-        trace = _thinned(result.trace)
         return replace(
-            empty,
-            version=result.version,
-            status=str(result.status),
-            native_status=result.claim.native_status,
-            proven=result.status is Status.OPTIMAL and not empty.caveat,
+            answered(empty, self.solver.solver, result, figures),
             incumbent=model.objective(result.values["w"]) if found else None,
-            claimed=as_number(result.claim.objective),
-            bound=as_number(bound),
-            kind=kind,
-            nodes=result.nodes,
-            violations=as_count(figures, "margin_violations"),
-            misclassified=as_count(figures, "misclassified"),
-            build_seconds=result.build_seconds,
-            solve_seconds=result.solve_seconds,
             variables=None if form is None else form.n,
             rows=None if form is None else form.rows,
             m_slack=None if form is None else as_number(result.summary.get("smallest_big_m_slack")),
-            root=_root(self.solver.solver, result),
-            bound_seconds=_time_to_bound(trace),
             prepare_seconds=prepared if self.encoding == "strengthened" else None,
-            trace=trace,
         )
 
     def told(self, record: dict[str, Any]) -> str:
         """Status, bound, incumbent, seconds."""
-        return f"{self.where}: {self.label}: {outcome(record['cell'])}"
+        return f"{self.subject.where}: {self.label}: {outcome(record['cell'])}"
+
+
+def answered(empty: ExactCell, solver: Solver, result: Result, figures: Mapping[str, float]) -> ExactCell:
+    """The cell with what a result says of any problem; ``figures`` are those of its point."""
+    bound, kind = result.best_bound
+    trace = _thinned(result.trace)
+    return replace(
+        empty,
+        version=result.version,
+        status=str(result.status),
+        native_status=result.claim.native_status,
+        proven=result.status is Status.OPTIMAL and not empty.caveat,
+        claimed=as_number(result.claim.objective),
+        bound=as_number(bound),
+        kind=kind,
+        nodes=result.nodes,
+        violations=as_count(figures, "margin_violations"),
+        misclassified=as_count(figures, "misclassified"),
+        build_seconds=result.build_seconds,
+        solve_seconds=result.solve_seconds,
+        root=_root(solver, result),
+        bound_seconds=_time_to_bound(trace),
+        trace=trace,
+    )
 
 
 def _root(solver: Solver, result: Result) -> float | None:

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar
 
 from ....models.formulations.linear import has_constant_column, linear_summary
 from ...strengthening.incumbent import heuristic
 from .record import Cell
+from .subject import InstanceAt
 from .task import Task
 
 __all__ = ["HeuristicTask", "InstanceCell"]
@@ -16,38 +18,44 @@ __all__ = ["HeuristicTask", "InstanceCell"]
 
 @dataclass(frozen=True)
 class InstanceCell(Cell):
-    """An instance at one λ, and the classifier that the heuristic found on it.
+    """An instance at one λ (or a model as it was stated), and the classifier that the heuristic found on it.
 
     Parameters
     ----------
     source : str
-    n, p : int
-        Points; features, a constant column not counted.
+    n, p : int or None
+        Points; features, a constant column not counted. None for a program without points.
     intercept : bool
         Whether X has a constant column.
-    positives : int
-        Points labelled +1.
-    objective : float
-        True 0-1 objective of the heuristic's classifier: the upper bound UB behind tightened M.
-    violations, misclassified : int
+    positives : int or None
+        Points labelled +1; None where there are no two classes.
+    objective : float or None
+        True objective of the heuristic's classifier: for the 0-1 loss the upper bound UB behind tightened M. None where none is
+        known.
+    violations, misclassified : int or None
         Points with u < 1, and with u < 0, under it.
     seconds : float
         The heuristic's time.
+    floor : float or None
+        A lower bound of the optimum that needs no solving: 0 for costs that are none below it.
     """
 
     source: str
-    n: int
-    p: int
+    n: int | None
+    p: int | None
     intercept: bool
-    positives: int
-    objective: float
-    violations: int
-    misclassified: int
+    positives: int | None
+    objective: float | None
+    violations: int | None
+    misclassified: int | None
     seconds: float
+    floor: float | None = 0.0
+
+    added: ClassVar[Mapping[str, Any]] = {"floor": 0.0}
 
 
 @dataclass(frozen=True, eq=False)
-class HeuristicTask(Task):
+class HeuristicTask(Task[InstanceAt]):
     """The heuristic's classifier on an instance at one λ."""
 
     @property
@@ -62,14 +70,14 @@ class HeuristicTask(Task):
 
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
         """Rounding and local search."""
-        model = self.model
+        model = self.subject.model
         begin = time.perf_counter()
         w, objective = heuristic(model, self.options.seed)
         seconds = time.perf_counter() - begin
         figures = linear_summary(model.X, model.y, w)
         constant = has_constant_column(model.X)
         cell = InstanceCell(
-            self.name, self.lam, self.source, model.X.shape[0], model.X.shape[1] - constant, constant,
+            self.subject.name, self.subject.lam, self.subject.source, model.X.shape[0], model.X.shape[1] - constant, constant,
             int((model.y > 0).sum()), objective, int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
@@ -77,4 +85,4 @@ class HeuristicTask(Task):
     def told(self, record: dict[str, Any]) -> str:
         """Objective and seconds."""
         cell = record["cell"]
-        return f"{self.where}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"
+        return f"{self.subject.where}: {cell['n']} points, heuristic: objective {cell['objective']:.7g} ({cell['seconds']:.1f} s)"

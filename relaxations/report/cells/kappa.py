@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -20,15 +21,10 @@ from ....solvers.solve import solve_problem
 from ...reduction import without_warnings
 from ...strengthening.least_norm import least_norm
 from .record import Record
+from .subject import InstanceAt
 from .task import Task, as_number, outcome, worth_keeping
 
 __all__ = ["KappaCell", "KappaTask"]
-
-#: What records of earlier versions did not have.
-_ADDED: dict[str, Any] = {
-    "exact_solver": "", "exact_status": "not asked", "exact_objective": None, "exact_bound": None, "exact_kind": "none",
-    "exact_nodes": None, "exact_seconds": None,
-}  # fmt: skip
 
 #: Times that the points to keep are chosen again by the classifier that kept the last ones.
 _TURNS = 10
@@ -92,10 +88,10 @@ class KappaCell(Record):
     exact_nodes: int | None = None
     exact_seconds: float | None = None
 
-    @classmethod
-    def from_record(cls, record: dict[str, Any]) -> KappaCell:
-        """The cell of a record of this version or an earlier one, which knew no exact solve."""
-        return super().from_record({**_ADDED, **record} if isinstance(record, dict) else record)
+    added: ClassVar[Mapping[str, Any]] = {
+        "exact_solver": "", "exact_status": "not asked", "exact_objective": None, "exact_bound": None, "exact_kind": "none",
+        "exact_nodes": None, "exact_seconds": None,
+    }  # fmt: skip
 
     @property
     def proven(self) -> bool:
@@ -104,7 +100,7 @@ class KappaCell(Record):
 
 
 @dataclass(frozen=True, eq=False)
-class KappaTask(Task):
+class KappaTask(Task[InstanceAt]):
     """The conic relaxation in its κ form, and beside it the exact solve of the 0-1 problem with the budget.
 
     λ plays a part only in the heuristic's classifier ``w``, a start of recovery. ``exact`` is False where a report asks for no
@@ -143,13 +139,14 @@ class KappaTask(Task):
         return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _cell(self, options: Options) -> KappaCell:
-        n = self.model.X.shape[0]
-        empty = KappaCell(self.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
+        X, y = self.subject.model.X, self.subject.model.y
+        n = X.shape[0]
+        empty = KappaCell(self.subject.name, self.kappa, int(np.floor(self.kappa * n + 1e-9)), self.solver.label)
         if self.exact:
             empty = self._exactly(empty, options)
         try:
             with without_warnings():
-                model = ConicSVM(self.model.X, self.model.y, kappa=self.kappa)
+                model = ConicSVM(X, y, kappa=self.kappa)
                 result = solve_problem(model, self.solver, options)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
@@ -167,7 +164,7 @@ class KappaTask(Task):
             recovered=None if w is None else float(w @ w),
             share=None if z is None else float(np.mean(z)),
             rank_ratio=as_number(result.summary.get("rank_ratio")),
-            misclassified=None if w is None else int(linear_summary(self.model.X, self.model.y, w)["misclassified"]),
+            misclassified=None if w is None else int(linear_summary(X, y, w)["misclassified"]),
             build_seconds=result.build_seconds,
             solve_seconds=result.solve_seconds,
         )
@@ -176,7 +173,7 @@ class KappaTask(Task):
         """With the answer of the solver that `solve` picks for the 0-1 problem with this budget."""
         try:
             with without_warnings():
-                result = solve_problem(ZeroOneSVM(self.model.X, self.model.y, kappa=self.kappa), "auto", options)
+                result = solve_problem(ZeroOneSVM(self.subject.model.X, self.subject.model.y, kappa=self.kappa), "auto", options)
         except MarginoptError as error:
             return replace(cell, exact_status=f"not run: {error}")
         bound, kind = result.best_bound
@@ -198,7 +195,7 @@ class KappaTask(Task):
         The points of largest y x'w are kept and the classifier of least norm that keeps them is found; by turns, as long as the
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
         """
-        A = dense_signed_rows(self.model.X, self.model.y)
+        A = dense_signed_rows(self.subject.model.X, self.subject.model.y)
         best: FloatArray | None = None
         first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
         for start in (w, self.w, A.sum(axis=0), first, -first):
@@ -213,4 +210,4 @@ class KappaTask(Task):
 
     def told(self, record: dict[str, Any]) -> str:
         """Status, bound, seconds."""
-        return f"{self.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"
+        return f"{self.subject.name}: {self.label}: {outcome(record['cell'], 'the least ||w||² within the budget')}"

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, fields
-from typing import Any, Protocol, TypeAlias, TypeVar
+from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from ....errors import DataError
 from ....models.arrays import Points
 
-__all__ = ["Cell", "Data", "Key", "Record"]
+__all__ = ["Cell", "Data", "Key", "Record", "where"]
 
-#: What is solved: the instance's name and λ.
-Key: TypeAlias = tuple[str, float]
+#: What is solved: the instance's name and λ; None where a model was stated as it is.
+Key: TypeAlias = tuple[str, float | None]
 
 C = TypeVar("C", bound="Record")
 
 
+@runtime_checkable
 class Data(Protocol):
     """What a report needs of an instance (`marginopt.Instance` has it)."""
 
@@ -38,7 +40,15 @@ class Data(Protocol):
 
 @dataclass(frozen=True)
 class Record:
-    """A record that JSON can hold."""
+    """A record that JSON can hold.
+
+    Attributes
+    ----------
+    added : mapping
+        Fields that records of earlier versions did not have, and what these mean by it.
+    """
+
+    added: ClassVar[Mapping[str, Any]] = {}
 
     def record(self) -> dict[str, Any]:
         """Plain values by field."""
@@ -54,6 +64,7 @@ class Record:
             The record lacks a field or has one that is not known.
         """
         names = {f.name for f in fields(cls)}
+        record = {**cls.added, **record} if isinstance(record, dict) else record
         if not isinstance(record, dict) or set(record) != names:
             found = sorted(record) if isinstance(record, dict) else type(record).__name__
             raise DataError(f"a {cls.__name__} of a stored report has the fields {sorted(names)}; found {found}")
@@ -65,9 +76,19 @@ class Cell(Record):
     """A cell of one instance at one λ."""
 
     instance: str
-    lam: float
+    lam: float | None
 
     @property
     def key(self) -> Key:
         """Instance and λ."""
         return self.instance, self.lam
+
+    @property
+    def where(self) -> str:
+        """Instance and λ in words."""
+        return where(self.instance, self.lam)
+
+
+def where(name: str, lam: float | None) -> str:
+    """An instance and λ in words; the name of a model that was stated as it is."""
+    return name if lam is None else f"{name}, λ = {lam:g}"

@@ -7,13 +7,13 @@ from typing import Any
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
-from ....models.formulations.linear import linear_summary
 from ....solvers.asked import Asked
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ...reduction import Reduction
 from ...relax import relax
 from .record import Cell
+from .subject import Subject
 from .task import Task, as_count, as_number, outcome, worth_keeping
 
 __all__ = ["RelaxationCell", "RelaxationTask"]
@@ -80,10 +80,10 @@ class RelaxationCell(Cell):
 
 
 @dataclass(frozen=True, eq=False)
-class RelaxationTask(Task):
-    """One relaxation; ``w`` is the incumbent behind M."""
+class RelaxationTask(Task[Subject]):
+    """One relaxation; ``w`` is the incumbent behind M, where there is one."""
 
-    w: FloatArray
+    w: FloatArray | None
     reduction: Reduction[Any]
     solver: Asked
 
@@ -113,15 +113,16 @@ class RelaxationTask(Task):
         return {"cell": cell.record()}, worth_keeping(cell.reason, cell.status)
 
     def _cell(self, options: Options) -> RelaxationCell:
-        model, reduction = self.model, self.reduction
-        empty = RelaxationCell(self.name, self.lam, reduction.name, self.solver.label)
+        subject, reduction = self.subject, self.reduction
+        model: Any = subject.model  # one that the reduction reads, or `relax` says why not
+        empty = RelaxationCell(subject.name, subject.lam, reduction.name, self.solver.label)
         try:
-            M = reduction.constants(model)
             solved = relax(model, reduction, self.solver, options)
+            M = reduction.constants(model)
         except MarginoptError as error:
             return replace(empty, reason=str(error))
         result, form = solved.result, solved.form
-        figures = {} if solved.values is None else linear_summary(model.X, model.y, solved.values["w"])
+        figures = {} if solved.values is None else model.summary(solved.values)
         return replace(
             empty,
             solver=result.solver if self.solver.auto else self.solver.label,
@@ -148,4 +149,4 @@ class RelaxationTask(Task):
 
     def told(self, record: dict[str, Any]) -> str:
         """Status, bound, seconds."""
-        return f"{self.where}: {self.label}: {outcome(record['cell'])}"
+        return f"{self.subject.where}: {self.label}: {outcome(record['cell'], self.subject.optimum)}"

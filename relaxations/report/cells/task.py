@@ -3,39 +3,39 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 import numpy as np
 
-from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ...relax import bound_words
+from .subject import Subject
 
 __all__ = ["Task", "as_count", "as_number", "outcome", "worth_keeping"]
 
 #: Layout of the stored records: cells of another one are computed anew.
 LAYOUT = 2
 
+#: What a task is about.
+S = TypeVar("S", bound=Subject)
+
 
 @dataclass(frozen=True, eq=False)
-class Task(ABC):
+class Task(ABC, Generic[S]):
     """One cell to compute.
 
     Parameters
     ----------
-    name, source : str
-        Of the instance.
-    model : ZeroOneSVM
-        With M of the incumbent, where there is one by then.
+    subject : Subject
+        An instance at one λ, or a model.
     options : Options
     """
 
-    name: str
-    source: str
-    model: ZeroOneSVM
+    subject: S
     options: Options
 
     @property
@@ -54,21 +54,9 @@ class Task(ABC):
         return {}
 
     @property
-    def lam(self) -> float:
-        """λ."""
-        assert isinstance(self.model.lam, float)
-        return self.model.lam
-
-    @property
-    def where(self) -> str:
-        """Instance and λ in words."""
-        return f"{self.name}, λ = {self.lam:g}"
-
-    @property
     def parts(self) -> dict[str, Any]:
         """All that determines the cell, for the store's key."""
-        parts = {"layout": LAYOUT, "name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y}
-        return {**parts, "lam": self.model.lam, "options": self.options.record()}
+        return {"layout": LAYOUT, **self.subject.parts, "options": self.options.record()}
 
     @abstractmethod
     def compute(self, threads: int | None) -> tuple[dict[str, Any], bool]:
@@ -96,7 +84,7 @@ def as_number(value: float | None) -> float | None:
     return float(value) if value is not None and np.isfinite(value) else None
 
 
-def as_count(figures: dict[str, float], name: str) -> int | None:
+def as_count(figures: Mapping[str, float], name: str) -> int | None:
     """A figure as an integer; None where it is missing."""
     return int(figures[name]) if name in figures else None
 

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from ..cells.exact import ExactCell
-from ..document import TITLE, Document
+from ..document import Document
 from ..tables.column import Column, shown, sort_key
 from ..tables.exacts import EXACT_COLUMNS
 from ..tables.matrix import Row
@@ -52,7 +52,7 @@ def _environment() -> Environment:
     made = jinja2.Environment(
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
-    made.globals.update(shown=shown, sort_key=_key, title=TITLE, symbols=SWEPT)
+    made.globals.update(shown=shown, sort_key=_key, symbols=SWEPT)
     made.filters["css"] = _css
     return made
 

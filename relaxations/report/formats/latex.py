@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ..document import TITLE, Document
+from ..document import Document
 from ..means import exact_ratios, fraction_within
 from ..tables.column import Column, Table, shown
 from .format import Format
@@ -48,7 +48,7 @@ def render_latex(document: Document) -> str:
         r"\setlength{\textwidth}{275mm}\setlength{\oddsidemargin}{-14mm}\setlength{\textheight}{180mm}\setlength{\topmargin}{-25mm}",
         r"\setlength{\tabcolsep}{2pt}\setlength{\parindent}{0pt}\setlength{\emergencystretch}{3em}",
         r"\begin{document}",
-        rf"\section*{{{TITLE}}}",
+        rf"\section*{{{document.title}}}",
         r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$ is the optimum,",
         r"the gap $(\zeta - \mathrm{bound})/\zeta$.",
         "",

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from ....drawing import Picture
-from ..document import TITLE, Document
+from ..document import Document
 from ..tables.column import Column, shown
 from .format import Format
 
@@ -19,7 +19,7 @@ _MARKED = r"\`*_{}[]#!|~$^"
 def render_markdown(document: Document, pictures: str | None = None) -> str:
     """Findings, tables, explanations and head; links to the pictures in the folder ``pictures`` where one is given."""
     data = document.data
-    parts = [f"# {TITLE}", ""]
+    parts = [f"# {document.title}", ""]
     if data.contradictions:
         parts += ["## Contradictions", "", *(f"- **{escaped(line)}**" for line in data.contradictions), ""]
     parts += ["## Findings", "", *(f"- {escaped(finding.text)}" for finding in document.findings), ""]

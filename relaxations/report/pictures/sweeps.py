@@ -10,7 +10,7 @@ import numpy as np
 from ....drawing import COLOURS, GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
-from ..cells.record import Key
+from ..cells.record import Key, where
 from ..cells.relaxation import RelaxationCell
 from ..data import ReportData
 from ..gaps import gap
@@ -80,7 +80,7 @@ def against_m(report: ReportData) -> str | None:
             c for c in report.relaxations_of(instance.key)
             if c.relaxation.startswith("big-M, ") and c.bound is not None and c.m_high is not None
         ]  # fmt: skip
-        if len({c.m_high for c in cells}) > 2 and report.best[instance.key].high > 0:
+        if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
             swept[instance.key] = sorted(cells, key=lambda c: c.m_high or 0.0)
     if not swept:
         return None
@@ -96,7 +96,7 @@ def against_m(report: ReportData) -> str | None:
         if conic is not None:
             ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label="conic SDP")
         ax.set_xscale("log")
-        ax.set_title(plain(f"{titled(key[0])}, λ = {key[1]:g}"), fontsize=9)
+        ax.set_title(plain(where(titled(key[0]), key[1])), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
@@ -142,9 +142,10 @@ def convergence(report: ReportData) -> str | None:
         for cell in report.exacts_of(key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(f"{titled(key[0])}, λ = {key[1]:g}"), fontsize=9)
-        top = max(e.incumbent for e in report.exacts_of(key) if e.incumbent is not None)
-        ax.set_ylim(-0.03 * top, 1.35 * top)
+        ax.set_title(plain(where(titled(key[0]), key[1])), fontsize=9)
+        top = max((e.incumbent for e in report.exacts_of(key) if e.incumbent is not None), default=0.0)
+        if top > 0.0:
+            ax.set_ylim(-0.03 * top, 1.35 * top)
         _finish(ax, "seconds", "objective")
     return _done(figure, axes, len(keys))
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from ....solvers.judging.kinds import Kind
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
+from ..cells.record import Key
 from ..data import ReportData, ReportRow
 from ..gaps import Interval, best_runs, root_gap
 from ..traits import family, label, trait
@@ -94,7 +95,7 @@ class Matrix:
         """The matrix of a report."""
         relaxations = tuple(dict.fromkeys(c.relaxation for c in report.relaxations))
         solvers = tuple(dict.fromkeys(c.solver for c in report.exacts))
-        by_key: dict[tuple[str, float], list[ReportRow]] = {}
+        by_key: dict[Key, list[ReportRow]] = {}
         for row in report.rows:
             by_key.setdefault(row.instance.key, []).append(row)
         rows = []
@@ -118,13 +119,17 @@ class Matrix:
         """Parameters in which the instances differ, with their values as the rows say them."""
         values = {
             "family": [row.family for row in self.rows],
-            "n": [f"{row.instance.n:g}" for row in self.rows],
-            "p": [f"{row.instance.p:g}" for row in self.rows],
-            "sigma": ["" if row.sigma is None else f"{row.sigma:g}" for row in self.rows],
-            "lam": [f"{row.instance.lam:g}" for row in self.rows],
+            "n": [_word(row.instance.n) for row in self.rows],
+            "p": [_word(row.instance.p) for row in self.rows],
+            "sigma": [_word(row.sigma) for row in self.rows],
+            "lam": [_word(row.instance.lam) for row in self.rows],
         }
         distinct = {name: tuple(dict.fromkeys(v for v in given if v)) for name, given in values.items()}
         return {name: tuple(sorted(v, key=_order)) for name, v in distinct.items() if len(v) > 1}
+
+
+def _word(value: float | None) -> str:
+    return "" if value is None else f"{value:g}"
 
 
 def _order(word: str) -> tuple[float, str]:

@@ -1,0 +1,102 @@
+"""What a report has rows for: an instance at one λ, or a model as it is stated."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass, replace
+from typing import Any
+
+from ....models.arrays import FloatArray
+from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.model import Model
+from ...strengthening.incumbent import tighten
+from .record import where
+
+__all__ = ["InstanceAt", "Stated", "Subject"]
+
+
+@dataclass(frozen=True, eq=False)
+class Subject(ABC):
+    """A problem with a name.
+
+    Parameters
+    ----------
+    name, source : str
+    """
+
+    name: str
+    source: str
+
+    @property
+    @abstractmethod
+    def model(self) -> Model:
+        """The problem."""
+
+    @property
+    @abstractmethod
+    def lam(self) -> float | None:
+        """λ; None where the model says what it is."""
+
+    @property
+    @abstractmethod
+    def parts(self) -> dict[str, Any]:
+        """All that determines it, for the store's key."""
+
+    @property
+    def optimum(self) -> str:
+        """What bounds are bounds of, in words."""
+        return "the optimum" if self.lam is None else "the 0-1 optimum"
+
+    @property
+    def where(self) -> str:
+        """Name and λ in words."""
+        return where(self.name, self.lam)
+
+
+@dataclass(frozen=True, eq=False)
+class InstanceAt(Subject):
+    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then."""
+
+    zero_one: ZeroOneSVM
+
+    @property
+    def model(self) -> ZeroOneSVM:
+        """The problem."""
+        return self.zero_one
+
+    @property
+    def lam(self) -> float:
+        """λ."""
+        assert isinstance(self.zero_one.lam, float)
+        return self.zero_one.lam
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Name, source, data and λ."""
+        return {"name": self.name, "source": self.source, "X": self.model.X, "y": self.model.y, "lam": self.model.lam}
+
+    def tightened(self, w: FloatArray) -> InstanceAt:
+        """With the objective of a classifier as the upper bound behind M."""
+        return replace(self, zero_one=tighten(self.zero_one, w))
+
+
+@dataclass(frozen=True, eq=False)
+class Stated(Subject):
+    """A model as somebody stated it: from parts, changed, or a program from elsewhere."""
+
+    stated: Model
+
+    @property
+    def model(self) -> Model:
+        """The problem."""
+        return self.stated
+
+    @property
+    def lam(self) -> None:
+        """The model has it where it has one."""
+        return None
+
+    @property
+    def parts(self) -> dict[str, Any]:
+        """Name, source and the model with its data."""
+        return {"name": self.name, "source": self.source, "model": self.model}

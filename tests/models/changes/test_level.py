@@ -1,0 +1,77 @@
+"""Big-M constants know the model before it was changed: an optimum beyond what they hold for is not claimed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.models.model import Model
+from marginopt.solvers import Status
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+
+def points() -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], 4)
+    return np.column_stack([np.ones(8), rng.normal(size=(8, 2)) + y[:, None]]), y
+
+
+FAR = np.array([0.0, -30.0, 0.0])
+MODELS: dict[str, Callable[..., Model]] = {
+    "zero-one": lambda X, y, **told: mo.ZeroOneSVM(X, y, 0.1, **told),
+    "ramp": lambda X, y, **told: mo.RampSVM(X, y, 0.1, intercept="penalised", **told),
+    "composed": lambda X, y, **told: mo.Margin(X, y, "zero-one", weights=0.1, **told),
+}
+
+
+@pytest.mark.parametrize(
+    ("name", "told"),
+    [("zero-one", {"M": 200.0}), ("ramp", {"M": 200.0}), ("composed", {"upper_bound": 901.0})],
+)
+def test_far_from_what_the_constants_hold_for(name: str, told: dict[str, Any]) -> None:
+    X, y = points()
+    far = mo.solve(MODELS[name](X, y).with_constraint(lambda v: v.w[1] <= -30), "scip")
+    assert far.status is Status.INACCURATE  # the form is infeasible, the problem is not
+    assert "upper_bound=" in far.evidence
+    right = mo.solve(MODELS[name](X, y, **told).with_constraint(lambda v: v.w[1] <= -30), "scip")
+    model = MODELS[name](X, y)
+    assert isinstance(model, mo.ZeroOneSVM | mo.RampSVM | mo.Margin)
+    assert right.status is Status.OPTIMAL
+    assert 900.0 <= right.objective <= model.objective(FAR) + 1e-4
+
+
+def test_near_it_the_optimum_is_claimed_as_before() -> None:
+    X, y = points()
+    model = mo.ZeroOneSVM(X, y, 2.0).with_constraint(lambda v: cp.norm1(v.w) <= 1.5)
+    result = mo.solve(model, "scip")
+    assert result.status is Status.OPTIMAL
+    assert result.objective <= model.level
+
+
+def test_what_the_level_is() -> None:
+    X, y = points()
+    model = mo.ZeroOneSVM(X, y, 1.0)
+    assert model.level == model.incumbent_value == 8.0
+    assert model.with_constraint(lambda v: v.w[1] >= 0).level == 8.0
+    assert model.with_variables(cost=lambda v: cp.sum(v.w)).level == -np.inf
+    assert mo.ZeroOneSVM(X, y, 1.0, M=9.0).with_variables(cost=lambda v: cp.sum(v.w)).level == np.inf
+    free = mo.ZeroOneSVM(X, y, 1.0, intercept="free")
+    assert free.with_constraint(lambda v: v.w[0] >= 3).level == -np.inf
+    assert free.with_constraint(lambda v: v.w[1] >= 3).level == free.level < np.inf
+    assert mo.HingeSVM(X, y).level == np.inf
+    assert mo.Margin(X, y, "zero-one", domain=margin.Box(1.0, 2.0)).level == np.inf  # w = 0 is not allowed: the box bounds all
+    assert mo.Margin(X, y, margin.EpsilonInsensitive(0.1)).level == np.inf
+
+
+def test_a_bound_goes_no_further_than_the_level() -> None:
+    X, y = points()
+    changed = mo.RampSVM(X, y, 0.1, intercept="penalised").with_constraint(lambda v: v.w[1] <= -0.5)
+    relaxed = mo.solve(changed.form.relax_integrality(), "clarabel")
+    assert changed.bound(None, relaxed.multipliers).value <= changed.level
