@@ -19,7 +19,7 @@ __all__ = ["Document"]
 
 TITLE = "Relaxation gaps"
 _DEFINITIONS = (
-    "gap = (ζ - bound)/|ζ| (Cepeda, Gómez and Han, §2), ζ the optimum of the model, for instances min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
+    "gap = (ζ - bound)/|ζ| (Cepeda, Gómez and Han, §2), ζ the optimum: for instances that of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
     "objectives are recomputed in float64 from the data; a bound is proved only from a dual point made exactly feasible"
 )
 
