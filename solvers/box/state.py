@@ -11,6 +11,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.views import BoxQP
+from ..interface.by_reference import by_reference
 from ..records.named_scalars import integers_and_floats, named_scalars
 from ..records.trace import relative_gap
 from .loops import descend
@@ -22,6 +23,7 @@ __all__ = ["BoxState", "Coordinates", "load_descent", "make_state"]
 _SCALARS = integers_and_floats("active epochs work updates stream", "high low")
 
 
+@by_reference
 class Coordinates(NamedTuple):
     """min ½a'(ZZ' + D)a + q'a over the box, as the compiled loop sees it: it changes a, w, the order and the numbers."""
 

@@ -6,6 +6,7 @@ progress is asked for), and by worker processes.
 
 from __future__ import annotations
 
+import gc
 import multiprocessing
 import sys
 import time
@@ -26,6 +27,9 @@ PATIENCE = 1.0
 class CompileClock(event.Listener):
     """Seconds that Numba spends compiling while it listens; a function that another one needs is part of that one's time.
 
+    The garbage collector rests meanwhile: the compiler's objects live until it is done, and looking through them is a tenth of
+    the time.
+
     Parameters
     ----------
     name : str
@@ -43,7 +47,7 @@ class CompileClock(event.Listener):
         self._depth = self._functions = 0
         self._start = 0.0
         self._total = 0.0
-        self._shown = False
+        self._shown = self._collects = False
 
     @property
     def seconds(self) -> float:
@@ -54,6 +58,8 @@ class CompileClock(event.Listener):
         """A function is about to be compiled."""
         if self._depth == 0:
             self._start = time.perf_counter()
+            self._collects = gc.isenabled()
+            gc.disable()
         self._depth += 1
         if self._said and self.seconds >= PATIENCE:
             self._shown = True
@@ -65,6 +71,8 @@ class CompileClock(event.Listener):
         self._functions += 1
         if self._depth == 0:
             self._total += time.perf_counter() - self._start
+            if self._collects:
+                gc.enable()
 
     def close(self) -> None:
         """The last word, where something was said."""

@@ -12,7 +12,7 @@ import numpy as np
 from ...models.arrays import BoolArray, FloatArray
 from .reduced import Reduced, evaluate
 
-__all__ = ["Incumbent", "Polish", "empty_active", "hinge_path", "penalised_rows", "stretched_rows", "trivial_incumbent"]
+__all__ = ["Incumbent", "Polish", "hinge_path", "penalised_rows", "stretched_rows", "trivial_incumbent"]
 
 #: What "nearly 1" may mean: rounding of a good solve, of a bad one, of an iterative method.
 _NEAR = (1e-12, 1e-9, 1e-7)
@@ -56,12 +56,12 @@ class Polish:
 
         None where that fails, or where the squared norm is found to be at least ``below`` (reduced).
         """
-        from .kernels.conflicts import OPTIMUM, active_set
+        from .kernels.conflicts import OPTIMUM, active_set, empty_scratch, no_active
 
         rows, reduced = self.rows, self.reduced
         n, p = rows.a.shape
-        active = empty_active(p)
-        status, _ = active_set(rows, kept, np.ones(n), below, active, np.zeros(n), 1e-11)
+        active = no_active(p)
+        status, _ = active_set(rows, kept, np.ones(n), below, active, empty_scratch(n, p))
         if status != OPTIMUM:
             return None
         q = int(active.count[0])
@@ -117,15 +117,6 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
     pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
     reach = reach / stretch * (1 + 1e-15)
     return Rows(a, np.ascontiguousarray(a.T), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach)
-
-
-def empty_active(p: int) -> Any:
-    """`kernels.conflicts.Active` at w = 0."""
-    from .kernels.conflicts import Active
-
-    return Active(
-        np.full((p + 2, 2), -1, dtype=np.int64), np.zeros((p + 2, p)), np.zeros(p + 2), np.zeros(p), np.zeros(1, np.int64)
-    )
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:

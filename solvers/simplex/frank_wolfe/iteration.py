@@ -8,6 +8,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
+from ...interface.by_reference import by_reference
 from ...records.named_scalars import integers_and_floats, named_scalars
 from ..column_cache import ColumnCache
 
@@ -22,6 +23,7 @@ _SCALARS = integers_and_floats(
 )
 
 
+@by_reference
 class Iteration(NamedTuple):
     """Arrays and numbers that compiled code changes in place."""
 

@@ -156,14 +156,14 @@ class _Run:
 
 def _add_columns(cache: ColumnCache, indices: IntArray, weights: FloatArray, out: FloatArray) -> Steps:
     """out += Σ_k weights_k·Q_k over the given columns, cached ones read and the others computed."""
-    slots = cache.slot[indices]
+    slots, sums = cache.slot[indices], np.empty(loops.WIDTH, dtype=cache.columns.dtype)
     for start in range(0, indices.size, _PANEL):
         part = slice(start, start + _PANEL)
         there = slots[part] >= 0
         given = weights[part].astype(cache.columns.dtype)
-        loops.add_rows(cache.columns, slots[part][there], given[there], out)
+        loops.add_rows(cache.columns, slots[part][there], given[there], out, sums)
         for rows, w in _uncached(cache, indices[part][~there], given[~there]):
-            loops.add_rows(rows, np.arange(w.size), w, out)
+            loops.add_rows(rows, np.arange(w.size), w, out, sums)
             yield
         yield
 

@@ -4,27 +4,27 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...interface.compiled import entry
 
-__all__ = ["add_rows", "gather_rows"]
+__all__ = ["WIDTH", "add_rows", "gather_rows"]
 
 #: Rows summed in the columns' own precision before they are added to the float64 result.
 _FLUSH = 64
 #: Entries of a row at once: the sums stay in the first-level cache.
-_WIDTH = 2048
+WIDTH = 2048
 
 
 @entry
-def add_rows(columns: Any, slots: Any, weights: Any, out: Any) -> None:
-    """out += Σ_k weights_k·columns[slots_k], eight rows a pass; weights of the columns' type, out float64."""
+def add_rows(columns: Any, slots: Any, weights: Any, out: Any, sums: Any) -> None:
+    """out += Σ_k weights_k·columns[slots_k], eight rows a pass.
+
+    Weights and ``sums``, room of `WIDTH`, are of the columns' type, out is float64.
+    """
     n, count = columns.shape[1], slots.size
-    sums = np.zeros(_WIDTH, dtype=columns.dtype)
     for first in range(0, count, _FLUSH):
         last = min(count, first + _FLUSH)
-        for b in range(0, n, _WIDTH):
-            e = min(n, b + _WIDTH)
+        for b in range(0, n, WIDTH):
+            e = min(n, b + WIDTH)
             part, total = sums[: e - b], out[b:e]
             part[:] = 0.0
             k = first

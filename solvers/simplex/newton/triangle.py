@@ -14,7 +14,7 @@ from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import share, workers
 from .inexact_loops import gather_rows
 from .krylov import Steps
-from .triangle_loops import symmetric_rows
+from .triangle_loops import WIDTH, symmetric_rows
 
 __all__ = ["Triangle"]
 
@@ -120,12 +120,13 @@ class Triangle:
         sums = np.zeros((workers(self.own.size**2 // 2), self.own.size))
 
         def add(part: list[Block], out: FloatArray) -> None:
+            room = np.empty(WIDTH, dtype=np.float32)
             for first, last, block in part:
                 if block is not None:
-                    symmetric_rows(block, first, 0, given, out)
+                    symmetric_rows(block, first, 0, given, out, room)
                     continue
                 for begin, _, tile in self._panel.tiles(self.own[first:last], last):
-                    symmetric_rows(tile, first, begin, given, out)
+                    symmetric_rows(tile, first, begin, given, out, room)
 
         yield from _shared(self._blocks, lambda part, k: add(part, sums[k]), len(sums))
         return scale * sums.sum(axis=0)

@@ -4,28 +4,25 @@ from __future__ import annotations
 
 from typing import Any
 
-import numpy as np
-
 from ...interface.compiled import entry
 
-__all__ = ["symmetric_rows"]
+__all__ = ["WIDTH", "symmetric_rows"]
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
-_WIDTH = 512
+WIDTH = 512
 
 
 @entry
-def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any) -> None:
+def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
     """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
-    Block and weights have one type, sums of `_WIDTH` entries too; out is float64.
+    Block, weights and ``sums``, room of `WIDTH`, have one type; out is float64.
     """
     count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
-    sums = np.zeros(_WIDTH, dtype=block.dtype)
-    zero = sums[0]
-    for b in range(0, twice, _WIDTH):
-        e = min(twice, b + _WIDTH)
+    zero = block.dtype.type(0.0)
+    for b in range(0, twice, WIDTH):
+        e = min(twice, b + WIDTH)
         part, given = sums[: e - b], weights[begin + b : begin + e]
         part[:] = 0.0
         k = 0

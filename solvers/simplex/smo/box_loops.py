@@ -16,12 +16,12 @@ import numpy as np
 
 from ...interface.compiled import entry, inlined, inner
 
-__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "removable", "run", "swap_columns"]
+__all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "removable", "run", "swap_columns"]
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
-_BLOCK = 512
+BLOCK = 512
 _FAR = 1e300
 _MOST = np.int64(0x7FFFFFFFFFFFFFFF)
 _SIGN = np.int64(63)
@@ -44,7 +44,7 @@ def _mark(w: Any, k: int) -> None:
 def _place(w: Any, block: int, n: int) -> int:
     """argmin d over the points of a block that can rise; -1 where none can."""
     best, at = 0.5 * _FAR, _NOWHERE
-    for k in range(block, min(n, block + _BLOCK)):
+    for k in range(block, min(n, block + BLOCK)):
         value = w.d[k] + w.rise[k]
         if value < best:
             best, at = value, k
@@ -55,11 +55,10 @@ def _place(w: Any, block: int, n: int) -> int:
 def _lowest(w: Any) -> int:
     """argmin d over the active points that can rise; -1 where none can."""
     n = w.now.active
-    store = np.empty(_BLOCK)
-    bits = store.view(np.int64)
+    store, bits = w.store, w.bits
     best, at = _MOST, _FIRST
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
         d, rise = w.d[b:e], w.rise[b:e]
         for k in range(d.size):
             store[k] = d[k] + rise[k]
@@ -77,11 +76,10 @@ def _partner(w: Any, i: int, column: Any) -> int:
     n, di = w.now.active, w.d[i]
     own, floor = w.short[i], np.float32(1e-7 * max(abs(w.diagonal[i]), 1e-30))
     two, none = np.float32(2.0), np.int32(0)
-    slope, gain = np.empty(_BLOCK, dtype=np.float32), np.empty(_BLOCK, dtype=np.float32)
-    slopes, gains = slope.view(np.int32), gain.view(np.int32)
+    slope, gain, slopes, gains = w.slope, w.gain, w.slopes, w.gains
     best, at, violation = none, _NOWHERE, none
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
         d, fall, diagonal, q = w.d[b:e], w.fall[b:e], w.short[b:e], column[b:e]
         for k in range(d.size):
             slope[k] = np.float32(d[k] - di) * fall[k]
@@ -148,11 +146,10 @@ def _step(w: Any, i: int, j: int, qi: Any) -> float:
 def _update(w: Any, step: float, qi: Any, qj: Any) -> int:
     """d += step·(K_i - K_j), and the next i, in one pass over the memory."""
     n = w.now.active
-    store = np.empty(_BLOCK)
-    bits = store.view(np.int64)
+    store, bits = w.store, w.bits
     best, at = _MOST, _FIRST
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
         d, rise, p, q = w.d[b:e], w.rise[b:e], qi[b:e], qj[b:e]
         for k in range(d.size):
             d[k] += step * np.float64(p[k] - q[k])

@@ -10,8 +10,10 @@ import numpy as np
 from ....errors import InputError
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import BoxEqualityQP
+from ...interface.by_reference import by_reference
 from ...records.named_scalars import integers_and_floats, named_scalars
 from ..column_cache import ColumnCache
+from .box_loops import BLOCK
 
 __all__ = ["BoxState", "BoxWork", "into_box", "make_work", "measure_gap", "next_violators", "refresh", "restored"]
 
@@ -20,6 +22,7 @@ __all__ = ["BoxState", "BoxWork", "into_box", "make_work", "measure_gap", "next_
 _SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
 
 
+@by_reference
 class BoxWork(NamedTuple):
     """The iteration: arrays and numbers that compiled code changes in place; the points stand in the order of `BoxState`."""
 
@@ -34,6 +37,12 @@ class BoxWork(NamedTuple):
     d: Any  #: (n,) s∘∇
     rise: Any  #: (n,) 0 where the point can move by +s_i, else a huge number
     fall: Any  #: (n,) 1 where the point can move by -s_i, else 0; float32
+    store: Any  #: room for a block, and the same bits as whole numbers
+    bits: Any
+    slope: Any  #: room for a block, float32, and the same bits as whole numbers
+    slopes: Any
+    gain: Any
+    gains: Any
     now: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -63,6 +72,7 @@ class BoxState:
 def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:
     """The iteration at the point a with its gradient, every point taking part."""
     diagonal = cache.gram.diagonal
+    store, slope, gain = np.empty(BLOCK), np.empty(BLOCK, dtype=np.float32), np.empty(BLOCK, dtype=np.float32)
     work = BoxWork(
         columns=cache.columns,
         slot=cache.slot,
@@ -75,6 +85,12 @@ def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: 
         d=view.signs * gradient,
         rise=np.zeros(view.n),
         fall=np.zeros(view.n, dtype=np.float32),
+        store=store,
+        bits=store.view(np.int64),
+        slope=slope,
+        slopes=slope.view(np.int32),
+        gain=gain,
+        gains=gain.view(np.int32),
         now=named_scalars(_SCALARS),
     )
     work.now.active = view.n

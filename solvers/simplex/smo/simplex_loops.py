@@ -13,12 +13,12 @@ import numpy as np
 
 from ...interface.compiled import entry, inlined, inner
 
-__all__ = ["BUDGET", "COLUMN", "RULE", "STUCK", "restore", "run", "vertices"]
+__all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "restore", "run", "vertices"]
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
 
-_BLOCK = 512
+BLOCK = 512
 _RESUM = 2000
 #: As NumPy's integer: a literal would have each helper compiled for it too.
 _NOWHERE: Any = np.int64(-1)
@@ -43,8 +43,8 @@ def _update(g: Any, step: float, up: Any, down: Any) -> int:
     """g += step·(up - down) and its argmin, as separate short loops over blocks."""
     n = g.size
     best, at = np.inf, 0
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
         gb, ub, db = g[b:e], up[b:e], down[b:e]
         for k in range(gb.size):
             gb[k] += step * (ub[k] - db[k])
@@ -54,7 +54,7 @@ def _update(g: Any, step: float, up: Any, down: Any) -> int:
                 least = gb[k]
         if least < best:
             best, at = least, b
-    for k in range(at, min(n, at + _BLOCK)):
+    for k in range(at, min(n, at + BLOCK)):
         if g[k] <= best:
             return k
     return at
@@ -96,7 +96,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
     """The support point j of simplex s whose pair with i decreases the objective most; -1 if none does."""
     first, size = w.offset[s], w.size[s]
     if w.vertex.size == 1 and 6 * size > w.g.size:
-        return int(_partner_dense(w.g, w.diagonal, column, w.live, i))
+        return int(_partner_dense(w.g, w.diagonal, column, w.live, w.gain, i))
     gi, di = w.g[i], w.diagonal[i]
     j, best = _NOWHERE, 0.0
     floor = 1e-12 * abs(di) + _TINY
@@ -110,7 +110,7 @@ def _partner(w: Any, s: int, i: int, column: Any) -> int:
 
 
 @inner
-def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int:
+def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, gain: Any, i: int) -> int:
     """The same over all points in memory order, those outside the support masked: faster than gathering a large one.
 
     Gains in float32 suffice: any pair with a positive slope descends.
@@ -119,9 +119,8 @@ def _partner_dense(g: Any, diagonal: Any, column: Any, live: Any, i: int) -> int
     gi, di, floor = g[i], np.float32(diagonal[i]), np.float32(1e-7 * abs(diagonal[i]) + _TINY_SINGLE)
     zero, two = np.float32(0.0), np.float32(2.0)
     best, at = zero, _NOWHERE
-    gain = np.empty(_BLOCK, dtype=np.float32)
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
         gb, db, cb, lb = g[b:e], diagonal[b:e], column[b:e], live[b:e]
         for k in range(gb.size):
             slope = max(np.float32(gb[k] - gi), zero)

@@ -11,6 +11,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.views import SimplexQP
+from ...interface.by_reference import by_reference
 from ...records.named_scalars import integers_and_floats, named_scalars
 from ..answer import relative
 from ..column_cache import ColumnCache
@@ -34,6 +35,7 @@ _INEXACT_RUNS = 2
 _SCALARS = integers_and_floats("iteration missing drops clock", "objective linear gap")
 
 
+@by_reference
 class SmoWork(NamedTuple):
     """The iteration: arrays and numbers that compiled code changes in place."""
 
@@ -51,6 +53,7 @@ class SmoWork(NamedTuple):
     place: Any  #: (n,) place in ``support`` or -1
     live: Any  #: (n,) float32: 1 on the support, else 0
     vertex: Any  #: (G,) argmin ∇ of each simplex
+    gain: Any  #: room for a block, float32
     now: Any  #: the numbers, by name (`_SCALARS`)
 
 
@@ -166,6 +169,7 @@ def make_work(view: SimplexQP, cache: ColumnCache, a: FloatArray, gradient: Floa
         place=np.full(n, -1, dtype=np.int64),
         live=np.zeros(n, dtype=np.float32),
         vertex=np.zeros(groups, dtype=np.int64),
+        gain=np.empty(loops.BLOCK, dtype=np.float32),
         now=named_scalars(_SCALARS),
     )
     set_point(work, a)

@@ -151,8 +151,8 @@ class BudgetSearch:
         self._book.counts[:] = 0
         return int(
             prove(
-                finder.rows, finder.exact, self._counts, self._order, self._activity, state, extra, start, self._book, cut,
-                self._budget,
+                finder.rows, finder.exact, self._counts, self._order, self._activity, finder.room, state, extra, start,
+                self._book, cut, self._budget,
             )
         )  # fmt: skip
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray
 from ...interface.algorithm import Outcome
-from ..incumbent import empty_active, penalised_rows
+from ..incumbent import penalised_rows
 from ..kernels import boxes as k
 from ..proof.box_writer import ProofWriter
 from .box_pool import empty_pool, grown, plant_root
@@ -66,6 +66,7 @@ class BoxEngine(Engine):
         plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
         pool.found[p] = shared.upper
         self._pools = [pool]
+        self._rooms = [k.empty_room(n, p)]
         self._unresolved = math.inf
         self._leaf_rows = penalised_rows(shared.reduced, shared.reduced.thresholds(shared.upper))
         self._rate = 2000.0
@@ -134,7 +135,8 @@ class BoxEngine(Engine):
         return self._judged(self._bound(), outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
-        return int(k.explore(self._data, self._pools[index], cut, nodes, self._sample, float(self._data.weights.sum())))
+        total = float(self._data.weights.sum())
+        return int(k.explore(self._data, self._pools[index], self._rooms[index], cut, nodes, self._sample, total))
 
     def _alone(self, end: float) -> Outcome:
         start, before = time.perf_counter(), self.nodes
@@ -167,6 +169,7 @@ class BoxEngine(Engine):
             plant_root(pool, None, None)
             pool.found[p] = self._shared.upper
             self._pools.append(pool)
+            self._rooms.append(k.empty_room(n, p))
         for i, pool in enumerate(self._pools):
             rich = max(self._pools, key=lambda other: int(other.now.waiting))
             count = int(rich.now.waiting) // 2
@@ -177,7 +180,7 @@ class BoxEngine(Engine):
             if count > room and not pool.now.frugal:
                 self._pools[i] = pool = grown(pool)
                 room = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // need - k.RESERVE)
-            k.move(self._data, rich, pool, max(min(count, room), 0))
+            k.move(self._rooms[i].node, rich, pool, max(min(count, room), 0))
 
     def _finished(self, codes: list[int]) -> Outcome:
         shared, limits = self._shared, self._shared.limits
@@ -231,7 +234,7 @@ class BoxEngine(Engine):
         Its solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which is what the node's bound becomes:
         after the offer, one of the two is at the cut.
         """
-        from ..kernels.conflicts import CONFLICT, active_set
+        from ..kernels.conflicts import CONFLICT, active_set, empty_scratch, no_active
 
         shared, data = self._shared, self._data
         kept = state == k.KEPT
@@ -243,8 +246,9 @@ class BoxEngine(Engine):
         if target <= 0.0:
             return
         rows, n = self._leaf_rows, len(state)
-        active = empty_active(rows.a.shape[1])
-        status, _ = active_set(rows, kept, np.ones(n), target, active, np.zeros(n), 1e-11)
+        p = rows.a.shape[1]
+        active = no_active(p)
+        status, _ = active_set(rows, kept, np.ones(n), target, active, empty_scratch(n, p))
         if status == CONFLICT:
             if self._log is not None:
                 self._log.leaf(active, rows.tau, target)

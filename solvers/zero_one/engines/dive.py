@@ -37,6 +37,7 @@ class Dive:
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip
         self.stack.now.level = -1
+        self._room = k.empty_room(n, p, exact.a.shape[1])
 
     @property
     def running(self) -> bool:
@@ -64,7 +65,7 @@ class Dive:
 
     def run(self, cut: float, nodes: int) -> int:
         """Search on; see `kernels.conflicts.search`."""
-        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, cut, nodes))
+        return int(k.search(self.rows, self.exact, self.weights, self.order, self.stack, self._room, cut, nodes))
 
     def bound(self) -> float:
         """Least bound of the nodes that remain: that of the highest level with a child to come."""

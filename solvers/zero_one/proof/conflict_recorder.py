@@ -128,12 +128,13 @@ class ConflictRecorder:
 
         self._book.counts[:] = 0
         state, extra, kept = node.state, np.array([node.extra]), copied(node.start)
-        rows, exact = self._finder.rows, self._finder.exact
+        finder = self._finder
         point = int(
             prove(
-                rows, exact, self._weights, self._order, self._activity, state, extra, kept, self._book, self._cut, self._budget
+                finder.rows, finder.exact, self._weights, self._order, self._activity, finder.room, state, extra, kept,
+                self._book, self._cut, self._budget,
             )
-        )
+        )  # fmt: skip
         ident = self.nodes
         self.nodes += 1
         if self.nodes % _FADE == 0:

@@ -12,7 +12,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
-from ..incumbent import empty_active, penalised_rows, stretched_rows
+from ..incumbent import penalised_rows, stretched_rows
 from ..reduced import Reduced
 
 __all__ = ["Conflict", "ConflictFinder", "Found"]
@@ -53,43 +53,48 @@ class ConflictFinder:
     """
 
     def __init__(self, reduced: Reduced, upper: float) -> None:
+        from ..kernels.conflicts import empty_room
+
         tau = reduced.thresholds(upper)
         self.rows = stretched_rows(reduced, tau, upper)
         self.exact = penalised_rows(reduced, tau)
         n = len(tau)
-        self._margins, self._keen = np.zeros(n), np.ones(n)
+        self._keen = np.ones(n)
+        self.room = empty_room(n, self.rows.a.shape[1], self.exact.a.shape[1])
 
     def start(self) -> Any:
         """The S-pair of no points."""
-        return empty_active(self.rows.a.shape[1])
+        from ..kernels.conflicts import no_active
+
+        return no_active(self.rows.a.shape[1])
 
     def find(self, ok: BoolArray, kept: BoolArray, T: float, start: Any, exact: bool = True) -> Found:
         """A conflict at T among the points ``ok``, preferably with many of ``kept``; from the S-pair ``start`` (left as it is).
 
         ``exact`` also looks without the intercept's stretched column (pairs of points), where the first attempt finds none.
         """
-        from ..kernels.conflicts import CONFLICT, OPTIMUM, active_set
+        from ..kernels.conflicts import CONFLICT, OPTIMUM, active_set, no_active
 
         self._keen[:] = np.where(kept, _KEEN, 1.0)
         active = _copied(start)
-        status, norm = active_set(self.rows, ok, self._keen, T, active, self._margins, 1e-11)
+        status, norm = active_set(self.rows, ok, self._keen, T, active, self.room.scratch)
         if status == CONFLICT:
             return Found(self._conflict(active, self.rows.tau, norm), None, active)
         own = self.norm_of(active)
         if own >= T:  # the S-pair that it began with was one already
             return Found(self._conflict(active, self.rows.tau, own), None, active)
         if exact and self.exact.free:
-            pairs = empty_active(self.exact.a.shape[1])
-            status, norm = active_set(self.exact, ok, self._keen, T, pairs, self._margins, 1e-11)
+            pairs = no_active(self.exact.a.shape[1])
+            status, norm = active_set(self.exact, ok, self._keen, T, pairs, self.room.exact)
             if status == CONFLICT:
                 return Found(self._conflict(pairs, self.exact.tau, norm), None, active)
         return Found(None, float(norm) if status == OPTIMUM else None, active)
 
     def norm_of(self, active: Any) -> float:
         """The norm that an S-pair certifies."""
-        from ..kernels.conflicts import certified
+        from ..kernels.conflicts import certified_norm
 
-        return float(certified(active, active.count[0], self.rows.reach))
+        return float(certified_norm(active, self.rows.reach))
 
     def certificate(self, active: Any) -> Conflict:
         """An S-pair of single points with its multipliers, whatever norm they prove."""

@@ -1,21 +1,25 @@
-"""The kernels' compiled code on disk is fresh only where none of their files has changed."""
+"""Compiled code on disk is fresh only where no file of its folder has changed."""
 
 import os
 import subprocess
 import sys
+
+COMPILED = """
 from pathlib import Path
 
-from marginopt.solvers.zero_one.kernels import compiled
+from marginopt.solvers.interface.compiled import Loops
 
-CALLER = "from .compiled import entry\nfrom .callee import twice\n\n\n@entry\ndef run(x: float) -> float:\n    return twice(x)\n"
-CALLEE = "from .compiled import inner\n\n\n@inner\ndef twice(x: float) -> float:\n    return {factor} * x\n"
+loops = Loops({"contract"}, Path(__file__).parent)
+"""
+CALLER = "from .compiled import loops\nfrom .callee import twice\n\n@loops.entry\ndef run(x):\n    return twice(x)\n"
+CALLEE = "from .compiled import loops\n\n\n@loops.inner\ndef twice(x: float) -> float:\n    return {factor} * x\n"
 
 
 def test_an_edit_in_a_callee_is_seen_by_its_callers(tmp_path):
     package = tmp_path / "kernels"
     package.mkdir()
     (package / "__init__.py").write_text("")
-    (package / "compiled.py").write_text(Path(compiled.__file__).read_text(encoding="utf-8"))
+    (package / "compiled.py").write_text(COMPILED)
     (package / "caller.py").write_text(CALLER)
     for factor in ("2.0", "3.0"):
         (package / "callee.py").write_text(CALLEE.format(factor=factor))

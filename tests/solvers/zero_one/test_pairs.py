@@ -7,7 +7,7 @@ import pytest
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
-from marginopt.solvers.zero_one.kernels import boxes as k
+from marginopt.solvers.zero_one.kernels import boxes as k, compiled
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):
@@ -22,6 +22,16 @@ def case(seed, n=90, p=4, half=0.6, weighted=False):
     return data, w - width, w + width, w
 
 
+@compiled.entry
+def paired(data, node, m, relaxation, pairs):
+    return k.pair_up(data, node, m, relaxation, pairs)
+
+
+@compiled.entry
+def edged(G, rows, columns, most, env, half, pairs):
+    k.edges(G, rows, columns, most, env, half, pairs)
+
+
 def pair_up(data, lo, hi, w, z=None):
     n, p = data.rows.shape
     z = np.full(n, k.FREE) if z is None else z
@@ -30,7 +40,7 @@ def pair_up(data, lo, hi, w, z=None):
     given = {"lo": lo, "hi": hi, "w": w, "idx": np.arange(n), "z": z, "l": l, "G": data.rows.T}
     for name, values in given.items():
         getattr(node, name)[:] = values
-    total, count = k.pair_up(data, node, n, relaxation, room)
+    total, count = paired(data, node, n, relaxation, room)
     z[:] = node.z
     return total, room.points[:count].copy(), room.price[:count].copy(), relaxation.left.copy(), z
 
@@ -82,7 +92,7 @@ def test_pairs_at_the_edge_of_rounding_are_excluded_exactly(scale):
 def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_the_last():
     room, half = k.empty_pairs(80, 2), np.array([1e-3, 1e-3])
     most = np.concatenate([[-1e40, -1e35, 1e40], np.zeros(70)])
-    k.edges(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
+    edged(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
     met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
     assert met == [2**70 - 1, 2**70 - 1, 0]
 

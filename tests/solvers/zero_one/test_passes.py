@@ -9,7 +9,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import dive as dives
 from marginopt.solvers.zero_one.engines.dive import Dive
-from marginopt.solvers.zero_one.incumbent import empty_active, penalised_rows, stretched_rows
+from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
 from marginopt.solvers.zero_one.kernels import conflicts as k
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
@@ -91,9 +91,9 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
 
 def least_norm(rows, kept):
     """Least norm that keeps the points, from the optimum's own multipliers; infinite where nothing keeps them."""
-    active = empty_active(rows.a.shape[1])
-    n = rows.a.shape[0]
-    status, value = k.active_set(rows, kept, np.ones(n), np.inf, active, np.zeros(n), 1e-11)
+    n, p = rows.a.shape
+    active = k.no_active(p)
+    status, value = k.active_set(rows, kept, np.ones(n), np.inf, active, k.empty_scratch(n, p))
     return value if status == k.OPTIMUM else np.inf
 
 

@@ -28,12 +28,15 @@ from .records import (
     WIDEST,
     Data,
     Pool,
+    Room,
     empty_node,
     empty_pairs,
     empty_relaxation,
+    empty_room,
 )
 
 __all__ = [
     "BUDGET", "CANDIDATE", "DONE", "FREE", "GROW", "KEPT", "LEAF", "NOW", "PAGE", "RESERVE", "ROUNDS", "VIOLATED", "WIDEST",
-    "Data", "Pool", "edges", "empty_node", "empty_pairs", "empty_relaxation", "explore", "move", "newton", "pair_up",
+    "Data", "Pool", "Room", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_room", "explore", "move",
+    "newton", "pair_up",
 ]  # fmt: skip

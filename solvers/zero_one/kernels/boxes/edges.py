@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import entry, inner
+from ..compiled import inner
 from .records import WIDEST, Data, Node, Pairs, Relaxation
 
 SINGLE_ZERO = np.float32(0.0)  # a zero of double precision would widen what it is compared to
@@ -50,7 +50,7 @@ def one_side(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, which: int
     return first, min(first + WIDEST, count)
 
 
-@entry
+@inner
 def edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pairs) -> None:
     """Bit k of ``adjacent[r]``: rows[r] and columns[k] cannot both be kept in the box, max (g_i + g_j)'w < 2, and it pays.
 

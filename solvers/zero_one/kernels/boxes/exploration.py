@@ -27,9 +27,7 @@ from .records import (
     Log,
     Node,
     Pool,
-    empty_node,
-    empty_pairs,
-    empty_relaxation,
+    Room,
 )
 from .tightening import tighten
 
@@ -135,7 +133,7 @@ def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
 
 
 @entry
-def explore(data: Data, pool: Pool, cut: float, nodes: int, sample: int, total: float) -> int:
+def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: int, total: float) -> int:
     """Work on at most ``nodes`` nodes that may hold something better than ``cut``; returns why it stopped.
 
     Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
@@ -145,7 +143,7 @@ def explore(data: Data, pool: Pool, cut: float, nodes: int, sample: int, total: 
     """
     n, p = data.rows.shape
     now = pool.now
-    node, R, P, margin = empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n)
+    node, R, P, margin = room.node, room.relaxation, room.pairs, room.margin
     lo, hi, z, c = node.lo, node.hi, node.z, R.c
     need = n // PAGE + 2
     log = Log(pool.log, now)

@@ -84,7 +84,7 @@ def newton(
     al, ws = R.alpha, R.work
     g, d, wt = ws[0], ws[1], ws[2]
     H, L = ws[3 : 3 + p], ws[3 + p : 3 + 2 * p]
-    on = np.empty(p, np.bool_)
+    on = R.on
     for j in range(p):
         w[j] = min(max(w[j], lo[j]), hi[j])
     margins(G, m, w, u)

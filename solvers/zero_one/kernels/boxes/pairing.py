@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ..compiled import EPS, entry, inner
+from ..compiled import EPS, inner
 from .edges import by_falling, edges, one_side
 from .matching import match
 from .newton import margins
@@ -54,7 +54,7 @@ def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[
     return total, count
 
 
-@entry
+@inner
 def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
     """Pack pairs of points that no w of the box keeps both: (what they cost at least, how many), (∞, 1) for two kept ones.
 

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import entry, inner
-from .records import PAGE, Data, Node, Pool, empty_node
+from .records import PAGE, Node, Pool
 
 
 @inner
@@ -107,10 +107,8 @@ def store(pool: Pool, node: Node, m: int, base: float) -> int:
 
 
 @entry
-def move(data: Data, source: Pool, target: Pool, count: int) -> None:
-    """Hand the last ``count`` open nodes of one heap to another pool, which must have room for them."""
-    n, p = data.rows.shape
-    node = empty_node(n, p)
+def move(node: Node, source: Pool, target: Pool, count: int) -> None:
+    """Hand the last ``count`` open nodes of one heap to another pool, which must have room for them; ``node`` is room for one."""
     for _ in range(count):
         source.now.waiting -= 1
         code: Any = np.int64(source.heap[source.now.waiting])

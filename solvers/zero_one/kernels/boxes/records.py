@@ -6,8 +6,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
-from ..compiled import entry
 
 PAGE = 32
 #: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
@@ -27,6 +27,7 @@ NOW = integers_and_floats(
 )
 
 
+@by_reference
 class Data(NamedTuple):
     """The reduced problem as the kernels read it."""
 
@@ -38,6 +39,7 @@ class Data(NamedTuple):
     unit: float  #: size of the objective's steps: penalties and stopping rules are relative to it
 
 
+@by_reference
 class Pool(NamedTuple):
     """Every array of the search: open nodes by record and page, so a run stops and resumes anywhere.
 
@@ -69,6 +71,7 @@ class Pool(NamedTuple):
     log: Any  #: float64 buffer of the proof log, or empty
 
 
+@by_reference
 class Node(NamedTuple):
     """The node in hand: its box and the points that the box leaves undecided."""
 
@@ -84,6 +87,7 @@ class Node(NamedTuple):
     alpha: Any  #: (n,) α_i of the last round
 
 
+@by_reference
 class Relaxation(NamedTuple):
     """min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i), and its solution."""
 
@@ -100,21 +104,21 @@ class Relaxation(NamedTuple):
     ds: Any  #: (p,) bound on the rounding error of s
     left: Any  #: (n,) ρ_i, what the pairs leave of λ_i, by the node's position
     position: Any  #: (n,) the node's position of each row
-    work: Any  #: (3 + 2p, p) and
-    spare: Any  #: (3, n) room
+    work: Any  #: (3 + 2p, p),
+    spare: Any  #: (3, n) and
+    on: Any  #: (p,) room
 
 
-@entry
-def empty_relaxation(n: int, p: int) -> Any:
+def empty_relaxation(n: int, p: int) -> Relaxation:
     """Room for n points in p coordinates."""
     return Relaxation(
         np.empty((p, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(p), np.empty(n), np.empty(n), np.empty(n), np.empty(p),
         np.empty(p), np.empty(p), np.empty(n), np.empty(n, np.int64), np.empty((3 + 2 * p, max(p, 1))), np.empty((3, n)),
+        np.empty(p, np.bool_),
     )
 
 
-@entry
-def empty_node(n: int, p: int) -> Any:
+def empty_node(n: int, p: int) -> Node:
     """Room for n points in p coordinates."""
     i = np.int64
     return Node(
@@ -123,6 +127,7 @@ def empty_node(n: int, p: int) -> Any:
     )
 
 
+@by_reference
 class Pairs(NamedTuple):
     """Room for the pairing of a node's points."""
 
@@ -138,8 +143,7 @@ class Pairs(NamedTuple):
     price: Any  #: (n,) and what each is paid
 
 
-@entry
-def empty_pairs(n: int, p: int) -> Any:
+def empty_pairs(n: int, p: int) -> Pairs:
     """Room for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i = np.int64
@@ -148,6 +152,21 @@ def empty_pairs(n: int, p: int) -> Any:
         np.empty(n, i), np.empty(n, i), np.empty((p, 64 * words), np.float32), np.empty((3, 64 * words), np.float32),
         np.empty((n, 2), i), np.empty(n),
     )
+
+
+@by_reference
+class Room(NamedTuple):
+    """What the processing of nodes works with."""
+
+    node: Node
+    relaxation: Relaxation
+    pairs: Pairs
+    margin: Any  #: (2n,)
+
+
+def empty_room(n: int, p: int) -> Room:
+    """Room for n points in p coordinates."""
+    return Room(empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
 
 
 class Log(NamedTuple):

@@ -8,10 +8,13 @@ from typing import Any
 import numpy as np
 
 from ..compiled import EPS, entry, inner
-from .records import CONFLICT, OPTIMUM, TROUBLE, Active, Rows, dot
+from .records import CONFLICT, OPTIMUM, TROUBLE, Active, Rows, Scratch, dot
+
+#: Violations that are none.
+_NEAR = 1e-11
 
 
-@entry
+@inner
 def certified(active: Active, q: int, reach: float) -> float:
     """A proved lower bound of min{||w||² : g'w ≥ 1 for the first q constraints} from u ≥ 0, whatever they are.
 
@@ -46,8 +49,14 @@ def certified(active: Active, q: int, reach: float) -> float:
     return ratio * ratio * (1.0 - 8.0 * EPS)
 
 
+@entry
+def certified_norm(active: Active, reach: float) -> float:
+    """`certified` of all constraints of an S-pair, for Python."""
+    return certified(active, active.count[0], reach)
+
+
 @inner
-def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tuple[int, int, float]:
+def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """The most violated constraint: (point, its partner or -1, violation); (-1, -1, 0) where all are met."""
     n, p = rows.a.shape
     low0 = low1 = np.inf
@@ -67,7 +76,7 @@ def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any, near: float) -> tupl
                 low1 = min(low1, t)
     if not rows.free:
         low1 = low0
-    if not low0 + low1 < -2.0 * near:
+    if not low0 + low1 < -2.0 * _NEAR:
         return -1, -1, 0.0
     b = 0.5 * (low1 - low0)
     first = second = -1
@@ -131,7 +140,7 @@ def _back_solve(R: Any, k: int, r: Any) -> None:
 
 
 @entry
-def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, margins: Any, near: float) -> tuple[int, float]:
+def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
     """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
 
     Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, (TROUBLE, ·)
@@ -140,12 +149,11 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, margins
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair
     q = active.count[0]
-    V, R = np.empty((p + 2, p)), np.empty((p + 2, p + 2))
-    r, z = np.empty(p + 2), np.empty(p)
+    V, R, r, z = scratch.V, scratch.R, scratch.r, scratch.z
     for a in range(q):
         _extend(g, V, R, a, z)
     for _ in range(60 * (p + 4)):
-        first, second, short = _choose(rows, ok, keen, w, margins, near)
+        first, second, short = _choose(rows, ok, keen, w, scratch.margins)
         if first < 0 or (rows.free and second < 0):
             active.count[0] = q
             return OPTIMUM, dot(w, w)

@@ -31,7 +31,10 @@ def expand(
     """
     n = weights.size
     now, state = stack.now, stack.state
-    active, kept, pairs, ok, keen, margins, left, mark, points = room_for
+    active, kept, pairs, ok, keen, left, mark, points = (
+        room_for.active, room_for.kept, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.mark, room_for.points,
+    )  # fmt: skip
+    scratch = room_for.scratch
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         kept.w[j] = stack.w[level, j]
@@ -54,7 +57,7 @@ def expand(
         if room - extra <= 0.0:
             return 0
         now.solves += 1
-        status, _ = active_set(rows, ok, keen, room - extra, kept, margins, 1e-11)
+        status, _ = active_set(rows, ok, keen, room - extra, kept, scratch)
         if status == CONFLICT:
             return 0
         norm = certified(kept, kept.count[0], rows.reach)
@@ -82,7 +85,7 @@ def expand(
                     ok[i] = state[i] == KEPT or left[i] > 0.0
                 copy_active(kept, active)
                 now.solves += 1
-                status, N = active_set(rows, ok, keen, T, active, margins, 1e-11)
+                status, N = active_set(rows, ok, keen, T, active, scratch)
                 single = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
                     single = False
@@ -90,7 +93,7 @@ def expand(
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     now.solves += 1
-                    status, N = active_set(exact, ok, keen, T, pairs, margins, 1e-11)
+                    status, N = active_set(exact, ok, keen, T, pairs, room_for.exact)
                 if status != CONFLICT:
                     if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
                         stack.found[0] = (N + spent) * (1.0 - 1e-9)

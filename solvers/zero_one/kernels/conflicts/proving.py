@@ -6,9 +6,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.by_reference import by_reference
 from ..compiled import entry, inner
 from .active_set import active_set, certified
-from .records import CONFLICT, DELETED, FREE, KEEN, KEPT, Active, Rows, copy_active, dot, no_active
+from .records import CONFLICT, DELETED, FREE, KEEN, KEPT, Active, Room, Rows, Scratch, copy_active, dot
 
 BOOKED, PACKED, STEPS, ENTRIES = range(4)
 PACK, CUT = 0, 1
@@ -18,6 +19,7 @@ PROVED, OPEN_LEAF = -1, -2
 _WHOLE = (2.0**10, 2.0**20)
 
 
+@by_reference
 class Book(NamedTuple):
     """Conflicts and steps of one node of a proof."""
 
@@ -33,14 +35,18 @@ class Book(NamedTuple):
 
 
 @inner
-def _whole(active: Active, q: int, reach: float, T: float) -> float:
-    """Round the multipliers to whole numbers where they still prove T; the norm then, 0 where they do not."""
+def _whole(active: Active, q: int, reach: float, T: float, before: Any) -> float:
+    """Round the multipliers to whole numbers where they still prove T; the norm then, 0 where they do not.
+
+    ``before`` is room for them.
+    """
     most = 0.0
     for k in range(q):
         most = max(most, active.u[k])
     if not most > 0.0:
         return 0.0
-    before = active.u[:q].copy()
+    for k in range(q):
+        before[k] = active.u[k]
     for size in _WHOLE:
         for k in range(q):
             active.u[k] = np.rint(before[k] / most * size)
@@ -53,13 +59,13 @@ def _whole(active: Active, q: int, reach: float, T: float) -> float:
 
 
 @inner
-def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book) -> int:
+def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
     """Write an S-pair's conflict into the book: its number there, -1 where the book is full."""
     at = book.counts[BOOKED]
     if at >= book.size.size:
         return -1
     q, m = active.count[0], 0
-    whole = _whole(active, q, rows.reach, T) if exactly else 0.0
+    whole = _whole(active, q, rows.reach, T, scratch.r) if exactly else 0.0
     for k in range(q):
         if active.u[k] <= 0.0:
             continue
@@ -105,6 +111,7 @@ def prove(
     weights: Any,
     order: Any,
     activity: Any,
+    room_for: Room,
     state: Any,
     extra: Any,
     kept: Active,
@@ -116,17 +123,17 @@ def prove(
 
     With a finite ``budget`` (of deletions) solutions have ||w||² < cut; without one, deletions are paid from the cut.
     """
-    n, p = rows.a.shape
+    n = rows.a.shape[0]
     counted = budget < np.inf
     price = 0.0 if counted else 1.0
-    active, pairs = no_active(p), no_active(exact.a.shape[1])
-    ok = np.zeros(n, np.bool_)
-    keen, margins, left = np.empty(n), np.empty(n), np.empty(n)
-    points = np.empty(2 * p + 6, np.int64)
+    active, pairs, ok, keen, left, points = (
+        room_for.active, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.points,
+    )  # fmt: skip
+    scratch = room_for.scratch
     exactly = True
     for i in range(n):
         exactly = exactly and abs(rows.tau[i] - 1.0) < 1e-11
-    room_for = book.steps.shape[0] - 4
+    most_steps = book.steps.shape[0] - 4
     while True:
         spent = 0.0
         for i in range(n):
@@ -136,7 +143,7 @@ def prove(
         # paid: nothing may be left of the room; counted: one more than what is allowed
         if extra[0] > allowed or (not counted and extra[0] >= allowed):
             return PROVED
-        if book.counts[STEPS] >= room_for or book.counts[ENTRIES] + 4 * n > book.entry.size:
+        if book.counts[STEPS] >= most_steps or book.counts[ENTRIES] + 4 * n > book.entry.size:
             return OPEN_LEAF
         for i in range(n):
             if counted and state[i] == FREE and weights[i] > allowed:
@@ -144,8 +151,8 @@ def prove(
             ok[i] = state[i] == KEPT
             keen[i] = KEEN if state[i] == KEPT else 1.0
         T = room - price * extra[0]
-        if active_set(rows, ok, keen, T, kept, margins, 1e-11)[0] == CONFLICT:
-            _note(book, CUT, _book(rows, kept, T, exactly, book))
+        if active_set(rows, ok, keen, T, kept, scratch)[0] == CONFLICT:
+            _note(book, CUT, _book(rows, kept, T, exactly, book, scratch))
             return PROVED
         norm = certified(kept, kept.count[0], rows.reach)
         forced = -1
@@ -163,7 +170,7 @@ def prove(
                     break
                 if norm >= T:
                     copy_active(kept, active)
-                    forcing, done = _book(rows, active, T, exactly, book), True
+                    forcing, done = _book(rows, active, T, exactly, book, scratch), True
                     break
                 if book.counts[BOOKED] >= book.size.size - 2:
                     break
@@ -171,14 +178,14 @@ def prove(
                     ok[i] = state[i] == KEPT or left[i] > 0.0
                 copy_active(kept, active)
                 number = -1
-                if active_set(rows, ok, keen, T, active, margins, 1e-11)[0] == CONFLICT:
-                    number = _book(rows, active, T, exactly, book)
+                if active_set(rows, ok, keen, T, active, scratch)[0] == CONFLICT:
+                    number = _book(rows, active, T, exactly, book, scratch)
                 elif packed == 0.0 and exact.free:
                     pairs.count[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
-                    if active_set(exact, ok, keen, T, pairs, margins, 1e-11)[0] == CONFLICT:
-                        number = _book(exact, pairs, T, exactly, book)
+                    if active_set(exact, ok, keen, T, pairs, room_for.exact)[0] == CONFLICT:
+                        number = _book(exact, pairs, T, exactly, book, scratch)
                 if number < 0:
                     break
                 m, least = 0, np.inf

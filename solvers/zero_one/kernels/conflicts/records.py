@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.by_reference import by_reference
 from ..compiled import inner
 
 # What `active_set` returns.
@@ -15,6 +16,7 @@ FREE, KEPT, DELETED = -1, 0, 1
 KEEN = 5.0
 
 
+@by_reference
 class Rows(NamedTuple):
     """The points."""
 
@@ -27,6 +29,7 @@ class Rows(NamedTuple):
     reach: float  #: positive: the last column is the stretched intercept's, bounded by this, and not part of the norm
 
 
+@by_reference
 class Active(NamedTuple):
     """An S-pair of the dual method: constraints with their multipliers, and the point w = Σ u g that they define."""
 
@@ -37,10 +40,26 @@ class Active(NamedTuple):
     count: Any  #: (1,)
 
 
-@inner
 def no_active(p: int) -> Active:
     """An S-pair of no constraint, w = 0."""
-    return Active(np.empty((p + 2, 2), np.int64), np.empty((p + 2, p)), np.empty(p + 2), np.zeros(p), np.zeros(1, np.int64))
+    pair = np.full((p + 2, 2), -1, np.int64)
+    return Active(pair, np.zeros((p + 2, p)), np.zeros(p + 2), np.zeros(p), np.zeros(1, np.int64))
+
+
+@by_reference
+class Scratch(NamedTuple):
+    """What the dual method works with."""
+
+    V: Any  #: (p + 2, p) orthonormal, and
+    R: Any  #: (p + 2, p + 2) triangular: the active constraints' factors
+    r: Any  #: (p + 2,) combination of the active constraints
+    z: Any  #: (p,) what is left of a constraint
+    margins: Any  #: (n,)
+
+
+def empty_scratch(n: int, p: int) -> Scratch:
+    """Room for n points in p coordinates."""
+    return Scratch(np.empty((p + 2, p)), np.empty((p + 2, p + 2)), np.empty(p + 2), np.empty(p), np.empty(n))
 
 
 @inner
@@ -66,24 +85,25 @@ def dot(x: Any, y: Any) -> float:
     return t
 
 
+@by_reference
 class Room(NamedTuple):
     """What the processing of a node works with."""
 
     active: Active  #: of the conflict that is looked for
     kept: Active  #: of the kept points
     pairs: Active  #: of pairs of points, where the intercept is free
+    scratch: Scratch
+    exact: Scratch  #: without the stretched intercept's coordinate
     ok: Any  #: (n,) points in question
     keen: Any  #: (n,)
-    margins: Any  #: (n,)
     left: Any  #: (n,) weights that are not packed yet
     mark: Any  #: (n,)
     points: Any  #: (2p + 6,) free points of a conflict
 
 
-@inner
-def empty_room(n: int, p: int, exact: int) -> Any:
+def empty_room(n: int, p: int, exact: int) -> Room:
     """Room for n points in p coordinates, ``exact`` of them without the stretched intercept's."""
     return Room(
-        no_active(p), no_active(p), no_active(exact), np.zeros(n, np.bool_), np.empty(n), np.empty(n), np.empty(n),
-        np.zeros(n, np.bool_), np.empty(2 * p + 6, np.int64),
+        no_active(p), no_active(p), no_active(exact), empty_scratch(n, p), empty_scratch(n, exact), np.zeros(n, np.bool_),
+        np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(2 * p + 6, np.int64),
     )  # fmt: skip

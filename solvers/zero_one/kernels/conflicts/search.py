@@ -6,7 +6,7 @@ from typing import Any
 
 from ..compiled import entry, inner
 from .expansion import expand
-from .records import DELETED, FREE, KEPT, Rows, dot, empty_room
+from .records import DELETED, FREE, KEPT, Room, Rows, dot
 from .stack import Stack
 
 # Why `search` returned.
@@ -40,14 +40,13 @@ def _retreat(stack: Stack, level: int) -> None:
 
 
 @entry
-def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, cut: float, nodes: int) -> int:
+def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: Room, cut: float, nodes: int) -> int:
     """Depth-first search for solutions below ``cut``, ``nodes`` nodes of it; returns why it stopped.
 
     A node branches on one free point: the first child deletes it, the second keeps it.
     """
     n, p = rows.a.shape
     now, state = stack.now, stack.state
-    room = empty_room(n, p, exact.a.shape[1])
     done = 0
     while now.level >= 0:
         level = now.level

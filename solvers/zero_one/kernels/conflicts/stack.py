@@ -6,6 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
 from ..compiled import inner
 from .records import DELETED, FREE, Active
@@ -14,6 +15,7 @@ from .records import DELETED, FREE, Active
 NOW = integers_and_floats("level expand trailed nodes solves conflicts forced", "")
 
 
+@by_reference
 class Stack(NamedTuple):
     """A depth-first search that stops and resumes anywhere."""
 

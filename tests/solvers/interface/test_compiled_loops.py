@@ -1,0 +1,128 @@
+"""Loops that pass named tuples by reference, and functions that only compiled code calls."""
+
+import sys
+from typing import Any, NamedTuple
+
+import numpy as np
+import pytest
+
+from marginopt.solvers.interface import compiled, linked
+from marginopt.solvers.interface.by_reference import by_reference
+from marginopt.solvers.records.named_scalars import integers_and_floats, named_scalars
+
+NOW = integers_and_floats("steps", "total")
+
+
+@by_reference
+class Inside(NamedTuple):
+    values: Any
+    flags: Any
+
+
+@by_reference
+class Outside(NamedTuple):
+    first: Inside
+    second: Inside
+    matrix: Any
+    scale: float
+    turned: bool
+    now: Any
+
+
+def state(turned: bool) -> Outside:
+    rng = np.random.default_rng(0)
+    inside = [Inside(rng.standard_normal(5), np.arange(5) % (k + 2) == 0) for k in range(2)]
+    return Outside(inside[0], inside[1], rng.standard_normal((5, 5)), 0.5, turned, named_scalars(NOW))
+
+
+def loops() -> Any:
+    """An entry over two functions, one of which is called twice and by the other."""
+    ours = compiled.Loops({"contract"})
+
+    @ours.inner
+    def chosen(part: Inside, k: int) -> float:
+        return part.values[k] if part.flags[k] else 0.0
+
+    @ours.inner
+    def row(all_: Outside, i: int) -> float:
+        total = chosen(all_.second, i)
+        for k in range(all_.matrix.shape[1]):
+            total += all_.matrix[i, k] * chosen(all_.first, k)
+        return -total if all_.turned else total
+
+    @ours.entry
+    def sweep(all_: Outside, out: Any) -> int:
+        for i in range(out.size):
+            out[i] = all_.scale * row(all_, i)
+            all_.first.values[i] += 1.0
+            all_.now.steps += 1
+            all_.now.total += out[i]
+        return all_.now.steps
+
+    return sweep
+
+
+def expected(given: Outside) -> tuple[Any, float]:
+    values = given.first.values.copy()
+    out = np.zeros(5)
+    for i in range(5):
+        kept = np.where(given.first.flags, values, 0.0)
+        total = given.matrix[i] @ kept + (given.second.values[i] if given.second.flags[i] else 0.0)
+        out[i] = given.scale * (-total if given.turned else total)
+        values[i] += 1.0
+    return out, out.sum()
+
+
+@pytest.mark.parametrize("known", [True, False])
+def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With a release of Numba that is not known it does all by itself, to the same end."""
+    if not known:
+        monkeypatch.setattr(compiled, "LINKED", {"no_cpython_wrapper": True})
+    sweep = loops()
+    for turned in (False, True):
+        given, out = state(turned), np.zeros(5)
+        want, total = expected(given)
+        before = given.first.values.copy()
+        assert sweep(given, out) == 5
+        assert out == pytest.approx(want) and given.now.total == pytest.approx(total)
+        assert np.array_equal(given.first.values, before + 1.0)
+    assert len(sweep.signatures) == 1
+
+
+def test_what_is_passed_belongs_to_the_caller() -> None:
+    sweep, given, out = loops(), state(False), np.zeros(5)
+    sweep(given, out)
+    held = [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.now, out)]
+    for _ in range(50):
+        sweep(given, out)
+    assert [sys.getrefcount(array) for array in (given.matrix, given.first.values, given.now, out)] == held
+
+
+def test_other_types_compile_another_variant() -> None:
+    sweep, given = loops(), state(False)
+    single = given._replace(matrix=given.matrix.astype(np.float32))
+    out = np.zeros(5)
+    sweep(single, out)
+    assert out == pytest.approx(expected(state(False))[0], rel=1e-5)
+    sweep(given, out)
+    assert len(sweep.signatures) == 2
+
+
+def test_no_library_is_finished_for_what_python_never_calls() -> None:
+    """With the release that is installed here; if this fails, look at `linked._KNOWN` and at what Numba has changed."""
+    assert "pipeline_class" in linked.LINKED
+    ours = compiled.Loops({"contract"})
+
+    @ours.inner
+    def twice(x: float) -> float:
+        return 2.0 * x
+
+    @ours.entry
+    def run(x: float) -> float:
+        return twice(x) + 1.0
+
+    assert run(3.0) == 7.0
+    (part,) = twice.overloads.values()
+    assert isinstance(part.library, linked._Part)
+    with pytest.raises(TypeError):
+        twice(3.0)
