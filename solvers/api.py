@@ -9,10 +9,11 @@ from ..errors import InputError, MarginoptError
 from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import SolverLike, resolve_all
+from .asked import Asked, SolverLike, resolve_all
 from .compare import Comparison, ComparisonRow
 from .interface.native_options import near_misses
 from .judging.result import Result
+from .parallel import Cluster, team_of
 from .records.options import COMMON, Options
 from .solve import solve_problem
 
@@ -54,9 +55,15 @@ def solve(model: Model | StandardForm, solver: SolverLike = "auto", options: Opt
 
 
 def compare(
-    model: Model | StandardForm, solvers: Sequence[SolverLike], options: Options | None = None, **overrides: Any
+    model: Model | StandardForm,
+    solvers: Sequence[SolverLike],
+    options: Options | None = None,
+    *,
+    jobs: int | None = None,
+    cluster: Cluster = None,
+    **overrides: Any,
 ) -> Comparison:
-    """Solve one model by several solvers, one after the other, under the same limits.
+    """Solve one model by several solvers, one after the other (or as ``jobs`` says), under the same limits.
 
     A solver that cannot take the model (unknown feature, missing package or licence) becomes a row with its reason.
 
@@ -65,6 +72,11 @@ def compare(
     model : Model or StandardForm
     solvers : sequence
         As for `solve`; ``["smo", ("smo", {"precision": "double"}), MyBackend()]``. Rows have distinct labels.
+    jobs : int, optional
+        Solvers at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
+        ``joblib.parallel_config`` says. Solvers that share a machine slow each other down: compare times one after the other.
+    cluster : distributed.Client or str, optional
+        A Dask cluster (a client, or its scheduler's address), or "ray" for the Ray cluster of this session.
     options, **overrides
         Common options, for every solver; its own go with it in its pair.
 
@@ -79,10 +91,15 @@ def compare(
         others = near_misses(option, COMMON) or "; pair it with its solver: (name, {option: value})"
         raise InputError(f"compare gives the same options to every solver, and {option!r} is none that all have{others}")
     stated = as_model(model)
-    rows = []
-    for item in asked:
-        try:
-            rows.append(ComparisonRow(item.label, solve_problem(stated, item, chosen), ""))
-        except MarginoptError as error:
-            rows.append(ComparisonRow(item.label, None, str(error)))
+    with team_of(jobs, cluster) as team:
+        rows = team.all(_row, [(stated, item, chosen) for item in asked])
     return Comparison(stated.name, tuple(rows))
+
+
+def _row(task: tuple[Model, Asked, Options], threads: int | None) -> ComparisonRow:
+    """One solver's result, or the reason why there is none."""
+    model, item, options = task
+    try:
+        return ComparisonRow(item.label, solve_problem(model, item, options.sharing(threads)), "")
+    except MarginoptError as error:
+        return ComparisonRow(item.label, None, str(error))

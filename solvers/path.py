@@ -18,12 +18,13 @@ from ..models.bare_form import as_model
 from ..models.changes.change import FixedVariables
 from ..models.model import Model
 from ..models.program.form import StandardForm
-from .asked import SolverLike, resolve
+from .asked import Asked, SolverLike, resolve
 from .auto import choose
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
 from .judging.result import Result
 from .judging.result_file import load_results, save_results
+from .parallel import Cluster, Team, team_of
 from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
@@ -158,6 +159,8 @@ def path(
     solver: SolverLike = "auto",
     update: bool = True,
     options: Options | None = None,
+    jobs: int | None = None,
+    cluster: Cluster = None,
     **overrides: Any,
 ) -> SolutionPath:
     """Solve a model for each value of one of its parameters, in the order given (results are always in that order).
@@ -181,15 +184,26 @@ def path(
         κ = 0 for the conic algorithms, is solved by whoever can.
     update : bool
         False builds every form anew and starts nowhere but at the ``start`` that is given.
+    jobs : int, optional
+        With ``update=False``, where no value needs another's solution: values at a time, by joblib; -1 for all cores. Where it is
+        not given, one, or what an enclosing ``joblib.parallel_config`` says.
+    cluster : distributed.Client or str, optional
+        With ``update=False``: a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster.
     options, **overrides
         As in `marginopt.solve`, for each solve; a ``start`` is that of the first.
 
     Raises
     ------
     InputError
-        The model has no such parameter, a value is refused by the model, or there are no values; and as `marginopt.solve`.
+        The model has no such parameter, a value is refused by the model, or there are no values; ``jobs`` or ``cluster`` with
+        ``update``; and as `marginopt.solve`.
     """
     _check(model, parameter, values)
+    if update and (cluster is not None or jobs not in (None, 1)):
+        raise InputError("each solve of a path starts from the one before; with jobs or cluster give update=False")
+    if not update:
+        with team_of(jobs, cluster) as team:
+            return _apart(model, parameter, values, resolve(solver), Options.of(options, **overrides), team)
     begin = time.perf_counter()
     kept = Kept()
     results: list[Result] = []
@@ -198,21 +212,19 @@ def path(
     asked = resolve(solver)
     common = asked.over(Options.of(options, **overrides))
     chosen = asked.solver
-    order = _order(model, parameter, values, chosen, common) if update else range(len(values))
+    order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
-            latest = solved[-1][0] if solved and update else model
-            stated, shown = _stated(latest, parameter, values[k], share=update)
+            stated, shown = _stated(solved[-1][0] if solved else model, parameter, values[k], share=True)
             again = common
-            if update and results:
-                carried = _carried(chosen, solved)
-                again = Options.of(common, start=_start(chosen, results, stated), **carried)
+            if results:
+                again = Options.of(common, start=_start(chosen, results, stated), **_carried(chosen, solved))
             if chosen is not None and _out_of_reach(chosen, stated, model, parameter, values):
                 # as κ = 0, a QP that the conic algorithms do not read: whoever can solves this value
                 result = solve_problem(stated, "auto", dataclasses.replace(common, start=None, native={}))
             else:
-                result = solve_problem(stated, chosen or "auto", again, kept if update else None)
-            update_made = result.update or (BUILT if not results or not update else _NO_MODEL)
+                result = solve_problem(stated, chosen or "auto", again, kept)
+            update_made = result.update or (BUILT if not results else _NO_MODEL)
             if result.status in _POOR and _updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept.close()
@@ -229,6 +241,30 @@ def path(
     return SolutionPath(
         parameter, tuple(shown_values[i] for i in rank), tuple(results[i] for i in rank), time.perf_counter() - begin
     )
+
+
+def _apart(
+    model: Model | StandardForm, parameter: str, values: Sequence[Any], asked: Asked, options: Options, team: Team
+) -> SolutionPath:
+    """Every value by itself, on any team; ``auto`` is settled at the first value."""
+    begin = time.perf_counter()
+    stated = [_stated(model, parameter, value, share=False) for value in values]
+    chosen = asked.solver or get_solver(choose(as_model(stated[0][0]), asked.over(options))[0])
+    settled = Asked(asked.label, chosen, asked.own)
+    away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in stated]
+    tasks = [(problem, settled, options, out) for (problem, _), out in zip(stated, away, strict=True)]
+    results = team.all(_solve_value, tasks)
+    shown = tuple(value for _, value in stated)
+    noted = tuple(r.noting(r.update or BUILT, **{parameter: value}) for r, value in zip(results, shown, strict=True))
+    return SolutionPath(parameter, shown, noted, time.perf_counter() - begin)
+
+
+def _solve_value(task: tuple[Model | StandardForm, Asked, Options, bool], threads: int | None) -> Result:
+    stated, asked, options, away = task
+    if away:  # whoever can solves this value
+        common = dataclasses.replace(asked.over(options), start=None, native={})
+        return solve_problem(stated, "auto", common.sharing(threads))
+    return solve_problem(stated, asked, options.sharing(threads))
 
 
 def _out_of_reach(

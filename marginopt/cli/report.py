@@ -62,6 +62,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     )
     group.add_argument("--jobs", type=int, help="cells at a time, -1 for all cores (default 1)")
     group.add_argument("--backend", help="joblib's backend: loky, threading, multiprocessing, or dask, ray where registered")
+    group.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers compute the cells")
 
 
 def report(a: argparse.Namespace) -> int:
@@ -122,6 +123,7 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
             node_limit=a.node_limit,
             memory_limit=None if a.memory_limit is None else a.memory_limit * 2**30,
             jobs=a.jobs,
+            cluster=a.cluster,
         )
 
 

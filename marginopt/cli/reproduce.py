@@ -33,6 +33,7 @@ def add_options(command: argparse.ArgumentParser) -> None:
     command.add_argument("--store", metavar="FILE", help="keeps every run that is done (default OUT/runs.db)")
     command.add_argument("--stored", action="store_true", help="write the pages from what the store has; run nothing")
     command.add_argument("--jobs", type=int, help="runs at a time, -1 for all cores (default 1)")
+    command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers measure")
     command.add_argument("--quiet", action="store_true", help="no progress lines")
 
 
@@ -59,6 +60,7 @@ def reproduce(a: argparse.Namespace) -> int:
         progress=not a.quiet,
         run=not a.stored,
         command=_command(a, effort),
+        cluster=a.cluster,
     )
     written = [str(path) for paper in found for path in write_pages(paper, folder)]
     written.append(str(write_index(found, folder)))

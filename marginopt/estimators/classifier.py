@@ -10,7 +10,6 @@ from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import check_is_fitted, validate_data
@@ -19,11 +18,13 @@ from ..errors import InputError, MarginoptWarning
 from ..models.arrays import FloatArray, Points, as_points
 from ..models.kernels.kernels import Precomputed
 from ..models.model import Model
+from ..solvers.asked import resolve
 from ..solvers.judging.result import Result
+from ..solvers.parallel import team_of
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .multiclass import Pair, binary_problems, class_scores
-from .solving import Outcome, one_or_all, solved
+from .solving import Outcome, one_or_all, solved_task
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
@@ -115,8 +116,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         tasks = []
         for pair in stage.pairs:
             problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
-            tasks.append(delayed(solved)(type(self)._solution, problem, self.solver, options, self._expected))
-        return list(Parallel(n_jobs=self.n_jobs)(tasks))
+            tasks.append((type(self)._solution, problem, resolve(self.solver), options, self._expected))
+        return team_of(self.n_jobs).all(solved_task, tasks)
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

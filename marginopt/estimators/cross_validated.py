@@ -7,13 +7,13 @@ from abc import abstractmethod
 from typing import Any, Self
 
 import numpy as np
-from joblib import Parallel, delayed
 from sklearn.base import clone
 from sklearn.model_selection import StratifiedKFold, StratifiedShuffleSplit, check_cv
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, IntArray, Points
 from ..models.model import Model
+from ..solvers.parallel import team_of
 from .classifier import ModelClassifier, Stage, decide
 from .multiclass import Pair
 from .solving import solved
@@ -82,8 +82,8 @@ class CrossValidated(PathClassifier):
             raise InputError(f"y must hold at least two classes; it has one class: {labels[0]!r}")
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
-        tasks = (delayed(_fold_scores)(worker, points, labels, train, test, values) for train, test in splits)
-        scores = np.array(Parallel(n_jobs=self.n_jobs)(tasks)).T
+        tasks = [(worker, points, labels, train, test, values) for train, test in splits]
+        scores = np.array(team_of(self.n_jobs).all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():
             raise InputError("no value of the parameter gave a classifier in every fold; widen the range of values")
@@ -131,9 +131,10 @@ def _splits(cv: Any, X: Points, y: np.ndarray) -> list[tuple[IntArray, IntArray]
 
 
 def _fold_scores(
-    estimator: CrossValidated, X: Points, y: np.ndarray, train: IntArray, test: IntArray, values: FloatArray
+    task: tuple[CrossValidated, Points, np.ndarray, IntArray, IntArray, FloatArray], threads: int | None
 ) -> FloatArray:
     """Accuracy on the validation rows at every value."""
+    estimator, X, y, train, test, values = task
     rows, others = X[train], X[test]
     if estimator._pairwise():
         rows, others = rows[:, train], others[:, train]

@@ -19,7 +19,7 @@ from ..solvers.records.status import Status
 from ..solvers.solve import solve_problem
 from .spaces import Solution
 
-__all__ = ["Outcome", "one_or_all", "solve_checked", "solved"]
+__all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -69,6 +69,12 @@ def solved(
     work = copy.copy(problem)
     result = solve_checked(work, solver, options, expected)
     return Outcome(problem, result, solution(work, result))
+
+
+def solved_task(task: tuple[Any, ...], threads: int | None) -> Outcome:
+    """`solved` as a task: its arguments in a tuple, and the threads to take where the options ask for none."""
+    solution, problem, solver, options, expected = task
+    return solved(solution, problem, solver, options.sharing(threads), expected)
 
 
 def one_or_all(items: list[Any]) -> Any:

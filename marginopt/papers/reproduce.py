@@ -13,6 +13,7 @@ from ..drawing import Picture
 from ..errors import InputError
 from ..relaxations.report.machine import blas, machine
 from ..relaxations.report.store import CellStore
+from ..solvers.parallel import Cluster, team_of
 from .effort import Effort, effort_of
 from .finding import asked
 from .four import PAPERS
@@ -91,6 +92,7 @@ def reproduce(
     progress: bool = True,
     run: bool = True,
     command: str = "",
+    cluster: Cluster = None,
 ) -> list[Reproduction]:
     """Measure published tables and figures again.
 
@@ -105,13 +107,16 @@ def reproduce(
     store : path-like
         The file that keeps every run when it is done: what it has is not run again, and a kill costs what is being computed.
     jobs : int, optional
-        Runs at a time; -1 for all cores.
+        Runs at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing ``joblib.parallel_config``
+        says.
     progress : bool
         Lines on standard error.
     run : bool
         False: what the store has, and nothing is run.
     command : str
         For the head.
+    cluster : distributed.Client or str, optional
+        As in `gap_report`. Workers find the data sets as this process does: in the directory that ``MARGINOPT_DATA`` names there.
 
     Returns
     -------
@@ -133,7 +138,8 @@ def reproduce(
     CellStore(path)  # a file that is none is an error now
     wanted: list[PaperTable | PaperFigure] = [*tables, *figures]
     runs = list(dict.fromkeys(r for one in wanted for r in one.runs(much)))
-    results, lacking = measure_all(runs, path, jobs, progress) if run else stored(runs, path)
+    with team_of(jobs, cluster) as team:
+        results, lacking = measure_all(runs, path, team, progress) if run else stored(runs, path)
     head = _head(much, command)
     found = []
     for paper in PAPERS.values():

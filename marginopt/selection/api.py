@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_labels, as_points, as_positive, to_dense
 from ..solvers.asked import SolverLike, resolve
+from ..solvers.parallel import Cluster, team_of
 from .base import GAMMA_GRID, Choice, Sample, Selection, Selector
 from .bat import Bat
 from .cross_validation import CrossValidation
@@ -34,6 +36,8 @@ def select(
     rng: int = 0,
     tol: float = 1e-6,
     solver: SolverLike = "smo",
+    jobs: int | None = None,
+    cluster: Cluster = None,
 ) -> Selection:
     """Choose γ of a Gaussian kernel, and C, for the two-hulls classifier `ConvexHullsDual`.
 
@@ -58,6 +62,11 @@ def select(
     solver : str, Solver or pair
         Of every model trained, as for ``solve``, by name: it is no model of its own that ``auto`` could choose for. "maxmin"
         needs an algorithm that reads `SimplexQP`.
+    jobs : int, optional
+        For "cv", whose models do not wait for each other: values of γ at a time, by joblib; -1 for all cores. Where it is not
+        given, one, or what an enclosing ``joblib.parallel_config`` says.
+    cluster : distributed.Client or str, optional
+        The same on a Dask cluster (a client, or its scheduler's address), or "ray" for the Ray cluster of this session.
 
     Returns
     -------
@@ -74,7 +83,8 @@ def select(
     chosen = _selector(selector)
     begin = time.perf_counter()
     sample = _sample(chosen, X, y, C, gammas, rng, tol, solver)
-    choice = chosen.choose(sample)
+    with team_of(jobs, cluster) as team:
+        choice = chosen.choose(replace(sample, team=team))
     seconds = time.perf_counter() - begin
     notes = _notes(sample, choice)
     return Selection(

@@ -16,6 +16,7 @@ from ..models.kernels.functions.distances import squared_distances
 from ..models.kernels.kernels import RBF
 from ..models.memory import check_bytes
 from ..solvers.asked import SolverLike
+from ..solvers.parallel import Alone, Team
 
 __all__ = ["C_GRID", "GAMMA_GRID", "Choice", "Sample", "Selection", "Selector"]
 
@@ -41,6 +42,10 @@ class Sample:
         Relative gap to which every model is solved.
     solver : str, Solver or pair
         Of every model.
+    team : Team
+        Where models that do not wait for each other may be trained.
+    threads : int, optional
+        Of every model; the solver's own number where it is not given.
     """
 
     X: Points
@@ -50,6 +55,8 @@ class Sample:
     seed: int
     tol: float
     solver: SolverLike = "smo"
+    team: Team = field(default_factory=Alone)
+    threads: int | None = None
 
     @cached_property
     def distances(self) -> FloatArray:

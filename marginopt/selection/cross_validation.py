@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
 from ..errors import InputError
+from ..models.arrays import FloatArray
+from ..solvers.parallel import Alone
 from .base import Choice, Sample, Selector
-from .trainer import Trainer, folds_of
+from .trainer import Split, Trainer, folds_of
 
 __all__ = ["CrossValidation"]
 
@@ -38,12 +40,9 @@ class CrossValidation(Selector):
 
     def choose(self, sample: Sample) -> Choice:
         """Train folds × γ × C models; ``details['accuracy']`` is the γ × C table of means."""
-        trainer, splits = self.trainer(sample), folds_of(sample, self.folds)
-        accuracy = np.zeros((sample.gammas.size, sample.costs.size))
-        for i, gamma in enumerate(sample.gammas):
-            K = trainer.kernel(float(gamma))
-            for j, C in enumerate(sample.costs):
-                accuracy[i, j] = np.mean([trainer.accuracy(K, float(C), split) for split in splits])
+        splits, apart = folds_of(sample, self.folds), replace(sample, team=Alone())
+        rows = sample.team.all(_accuracies, [(self.trainer, apart, float(gamma), splits) for gamma in sample.gammas])
+        accuracy = np.array([row.accuracy for row in rows])
         best = int(np.argmax(accuracy.T))
         j, i = divmod(best, sample.gammas.size)
         details = {
@@ -51,4 +50,23 @@ class CrossValidation(Selector):
             "costs": sample.costs,
             "accuracy": accuracy,
         }
-        return Choice(float(sample.gammas[i]), float(sample.costs[j]), trainer.count, details, trainer.unsolved)
+        trained, unsolved = sum(row.count for row in rows), sum(row.unsolved for row in rows)
+        return Choice(float(sample.gammas[i]), float(sample.costs[j]), trained, details, unsolved)
+
+
+@dataclass(frozen=True, eq=False)
+class _Row:
+    """One γ: mean accuracy for each C, models trained, models short of the tolerance."""
+
+    accuracy: FloatArray
+    count: int
+    unsolved: int
+
+
+def _accuracies(task: tuple[type[Trainer], Sample, float, list[Split]], threads: int | None) -> _Row:
+    """Every C at one γ, on all folds."""
+    kind, sample, gamma, splits = task
+    trainer = kind(replace(sample, threads=threads))
+    K = trainer.kernel(gamma)
+    means = [np.mean([trainer.accuracy(K, float(C), split) for split in splits]) for C in sample.costs]
+    return _Row(np.array(means), trainer.count, trainer.unsolved)

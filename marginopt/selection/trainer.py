@@ -33,7 +33,7 @@ class Trainer:
         self.sample = sample
         self.count = 0
         self.unsolved = 0
-        self._options = Options(tol=sample.tol, seed=sample.seed)
+        self._options = Options(tol=sample.tol, seed=sample.seed, threads=sample.threads)
 
     def kernel(self, gamma: float) -> FloatArray:
         """exp(-γ||x_i - x_j||²) on the whole sample."""

@@ -16,6 +16,7 @@ import numpy as np
 from ...solvers.asked import SolverLike
 from ...solvers.interface.solver import Solver
 from ...solvers.interface.versions import version_of
+from ...solvers.parallel import Cluster, team_of
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
@@ -54,6 +55,7 @@ def gap_report(
     node_limit: int | None = None,
     memory_limit: float | None = None,
     jobs: int | None = None,
+    cluster: Cluster = None,
 ) -> GapReport:
     """Bounds, optima and gaps of several relaxations on several instances.
 
@@ -108,6 +110,9 @@ def gap_report(
     jobs : int, optional
         Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
         ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
+    cluster : distributed.Client or str, optional
+        Compute the cells on a Dask cluster (a client, or its scheduler's address) or on "ray", the Ray cluster of this session.
+        This process alone reads and writes the store.
 
     Returns
     -------
@@ -120,22 +125,17 @@ def gap_report(
         [0, 1], a solver with a parameter that a store cannot tell from another one: before anything is solved.
     DataError
         The store's file is not a store.
+    SolverError
+        The cluster is gone; the store holds what was done.
     """
     options = Options(time_limit=time_limit, seed=seed, threads=threads, node_limit=node_limit, memory_limit=memory_limit)
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
-    heuristics, stated = plan.heuristics(), plan.stated()
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
-    begin = time.perf_counter()
-    runner = Runner(jobs, None if store is None else Path(store), Progress(progress, time_limit))
-    found = runner.run([*heuristics, *stated])
-    tasks: list[Task[Any]] = []
-    for first, record in zip(heuristics, found, strict=False):
-        tasks += plan.after(first, np.array(record["w"]))
-    for model, record in zip(stated, found[len(heuristics) :], strict=True):
-        tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
-    records = runner.run(tasks)
-    runner.progress.end()
+    begin, told = time.perf_counter(), Progress(progress, time_limit)
+    with team_of(jobs, cluster) as team:
+        found, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
+    told.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
     exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
@@ -150,6 +150,18 @@ def gap_report(
 
 
 _KINDS = ("relaxation", "exact", "kappa")
+
+
+def _computed(plan: Plan, runner: Runner) -> tuple[list[dict[str, Any]], list[Task[Any]], list[dict[str, Any]]]:
+    """First records of instances and stated models, then the tasks that follow from their points, and the records of these."""
+    heuristics, stated = plan.heuristics(), plan.stated()
+    found = runner.run([*heuristics, *stated])
+    tasks: list[Task[Any]] = []
+    for first, record in zip(heuristics, found, strict=False):
+        tasks += plan.after(first, np.array(record["w"]))
+    for model, record in zip(stated, found[len(heuristics) :], strict=True):
+        tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
+    return found, tasks, runner.run(tasks)
 
 
 def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:

@@ -1,16 +1,20 @@
-"""Runs tasks one after the other or in parallel, from a store where it has them: a kill costs only what is being computed."""
+"""Runs tasks one after the other or in parallel, from a store where it has them: a kill costs only what is being computed.
+
+Workers compute and return records. The process that runs the report alone reads and writes the store, so that the store may
+lie where the workers cannot see it, and no network file system has to lock it.
+"""
 
 from __future__ import annotations
 
-import os
 import time
+from collections import deque
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Protocol
 
-from ...errors import InputError
+from ...solvers.parallel import Team
 from .progress import Progress
-from .store import CellStore
+from .store import CellStore, digest
 
 __all__ = ["Runner", "Work"]
 
@@ -42,27 +46,23 @@ class Runner:
 
     Parameters
     ----------
-    jobs : int, optional
-        Tasks at a time; -1 for all cores. Where it is not given, one, or what an enclosing ``joblib.parallel_config`` says.
+    team : Team
     store : Path, optional
         The `CellStore` that keeps what is done.
     progress : Progress
     """
 
-    def __init__(self, jobs: int | None, store: Path | None, progress: Progress) -> None:
-        if jobs is not None and (isinstance(jobs, bool) or not isinstance(jobs, int) or jobs == 0):
-            raise InputError(f"jobs must be a number of cells at a time, or -1 for all cores; it is {jobs!r}")
-        import joblib  # when a report runs: heavy
-
-        self.jobs, self.store, self.progress = jobs, store, progress
-        self.workers = int(joblib.effective_n_jobs(jobs))
+    def __init__(self, team: Team, store: Path | None, progress: Progress) -> None:
+        self.team, self.progress = team, progress
+        self.store = None if store is None else CellStore(store)
 
     def run(self, tasks: Sequence[Work]) -> list[dict[str, Any]]:
         """The tasks' records, in order."""
-        self.progress.plan([(task.kind, task.label) for task in tasks], self.workers)
+        size = self.team.size
+        self.progress.plan([(task.kind, task.label) for task in tasks], size)
         if tasks:
             what = "cell" if len(tasks) == 1 else "cells"
-            self.progress.line(f"{len(tasks)} {what} to do" + (f", {self.workers} at a time" if self.workers > 1 else ""))
+            self.progress.line(f"{len(tasks)} {what} to do" + (f", {size} at a time" if size > 1 else ""))
         records: dict[int, dict[str, Any]] = {}
         for index, record, known, seconds in self._done(tasks):
             task = tasks[index]
@@ -73,25 +73,31 @@ class Runner:
 
     def _done(self, tasks: Sequence[Work]) -> Iterator[tuple[int, dict[str, Any], bool, float]]:
         """Index, record, whether it was stored, seconds: as tasks are done."""
-        if self.workers == 1:
+        stored: deque[tuple[int, dict[str, Any], bool, float]] = deque()
+        asked: list[tuple[int, str]] = []  # index and key of what the team was given
+
+        def missing() -> Iterator[Work]:
             for index, task in enumerate(tasks):
-                yield _perform(index, task, self.store, None)
-            return
-        import joblib
+                key = "" if self.store is None else digest({"kind": task.kind, **task.parts})
+                record = None if self.store is None else self.store.get(key)
+                if record is None:
+                    asked.append((index, key))
+                    yield task
+                else:
+                    stored.append((index, record, True, 0.0))
 
-        backend, _ = joblib.parallel.get_active_backend()
-        # a backend that cannot hand over results one by one hands over all at the end
-        order = "generator_unordered" if backend.supports_return_generator else "list"
-        threads = max(1, (os.cpu_count() or 1) // self.workers)
-        calls = (joblib.delayed(_perform)(index, task, self.store, threads) for index, task in enumerate(tasks))
-        yield from joblib.Parallel(n_jobs=self.jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")(calls)
+        for number, (record, keep, seconds) in self.team.run(_perform, missing()):
+            while stored:
+                yield stored.popleft()
+            index, key = asked[number]
+            if keep and self.store is not None:
+                record = self.store.put(key, tasks[index].kind, record)
+            yield index, record, False, seconds
+        yield from stored
 
 
-def _perform(index: int, task: Work, store: Path | None, threads: int | None) -> tuple[int, dict[str, Any], bool, float]:
-    """One task, from the store or computed and stored."""
+def _perform(task: Work, threads: int | None) -> tuple[dict[str, Any], bool, float]:
+    """One task: its record, whether it is worth keeping, seconds."""
     begin = time.perf_counter()
-    if store is None:
-        record, known = task.compute(threads)[0], False
-    else:
-        record, known = CellStore(store).remember(task.kind, task.parts, lambda: task.compute(threads))
-    return index, record, known, time.perf_counter() - begin
+    record, keep = task.compute(threads)
+    return record, keep, time.perf_counter() - begin

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, Generic, TypeVar
 
 import numpy as np
@@ -71,7 +71,7 @@ class Task(ABC, Generic[S]):
 
     def running(self, threads: int | None) -> Options:
         """The options of the solve."""
-        return self.options if self.options.threads is not None else replace(self.options, threads=threads)
+        return self.options.sharing(threads)
 
 
 def worth_keeping(reason: str, status: str) -> bool:

@@ -1,0 +1,37 @@
+"""In a worker: the arrays that the last tasks used, so that each is fetched once."""
+
+from __future__ import annotations
+
+from collections import OrderedDict
+from collections.abc import Callable
+from threading import Lock
+from typing import Any
+
+import numpy as np
+
+__all__ = ["held"]
+
+#: Arrays that a worker holds on to.
+_MOST = 256
+_arrays: OrderedDict[str, Any] = OrderedDict()
+_lock = Lock()
+
+
+def held(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
+    """The array of this name, fetched where it is not held; it may be written to where the sender's may.
+
+    Compiled loops are compiled for either kind of array, so that another kind would compile them again.
+    """
+    with _lock:
+        if key in _arrays:
+            _arrays.move_to_end(key)
+            return _arrays[key]
+    array = fetch()
+    if array.flags.writeable != writeable:
+        array = np.array(array, order="K") if writeable else array.view()
+        array.flags.writeable = writeable
+    with _lock:
+        _arrays[key] = array
+        while len(_arrays) > _MOST:
+            _arrays.popitem(last=False)
+    return array

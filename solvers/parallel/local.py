@@ -1,0 +1,77 @@
+"""joblib's own backends: processes and threads of this machine."""
+
+from __future__ import annotations
+
+import tempfile
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+import joblib
+import numpy as np
+
+from .held import held
+from .parcel import Packer, Parcel, unpack
+from .team import Job, Team, share_of_cores
+
+__all__ = ["JoblibTeam"]
+
+
+class JoblibTeam(Team):
+    """What an enclosing ``joblib.parallel_config`` says, or loky's processes.
+
+    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them.
+
+    Parameters
+    ----------
+    jobs : int, optional
+        As joblib's ``n_jobs``.
+    """
+
+    def __init__(self, jobs: int | None) -> None:
+        self._jobs = jobs
+        self._backend, _ = joblib.parallel.get_active_backend()
+
+    @property
+    def size(self) -> int:
+        """As joblib counts."""
+        return int(joblib.effective_n_jobs(self._jobs))
+
+    def run(self, job: Job, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        """As they are done, where the backend can say so; else all at the end."""
+        threads = share_of_cores(self.size)
+        order = "generator_unordered" if self._backend.supports_return_generator else "list"
+        parallel = joblib.Parallel(n_jobs=self._jobs, return_as=order, batch_size=1, pre_dispatch="2*n_jobs")
+        if getattr(self._backend, "supports_sharedmem", False):
+            yield from parallel(joblib.delayed(_call)(number, job, task, threads) for number, task in enumerate(tasks))
+            return
+        with tempfile.TemporaryDirectory(prefix="marginopt-", ignore_cleanup_errors=True) as folder:
+            yield from parallel(_parcels(job, tasks, threads, Path(folder)))
+
+
+def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
+    return number, job(task, threads)
+
+
+def _parcels(job: Job, tasks: Iterable[Any], threads: int, folder: Path) -> Iterator[Any]:
+    packer, written = Packer(), set[str]()
+    for number, task in enumerate(tasks):
+        parcel = packer.pack((job, task))
+        for key in parcel.keys:
+            if key not in written:
+                np.save(folder / f"{key}.npy", packer.arrays[key], allow_pickle=False)
+                written.add(key)
+        flags = tuple(bool(packer.arrays[key].flags.writeable) for key in parcel.keys)
+        yield joblib.delayed(_open)(number, parcel, flags, str(folder), threads)
+
+
+def _open(number: int, parcel: Parcel, flags: tuple[bool, ...], folder: str, threads: int) -> tuple[int, Any]:
+    """In a worker: the task, its arrays from their files."""
+    found = zip(parcel.keys, flags, strict=True)
+    arrays = {key: held(key, lambda key=key: _mapped(Path(folder) / f"{key}.npy"), flag) for key, flag in found}  # type: ignore[misc]
+    job, task = unpack(parcel, arrays)
+    return number, job(task, threads)
+
+
+def _mapped(path: Path) -> Any:
+    return np.asarray(np.load(path, mmap_mode="c", allow_pickle=False))

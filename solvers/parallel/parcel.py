@@ -1,0 +1,87 @@
+"""Tasks as they travel: pickled without their large arrays, which are named by their content and travel once."""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import pickle
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import cloudpickle
+import numpy as np
+
+__all__ = ["LARGE", "Packer", "Parcel", "unpack"]
+
+#: Bytes from which on an array travels by itself, once for all tasks that hold it.
+LARGE = 4096
+
+
+@dataclass(frozen=True)
+class Parcel:
+    """A task without its large arrays, and the names of these."""
+
+    body: bytes
+    keys: tuple[str, ...]
+
+
+class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
+    """Leaves the packer's arrays out."""
+
+    def __init__(self, file: io.BytesIO, packer: Packer) -> None:
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.packer, self.keys = packer, dict[str, None]()
+
+    def persistent_id(self, value: Any) -> str | None:
+        if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
+            return None
+        key = self.packer.name(value)
+        self.keys[key] = None
+        return key
+
+
+class _Unpickler(pickle.Unpickler):
+    """Puts them back."""
+
+    def __init__(self, file: io.BytesIO, arrays: Mapping[str, Any]) -> None:
+        super().__init__(file)
+        self._arrays = arrays
+
+    def persistent_load(self, key: str) -> Any:
+        return self._arrays[key]
+
+
+class Packer:
+    """Packs tasks; ``arrays`` holds every array met so far by its name, a digest of type, shape, order, flag and content."""
+
+    def __init__(self) -> None:
+        self.arrays: dict[str, Any] = {}
+        self._met: dict[int, tuple[Any, str]] = {}  # the array is held, so that its id stays its own
+
+    def name(self, array: Any) -> str:
+        """The name of an array."""
+        met = self._met.get(id(array))
+        if met is not None:
+            return met[1]
+        columns = array.flags.f_contiguous and not array.flags.c_contiguous
+        order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
+        found = hashlib.blake2b(digest_size=20)
+        found.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
+        found.update(flat.tobytes())
+        key = found.hexdigest()
+        self._met[id(array)] = array, key
+        self.arrays.setdefault(key, array)
+        return key
+
+    def pack(self, task: Any) -> Parcel:
+        """The task as it travels."""
+        file = io.BytesIO()
+        pickler = _Pickler(file, self)
+        pickler.dump(task)
+        return Parcel(file.getvalue(), tuple(pickler.keys))
+
+
+def unpack(parcel: Parcel, arrays: Mapping[str, Any]) -> Any:
+    """The task again, its arrays those of ``arrays``."""
+    return _Unpickler(io.BytesIO(parcel.body), arrays).load()

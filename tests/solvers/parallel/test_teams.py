@@ -1,0 +1,212 @@
+"""Teams: results equal to one process, data that travel once, workers that die, come and are slow."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import cloudpickle
+import joblib
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from clusters import DaskCluster, dask_cluster, kill
+
+from marginopt.errors import InputError, MissingPackageError, SolverError
+from marginopt.solvers.parallel import Alone, team_of
+from marginopt.solvers.parallel.parcel import LARGE, Packer, unpack
+
+cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
+#: Whole numbers: sums are exact wherever an array lies in memory.
+X = np.random.default_rng(0).integers(-9, 9, size=(2000, 25)).astype(np.float64)
+
+
+def total(task: tuple[Any, float], threads: int | None) -> tuple[float, int]:
+    """The sum of an array, after a while, and by whom."""
+    data, seconds = task
+    time.sleep(seconds)
+    return float(data.sum()), os.getpid()
+
+
+def fails(task: int, threads: int | None) -> int:
+    if task == 3:
+        raise InputError("the third")
+    return task
+
+
+def lingers(task: tuple[int, int], threads: int | None) -> tuple[int, int]:
+    number, slow = task
+    time.sleep(1.0 if os.getpid() == slow else 0.02)
+    return number, os.getpid()
+
+
+def dies(task: int, threads: int | None) -> int:
+    os._exit(1)
+
+
+def flags(task: dict[str, Any], threads: int | None) -> dict[str, tuple[bool, bool, bool]]:
+    return {name: (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable) for name, a in task.items()}
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    pytest.importorskip("distributed")
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster: DaskCluster) -> Iterator[Any]:
+    from distributed import Client
+
+    while len([w for w in cluster.workers if w.poll() is None]) < 2:
+        cluster.add()
+    with Client(cluster.address, set_as_default=False) as found:
+        found.wait_for_workers(2, timeout=60)
+        yield found
+
+
+def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
+    rows = sp.csr_array(np.where(X > 1.0, X, 0.0))
+    small, task = np.arange(3.0), {"X": X, "again": X.copy(), "sparse": rows, "columns": np.asfortranarray(X)}
+    packer = Packer()
+    parcels = [packer.pack({**task, "k": k, "small": small}) for k in range(3)]
+    assert all(len(parcel.body) < LARGE for parcel in parcels)
+    assert len(packer.arrays) == 5  # X once, by columns, and the three arrays of the sparse matrix
+    found = unpack(parcels[2], {key: pickle.loads(pickle.dumps(array)) for key, array in packer.arrays.items()})
+    assert found["k"] == 2 and found["X"] is found["again"] and (found["X"] == X).all()
+    assert (found["sparse"] != rows).nnz == 0 and (found["small"] == small).all()
+    assert found["columns"].flags.f_contiguous and not found["X"].flags.f_contiguous
+
+
+def test_processes_map_the_data_as_the_sender_has_them() -> None:
+    fixed = X[:, :3].copy()
+    fixed.flags.writeable = False
+    task = {"X": X, "fixed": fixed, "columns": np.asfortranarray(X)}
+    with team_of(2) as team:
+        assert team.size == 2
+        assert team.all(flags, [task] * 3) == [flags(task, None)] * 3
+
+
+def test_one_process_where_nothing_is_asked_for() -> None:
+    assert isinstance(team_of(), Alone) and isinstance(team_of(1), Alone)
+    assert Alone().all(fails, [0, 1, 2]) == [0, 1, 2]
+    with joblib.parallel_config("threading", n_jobs=2), team_of() as team:
+        assert sorted(value for value, _ in team.all(total, [(X, 0.0)] * 4)) == [X.sum()] * 4
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"jobs": 0}, "jobs must be"),
+        ({"cluster": 3}, "cluster must be a distributed.Client"),
+        ({"cluster": "localhost"}, "looks like 'tcp://host:8786'"),
+        ({"cluster": "ray"}, "no Ray cluster|needs ray"),
+    ],
+)
+def test_what_is_no_cluster_is_said(words: dict[str, Any], says: str) -> None:
+    with pytest.raises((InputError, MissingPackageError), match=says):
+        team_of(**words)
+
+
+def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    sent: list[int] = []
+    scatter, submit = client.scatter, client.submit
+    monkeypatch.setattr(client, "scatter", lambda data, **more: (sent.append(data.nbytes), scatter(data, **more))[1])
+
+    def submitted(function: Any, parcel: Any, *args: Any, **more: Any) -> Any:
+        sent.append(len(parcel.body))
+        return submit(function, parcel, *args, **more)
+
+    monkeypatch.setattr(client, "submit", submitted)
+    with team_of(cluster=client) as team:
+        found = team.all(total, [(X, 0.0)] * 30)
+    assert {value for value, _ in found} == {X.sum()}
+    assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # thirty times the data would be 30 X.nbytes
+    assert _empty(client)
+
+
+def _empty(client: Any) -> bool:
+    """Whether the workers let the data go, soon."""
+    for _ in range(100):
+        if not any(client.run(lambda dask_worker: len(dask_worker.data)).values()):
+            return True
+        time.sleep(0.05)
+    return False
+
+
+def test_a_worker_dies_and_one_comes_and_nothing_is_lost_or_twice(cluster: DaskCluster, client: Any) -> None:
+    seen = []
+    with team_of(cluster=client) as team:
+        for number, (value, who) in team.run(total, [(X + k, 0.1) for k in range(24)]):
+            seen.append((number, value))
+            if len(seen) == 4:
+                kill(next(w for w in cluster.workers if w.pid == who))
+            if len(seen) == 8:
+                newcomer = cluster.add().pid
+        assert sorted(seen) == [(k, float((X + k).sum())) for k in range(24)]
+        workers = {who for _, who in team.all(total, [(X, 0.1)] * 8)}
+    assert newcomer in workers and len(workers) == 2
+
+
+def test_a_slow_worker_holds_nobody_up(cluster: DaskCluster, client: Any) -> None:
+    slow = cluster.workers[-1].pid
+    with team_of(cluster=client) as team:
+        found = team.all(lingers, [(task, slow) for task in range(40)])
+    assert [task for task, _ in found] == list(range(40))
+    assert sum(who == slow for _, who in found) <= 4
+
+
+def test_errors_come_back_as_they_are(client: Any) -> None:
+    with team_of(cluster=client) as team, pytest.raises(InputError, match="the third"):
+        team.all(fails, range(6))
+    with joblib.parallel_config("dask", client=client), team_of() as team:
+        assert team.all(fails, [0, 1]) == [0, 1]
+
+
+def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
+    pytest.importorskip("distributed")
+    from distributed import Client
+
+    with dask_cluster(tmp_path, workers=1) as lonely, Client(lonely.address, set_as_default=False) as client:
+        client.run_on_scheduler(lambda dask_scheduler: setattr(dask_scheduler, "allowed_failures", 0))
+        with team_of(cluster=client) as team, pytest.raises(SolverError, match="lost with every worker"):
+            team.all(dies, [0])
+    with pytest.raises(SolverError, match="closed"):
+        team_of(cluster=client).all(total, [(X, 0.0)])
+
+
+def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="marginopt[ray] is not installed")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    import warnings
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=80_000_000
+        )
+        try:
+            seen = []
+            with team_of(cluster="ray") as team:
+                assert team.size == 2
+                for number, (value, who) in team.run(total, [(X + k, 0.05) for k in range(12)]):
+                    seen.append((number, value))
+                    if len(seen) == 3:
+                        os.kill(who, 9)
+                assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
+                with pytest.raises(InputError, match="the third"):
+                    team.all(fails, range(6))
+            from ray.util.joblib import register_ray
+
+            register_ray()
+            with joblib.parallel_config("ray"), team_of() as team:
+                assert team.all(fails, [0, 1, 2]) == [0, 1, 2]
+        finally:
+            ray.shutdown()
