@@ -20,13 +20,15 @@ _lock = Lock()
 def held(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
     """The array of this name, fetched where it is not held; it may be written to where the sender's may.
 
-    Compiled loops are compiled for either kind of array, so that another kind would compile them again.
+    Compiled loops are compiled for each kind of array, so that one that is read-only, or not aligned, would compile them again.
     """
     with _lock:
         if key in _arrays:
             _arrays.move_to_end(key)
             return _arrays[key]
     array = fetch()
+    if not array.flags.aligned:
+        array = np.array(array, order="K")
     if array.flags.writeable != writeable:
         array = np.array(array, order="K") if writeable else array.view()
         array.flags.writeable = writeable
