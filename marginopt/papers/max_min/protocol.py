@@ -88,14 +88,7 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
         found["by hinge"] = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, 1.0)
         return {**found, "accuracy": accuracy}
     accuracy = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, chosen.C)
-    started = select(X, y, MaxMinSelector(parameter="gamma", gamma0=_inside(chosen.gamma)), rng=run["seed"])
-    found["by max-min"] = hulls_accuracy(X, y, X_test, y_test, chosen.gamma, 1.0)
-    found["started there"] = hulls_accuracy(X, y, X_test, y_test, started.gamma, 1.0)
     return {**found, "accuracy": accuracy, "unsolved": chosen.details["unsolved"]}
-
-
-def _inside(gamma: float) -> float:
-    return float(np.clip(gamma, 2.0**-15, 2.0**3))
 
 
 def hulls_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray, gamma: float, C: float) -> float:

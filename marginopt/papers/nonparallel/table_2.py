@@ -23,8 +23,11 @@ _ORIENTATION = (
     "The released orientation (similarity loss on the rest, the farthest hyperplane wins), the opposite of the printed (2) "
     "and (21): the published figures on many classes need it. The printed one stands beside it and is not judged."
 )
-_SVM = "The published SVM is far below a Gaussian SVC with any reasonable C on this set; which kernel and C it had is not said."
-_RIVALS = "The rivals' parameters are not published: c = 1, r = 0.1, and (thinned: not) a grid on the training part alone."
+_SVM = (
+    "C = 1, as c in all other methods, gives the published figures on BinAlpha, DNA and USPS. On Pendigits a Gaussian SVC with "
+    "it is right in 99.1%; for the published 91.75% C must lie between 0.01 and 0.1."
+)
+_RIVALS = "The rivals' parameters are not published: c = 1, as K-NPSVC++ has it in the released code, and r = 0.1."
 _NOBODY = {
     "CHG": "the Cambridge hand gesture features are not distributed; put chg.libsvm.bz2 into the directory of MARGINOPT_DATA",
     "20News": "the 100 features of 20 Newsgroups are not distributed; put 20news.libsvm.bz2 into the directory of MARGINOPT_DATA",
@@ -37,7 +40,7 @@ def _rows(effort: Effort) -> Sequence[str]:
 
 
 def _notes(effort: Effort, name: str, method: str) -> tuple[str, ...]:
-    own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,) if name == "Pendigits" else ()}.get(method, (_RIVALS,))
+    own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,)}.get(method, (_RIVALS,))
     return (*own, _PARTLY) if effort.thin and name in _LARGE else own
 
 
@@ -78,10 +81,11 @@ def _p_value(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
 def _tests(effort: Effort) -> Sequence[Entry]:
     return [
         Entry(
-            (r["dataset"], r["method"], f"p < {r['level']}" if r["level"] else "not significant"),
+            (r["dataset"], r["method"]),
             None,
             (*accuracy_runs(effort, r["dataset"], _OURS), *accuracy_runs(effort, r["dataset"], r["method"])),
             _p_value,
+            (f"Printed: p < {r['level']}." if r["level"] else "Printed: not significant at 0.1.",),
         )
         for r in published("npsvcpp_table2_significance")
         if r["dataset"] in _rows(effort)
@@ -96,19 +100,21 @@ TABLES = (
         "accuracy of six classifiers",
         ("set", "method"),
         "% of the test part",
-        "Random 60/40 split of all points, 10 runs; Gaussian kernel of width 1/(mean squared distance); parameters of a grid of "
-        "18 for every method, by three 70/30 splits of 1,000 training points (thinned: the untuned ones, at most 2,000 points).",
+        "Random 60/40 split of all points (thinned: of at most 2,000), 10 runs; Gaussian kernel of width 1/(mean squared "
+        "distance); no parameter is tuned, since the paper speaks of no tuning.",
         _entries,
         tuple(f"{name}: {reason}." for name, reason in _NOBODY.items()),
+        across=1,
     ),
     PaperTable(
         "npsvc-table-2-tests",
         NPSVC,
         "Table 2, paired t-tests",
         "K-NPSVC++ against each rival",
-        ("set", "rival", "printed"),
+        ("set", "rival"),
         "two-sided p",
         "Paired over the splits of Table 2. Printed are levels (double dagger 0.05, dagger 0.1), one- or two-sided is not said.",
         _tests,
+        across=1,
     ),
 )

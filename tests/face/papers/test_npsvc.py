@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -10,9 +12,11 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.errors import DataError
 from marginopt.papers import inputs
+from marginopt.papers.effort import effort_of
 from marginopt.papers.finding import figures
+from marginopt.papers.nonparallel import deep_figures
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED
+from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, maker
 from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
@@ -31,21 +35,21 @@ def stand_in(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.mark.parametrize("method", [*METHODS, PRINTED])
 def test_table_2(stand_in: Path, method: str) -> None:
-    found = ACCURACY.measure({"dataset": "chg", "method": method, "seed": 0, "points": 120, "tune": 0})
+    found = ACCURACY.measure({"dataset": "chg", "method": method, "seed": 0, "points": 120})
     assert found["points"] == 120
     assert found["accuracy"] > 0.5
 
 
-def test_tuning_chooses_of_the_grid_on_the_training_part(stand_in: Path) -> None:
-    found = ACCURACY.measure({"dataset": "chg", "method": "TWSVM", "seed": 0, "points": 0, "tune": 60})
-    assert 0 <= found["chosen"] < 18
-    assert found["points"] == 150
+def test_c_is_one_for_every_method() -> None:
+    X = load_digits().data[:50]
+    assert maker("SVM")(X).C == 1.0
+    assert {maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
 
 
 def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.delenv("MARGINOPT_DATA", raising=False)
     inputs._read.cache_clear()
-    run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0, tune=0)
+    run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0)
     with pytest.raises(DataError, match=r"chg\.libsvm\.bz2"):
         ACCURACY.measure(run.parameters)
     found, lacking = measure_all([run], tmp_path / "runs.db", 1, False)
@@ -83,7 +87,7 @@ def test_table_3(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     assert found["minutes"] > 0
 
 
-def test_figures_2_3_and_a2() -> None:
+def test_figures_2_3_and_a3() -> None:
     drawn = figures()
     run = Run.of(EVOLUTION, dataset="digits", seed=0, points=150)
     record = EVOLUTION.measure(run.parameters)
@@ -91,7 +95,31 @@ def test_figures_2_3_and_a2() -> None:
     assert np.array(record["learned"]).shape == (60, 2)
     sweeps = [Run.of(SWEEP, dataset="digits", seed=0, points=100, parameter=p, value=v) for p, v in (("r1", 0.1), ("d", 12))]
     results = {run: record, **{sweep: SWEEP.measure(sweep.parameters) for sweep in sweeps}}
-    for name in ("npsvc-figure-2", "npsvc-figure-3", "npsvc-figure-a2"):
+    for name in ("npsvc-figure-2", "npsvc-figure-3", "npsvc-figure-a3"):
         picture = drawn[name].draw(results)
         assert picture is not None
         assert picture.svg.startswith("<?xml")
+
+
+def test_figures_of_the_network() -> None:
+    """Two epochs on digits; a figure is drawn once all that it shows is there, of the paper's set before another."""
+    pytest.importorskip("torch")
+    drawn, quick = figures(), effort_of("quick")
+    results: dict[Run, Mapping[str, Any]] = {}
+    for name in ("npsvc-figure-2b", "npsvc-figure-4", "npsvc-figure-a4"):
+        for run in drawn[name].runs(quick):
+            short = Run.of(deep_figures.EVOLUTION, **{**run.parameters, "epochs": 2})
+            assert drawn[name].draw(results) is None
+            if short not in results:
+                results[short] = deep_figures.EVOLUTION.measure(short.parameters)
+        picture = drawn[name].draw(results)
+        assert picture is not None
+        assert "digits" in picture.caption
+    epochs = next(iter(results.values()))["epochs"]
+    assert [row["epoch"] for row in epochs] == [1, 2]
+    assert len(epochs[0]["objectives"]) == 10
+    assert epochs[-1]["accuracy"] > 0.5
+    theirs = {Run.of(r.experiment, **{**r.parameters, "dataset": "cifar10"}): record for r, record in results.items()}
+    picture = drawn["npsvc-figure-a4"].draw({**results, **theirs})
+    assert picture is not None
+    assert "cifar10" in picture.caption
