@@ -2,22 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ...display import Display, Displayed
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.doors import source_of
 from ...models.importing.source import Returned
 from ..records.answer import Answer, Update
 from ..records.status import Status
-from ..records.trace import Trace, relative_gap
 from .certificate import Certificate
-from .kinds import Kind
+from .judged import Judged
+from .said import Claim
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -29,23 +28,10 @@ __all__ = ["Claim", "Result"]
 
 #: Version of the stored layout (`solvers.judging.result_file`).
 RESULT_VERSION = 2
-#: Violation, relative, up to which a point's objective is compared with a bound.
-_COUNTS = 1e-4
 
 
-@dataclass(frozen=True)
-class Claim:
-    """What the solver says of itself, in the form's minimisation sense."""
-
-    status: Status
-    native_status: str
-    objective: float | None = None
-    bound: float | None = None
-    proved: bool = False
-
-
-@dataclass(frozen=True, eq=False)
-class Result(Displayed):
+@dataclass(frozen=True, eq=False, repr=False)
+class Result(Judged):
     """The outcome of one solve.
 
     ``objective`` and ``bound`` are in the *model's* sense (a maximum's bound is an upper one); the claim and the
@@ -104,202 +90,11 @@ class Result(Displayed):
     about: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
 
-    @property
-    def claim(self) -> Claim:
-        """What the solver says of itself, in the form's sense."""
-        a = self.answer
-        return Claim(a.status, a.native_status, a.objective, a.bound, a.proved)
-
-    @property
-    def version(self) -> str:
-        """The solver's version."""
-        return self.answer.version
-
-    @property
-    def multipliers(self) -> Mapping[str, FloatArray] | None:
-        """z_k by constraint label, signs as in `models.program.form`."""
-        return self.answer.multipliers
-
-    @property
-    def farkas(self) -> Mapping[str, FloatArray] | None:
-        """Multipliers by constraint label that prove infeasibility; None where the solver gave none."""
-        return self.answer.farkas
-
-    @property
-    def ray(self) -> Mapping[str, FloatArray] | None:
-        """Direction by block that proves unboundedness; None where the solver gave none."""
-        return self.answer.ray
-
-    @property
-    def root_bound(self) -> float | None:
-        """The bound of a tree search before its first branching, in the form's sense, where the solver says it."""
-        return self.answer.root_bound
-
-    @property
-    def stationarity(self) -> float | None:
-        """First-order residual of a nonconvex problem, where the algorithm measures one."""
-        return self.answer.stationarity
-
-    @property
-    def moved(self) -> Mapping[str, Any]:
-        """What the solver determined beside the variables: γ or P of a minimax model."""
-        return self.answer.moved
-
-    @property
-    def history(self) -> Sequence[Mapping[str, Any]]:
-        """What an algorithm of outer iterations saw in each of them."""
-        return self.answer.history
-
-    @property
-    def update(self) -> Update | None:
-        """What the solver did with what it kept of the problem before, on a path."""
-        return self.answer.update
-
-    @property
-    def bridges(self) -> tuple[str, ...]:
-        """The reformulations between the form and what the solver read."""
-        return self.answer.bridges
-
-    @property
-    def nodes(self) -> int | None:
-        """Nodes of a tree search."""
-        return self.answer.nodes
-
-    @property
-    def iterations(self) -> int | None:
-        """Iterations of the solver."""
-        return self.answer.iterations
-
-    @property
-    def trace(self) -> Trace:
-        """What happened, when, at which objective and bound."""
-        return self.answer.trace
-
-    @property
-    def build_seconds(self) -> float:
-        """Time of translating and loading the model."""
-        return self.answer.build_seconds
-
-    @property
-    def solve_seconds(self) -> float:
-        """Time of solving."""
-        return self.answer.solve_seconds
-
-    @property
-    def compile_seconds(self) -> float:
-        """Time of compiling loops, once for a machine."""
-        return self.answer.compile_seconds
-
-    @property
-    def details(self) -> dict[str, Any]:
-        """Everything else worth showing, in one mapping for people: the solver's remarks, and the facts that have attributes."""
-        a, residual = self.answer, self.ray_residual
-        infeasible = a.status is Status.INFEASIBLE
-        facts: dict[str, Any] = {
-            "farkas": a.farkas,
-            "farkas_residual": residual if infeasible else None,
-            "ray": a.ray,
-            "ray_residual": None if infeasible else residual,
-            "root_bound": a.root_bound,
-            "stationarity": a.stationarity,
-            "steps": list(a.history) or None,
-            "bridges": list(a.bridges) or None,
-            "update": None if a.update is None else str(a.update),
-            "polished": a.polished or None,
-            "picked": self.picked or None,
-            "evidence": self.evidence or None,
-        }
-        return {**a.details, **a.moved, **{name: fact for name, fact in facts.items() if fact is not None}}
-
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """The same result with an update, and more to show."""
         a = self.answer
         noted = replace(a, update=a.update if update is None else update, details={**a.details, **details})
         return replace(self, answer=noted)
-
-    @property
-    def sign(self) -> float:
-        """-1 where the model maximises."""
-        return -1.0 if self.maximise else 1.0
-
-    @property
-    def objective(self) -> float:
-        """The recomputed objective in the model's sense; NaN without a point."""
-        return float("nan") if self.certificate is None else self.sign * self.certificate.objective
-
-    @property
-    def best_bound(self) -> tuple[float, str]:
-        """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
-
-        Nonconvex results have none, nor have those whose certificate is that of an inner problem.
-        """
-        nothing = (float("-inf"), Kind.NONE.value)
-        certificate, claim = self.certificate, self.claim
-        if self.status is Status.STATIONARY or (certificate is not None and certificate.inner):
-            return nothing
-        candidates = []
-        if certificate is not None and np.isfinite(certificate.bound):
-            candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
-        if claim.bound is not None and np.isfinite(claim.bound):
-            candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
-        for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
-            of_kind = [c for c in candidates if c[1] == kind.value]
-            if of_kind:
-                return max(of_kind)
-        return nothing
-
-    @property
-    def bound(self) -> float:
-        """Best bound in the model's sense: proved where there is one, else the solver's claim; infinite if none."""
-        return self.sign * self.best_bound[0]
-
-    @property
-    def bound_kind(self) -> str:
-        """How far to trust the bound: the words of `solvers.judging.kinds.Kind`."""
-        known = self.best_bound[1]
-        return Kind.STORED.value if self.unverified and known != Kind.NONE.value else known
-
-    @property
-    def message(self) -> str:
-        """The sentence that explains the status; of an optimum also what it stands on."""
-        if self.status is not Status.OPTIMAL:
-            return self.status.message
-        return f"{self.status.message}; {self._stands_on}"
-
-    @property
-    def _stands_on(self) -> str:
-        """Whose word an optimum is."""
-        kind, certificate = self.bound_kind, self.certificate
-        if kind == Kind.PROVED.value:
-            return "the certificate agrees"
-        if kind == Kind.CONDITIONAL.value:
-            return "the certificate agrees if K is PSD, which is not known"
-        if kind == Kind.STORED.value:
-            return Kind.STORED.value
-        if certificate is not None and certificate.integrality is None and certificate.dual_residual is not None:
-            return "the optimality conditions hold, no bound is proved"
-        return "the bound is the solver's claim, nothing proves it"
-
-    @property
-    def gap(self) -> float:
-        """(primal - bound)/max(|primal|, |bound|), negative where the two contradict each other; NaN without a point, a bound,
-        or where the point violates its constraints too much to have an objective that counts.
-        """
-        if self.certificate is None or not np.isfinite(self.best_bound[0]) or not self.certificate.feasible(_COUNTS):
-            return float("nan")
-        return relative_gap(self.certificate.objective, self.best_bound[0])
-
-    @property
-    def absolute_gap(self) -> float:
-        """primal - bound; NaN without a point or a bound."""
-        if self.certificate is None or not np.isfinite(self.best_bound[0]):
-            return float("nan")
-        return self.certificate.objective - self.best_bound[0]
-
-    @property
-    def solved(self) -> bool:
-        """Whether the status is one that answers the question."""
-        return self.status.solved
 
     def support(self, label: str = "a", threshold: float = 0.0) -> IntArray:
         """Indices of a block's entries above ``threshold``: the support vectors of a dual."""
@@ -347,50 +142,3 @@ class Result(Displayed):
         )
         source.check(answer)
         source.give_back(answer)
-
-    def __str__(self) -> str:
-        lines = [f"{self.model} by {self.solver} {self.version}: {self.status} ({self.message})"]
-        lines += [f"  {self.unverified}"] if self.unverified else []
-        if self.certificate is not None:
-            gap = f"{self.gap:.2e}" if np.isfinite(self.gap) else "none"
-            bound = f"{self.bound:.10g} ({self.bound_kind})" if self.bound_kind != "none" else "none"
-            lines.append(f"  objective {self.objective:.10g}   bound {bound}   relative gap {gap}")
-            lines.append(f"  certificate: {self.certificate}")
-        lines.append(f"  solver says: {self.claim.native_status}" + _claimed(self.claim, self.sign))
-        if self.evidence:
-            lines.append(f"  evidence: {self.evidence}")
-        counts = [f"{self.iterations} iterations"] if self.iterations is not None else []
-        counts += [f"{self.nodes} nodes"] if self.nodes is not None else []
-        counts.append(self.answer.times)
-        lines.append("  " + ", ".join(counts))
-        if self.summary:
-            lines.append("  " + ", ".join(f"{k} {v:g}" for k, v in self.summary.items()))
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def display(self) -> Display:
-        """What a notebook shows."""
-        facts = [("status", f"{self.status} ({self.message})")]
-        facts += [("not verified", self.unverified)] if self.unverified else []
-        if self.certificate is not None:
-            facts += [("objective", f"{self.objective:.10g}")]
-            facts += [("bound", f"{self.bound:.10g}, {self.bound_kind}" if self.bound_kind != "none" else "none")]
-            facts += [("relative gap", f"{self.gap:.2e}" if np.isfinite(self.gap) else "none")]
-            facts += [("certificate", str(self.certificate))]
-        facts += [("solver says", f"{self.claim.native_status}{_claimed(self.claim, self.sign)}")]
-        facts += [("evidence", self.evidence)] if self.evidence else []
-        counts = [("iterations", self.iterations), ("nodes", self.nodes)]
-        facts += [(name, f"{count:,}") for name, count in counts if count is not None]
-        facts += [("seconds", self.answer.times)]
-        facts += [(name, f"{value:g}") for name, value in self.summary.items()]
-        return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
-
-
-def _claimed(claim: Claim, sign: float) -> str:
-    parts = []
-    if claim.objective is not None:
-        parts.append(f"objective {sign * claim.objective:.10g}")
-    if claim.bound is not None:
-        parts.append(f"bound {sign * claim.bound:.10g}")
-    return (", " + ", ".join(parts)) if parts else ""

@@ -25,53 +25,20 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from ..records.rank import Purpose
-from .engines.engine import Engine, Limits, Shared
+from .engines.engine import Limits, Shared
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .proof.box_writer import ProofWriter
 from .proof.conflict_recorder import ConflictRecorder
-from .reduced import Reduced, reduce_problem
-from .transfer import Earlier, as_earlier, carried_bound
+from .reduced import reduce_problem
+from .state import ZeroOneState
+from .transfer import Earlier, as_earlier, carried_bound, ends_first
+from .turns import EngineName, first_engine, incumbents_sought, rested_engine
 
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..judging.result import Result
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
-
-#: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
-BOX_COORDINATES = 6
-#: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
-PORTFOLIO_COORDINATES = 9
-#: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
-AGAIN = 20_000
-#: Nodes of the box engine (of the conflict engine) before the other is tried beside it, a second or two; then its effort for
-#: each of the other's.
-BOX_HEAD, CONFLICT_HEAD = 50_000, 20_000
-BOX_SHARE, CONFLICT_SHARE = 7.0, 1.0
-#: Effort of the heuristic before the engine begins, about nanoseconds, and for each unit of the engine's. The passes of the
-#: conflict engine are planned by the incumbent that it begins with, so that a good one is worth more; boxes hardly need one.
-_BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
-
-
-@dataclass(eq=False)
-class ZeroOneState:
-    """Where a run stands: the heuristic and the tree search by turns."""
-
-    shared: Shared
-    options: Options
-    rng: np.random.Generator
-    engine_name: str
-    heuristic: Heuristic | None = None  #: none where there are no rows
-    engine: Engine | None = None
-    earlier_nodes: int = 0
-    earlier_effort: float = 0.0
-    writer: ProofWriter | None = None
-    recorder: ConflictRecorder | None = None
-    carried: float = 0.0
-    again: int = AGAIN  #: nodes of the engine at which the heuristic has its next turn
-    checkpoint: bool = True  #: whether a repeated run stands here too, whatever the clock did
-
 
 @dataclass(frozen=True, eq=False)
 class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
@@ -99,7 +66,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     The bound is proved: every pruning step is valid in floating-point arithmetic (``docs/zero-one-bb.md``).
     """
 
-    engine: Literal["auto", "boxes", "conflicts"] = "auto"
+    engine: EngineName = "auto"
     restarts: int = 60
     neighbourhoods: int = 60
     proof: str | None = None
@@ -151,7 +118,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         """Both ends first, then the middle of the longest stretch: what lies between two solved λ may need no search."""
         if parameter != "lam" or not all(isinstance(value, (int, float)) for value in values) or len(values) < 3:
             return range(len(values))
-        return _ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
+        return ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
         """The results so far as ``earlier``."""
@@ -160,12 +127,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the engine that begins, or load it from Numba's cache on disk; another one follows where its turn comes."""
-        _load_engine(self._first_engine(min(view.A.shape)))
-
-    def _first_engine(self, coordinates: int) -> Literal["boxes", "conflicts"]:
-        if self.engine != "auto":
-            return self.engine
-        return "boxes" if coordinates <= BOX_COORDINATES else "conflicts"
+        _load_engine(first_engine(self.engine, min(view.A.shape)))
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
@@ -174,7 +136,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        name = self._first_engine(reduced.rows.shape[1])
+        name = first_engine(self.engine, reduced.rows.shape[1])
         state = ZeroOneState(shared, options, rng, name)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
@@ -213,9 +175,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return Outcome.CONVERGED
         state.checkpoint = False
         if state.recorder is None:
-            if not self._improved(state, end):
+            if not incumbents_sought(state, end):
                 return Outcome.RUNNING
-            engine = self._rested_engine(state)
+            engine = rested_engine(state, self.engine, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
             if state.writer is not None and state.writer.fault is not None:
@@ -229,65 +191,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             return Outcome.UNWRITTEN
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
 
-    def _improved(self, state: ZeroOneState, end: float) -> bool:
-        """The heuristic's steps that are due, until the clock shows ``end``; whether it is the engine's turn."""
-        heuristic, engine = state.heuristic, state.engine
-        if heuristic is None or (engine is not None and not engine.rested):
-            return True
-        head, share = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
-        searched = state.earlier_effort + (0.0 if engine is None else engine.effort)
-        while heuristic.due(head + share * searched, searched):
-            heuristic.step()
-            if time.perf_counter() >= end:
-                return False
-        return True
-
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(path, state.shared.reduced, bound, _order(state), gap=self.proof_gap)
-
-    def _rested_engine(self, state: ZeroOneState) -> Engine:
-        """The engine with a stretch ahead of it; before the stretch is the time to look for incumbents and for new scales."""
-        engine = state.engine
-        if engine is not None and not engine.rested:
-            return engine
-        if engine is None or engine.stale:
-            if engine is not None:
-                state.earlier_nodes += engine.nodes
-                state.earlier_effort += engine.effort
-            engine = state.engine = self._make_engine(state)
-            state.again = AGAIN
-        if engine.nodes >= state.again:
-            assert state.heuristic is not None
-            # boxes compile nothing of the conflict search before its turn comes
-            state.heuristic.again(state.engine_name == "conflicts" or engine.nodes >= BOX_HEAD)
-            state.again = engine.nodes * 3 // 2 + AGAIN
-        engine.begin_stretch()
-        return engine
-
-    def _make_engine(self, state: ZeroOneState) -> Engine:
-        import joblib
-
-        from .engines.boxes import BoxEngine
-        from .engines.conflicts import ConflictEngine
-        from .engines.portfolio import Portfolio
-
-        shared = state.shared
-        threads = state.options.threads or joblib.cpu_count()
-        shared.reduced = shared.reduced.restretched(shared.upper)
-        shared.polish = Polish.of(shared.reduced)
-        if self.proof is not None and state.engine_name == "boxes":
-            state.earlier_nodes = 0
-            state.writer = ProofWriter(self.proof, shared.reduced)
-            return BoxEngine(shared, log=state.writer)
-        if self.engine == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
-            return ConflictEngine(shared, _order(state), threads)
-        boxes = BoxEngine(shared, threads)
-        if self.engine == "boxes":
-            return boxes
-        conflicts = ConflictEngine(shared, _order(state), threads)
-        if state.engine_name == "boxes":
-            return Portfolio(shared, boxes, conflicts, BOX_HEAD, BOX_SHARE)
-        return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD, CONFLICT_SHARE)
+        return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap)
 
     def measure(self, state: ZeroOneState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
@@ -334,33 +239,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         )
 
 
-def _ends_first(ranked: list[int]) -> list[int]:
-    """First, last, then middles, breadth first."""
-    order = [ranked[0], ranked[-1]]
-    spans = [(0, len(ranked) - 1)]
-    while spans:
-        low, high = spans.pop(0)
-        if high - low > 1:
-            middle = (low + high) // 2
-            order.append(ranked[middle])
-            spans += [(low, middle), (middle, high)]
-    return order
-
-
-def _order(state: ZeroOneState) -> FloatArray:
-    """Hinge violation of every point: the conflict engine deletes the worst first."""
-    if state.heuristic is None:
-        return np.ones(len(state.shared.reduced.weights))
-    return state.heuristic.order
-
-
 def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
     return (problem.A @ w < 1.0).astype(np.float64)
-
-
-def reduced_of(state: ZeroOneState) -> Reduced:
-    """The reduced problem of a run (for tests and tools)."""
-    return state.shared.reduced
 
 
 @functools.cache

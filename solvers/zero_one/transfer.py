@@ -24,7 +24,7 @@ from ...models.model import Model
 from ...models.views import ZeroOneProblem
 from ..judging.result import Result
 
-__all__ = ["Earlier", "as_earlier", "carried_bound"]
+__all__ = ["Earlier", "as_earlier", "carried_bound", "ends_first"]
 
 _EPS = 2.0**-53
 
@@ -159,3 +159,16 @@ def _value(theta: FloatArray, weights: FloatArray, counts: FloatArray, bounds: F
     gain = math.fsum(theta * bounds)
     loss = math.fsum(counts * excess)
     return gain - loss - 8.0 * _EPS * (len(bounds) + 2) * (gain + loss)
+
+
+def ends_first(ranked: list[int]) -> list[int]:
+    """First, last, then middles, breadth first: what lies between two solved problems may need no search."""
+    order = [ranked[0], ranked[-1]]
+    spans = [(0, len(ranked) - 1)]
+    while spans:
+        low, high = spans.pop(0)
+        if high - low > 1:
+            middle = (low + high) // 2
+            order.append(ranked[middle])
+            spans += [(low, middle), (middle, high)]
+    return order

@@ -1,0 +1,40 @@
+"""Where a run of the exact 0-1 solver stands."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ..records.options import Options
+from .engines.engine import Engine, Shared
+from .heuristic import Heuristic
+from .proof.box_writer import ProofWriter
+from .proof.conflict_recorder import ConflictRecorder
+
+__all__ = ["ZeroOneState"]
+
+
+@dataclass(eq=False)
+class ZeroOneState:
+    """Where a run stands: the heuristic and the tree search by turns."""
+
+    shared: Shared
+    options: Options
+    rng: np.random.Generator
+    engine_name: str
+    heuristic: Heuristic | None = None  #: none where there are no rows
+    engine: Engine | None = None
+    earlier_nodes: int = 0
+    earlier_effort: float = 0.0
+    writer: ProofWriter | None = None
+    recorder: ConflictRecorder | None = None
+    carried: float = 0.0
+    again: int = 0  #: nodes of the engine at which the heuristic has its next turn
+    checkpoint: bool = True  #: whether a repeated run stands here too, whatever the clock did
+
+    @property
+    def order(self) -> FloatArray:
+        """Hinge violation of every point: the conflict engine deletes the worst first."""
+        return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
