@@ -23,6 +23,14 @@ class Status(enum.Enum):
     STALLED = "no further progress in floating-point arithmetic; the certificate says how good the point is"
     FAILED = "the solver ended without a point that can be judged"
 
+    def __reduce_ex__(self, protocol: object) -> tuple[object, ...]:
+        return getattr, (Status, self.name)  # by its name: sentences change
+
+    @classmethod
+    def _missing_(cls, value: object) -> Status | None:
+        """The status of an earlier sentence, in a pickle that holds it."""
+        return cls.OPTIMAL if value == "optimal to the tolerance asked; the certificate agrees" else None
+
     @property
     def solved(self) -> bool:
         """Whether the answer that was asked for was reached."""

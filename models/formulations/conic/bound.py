@@ -15,27 +15,23 @@ solution 0 ≤ v ≤ 2√(λγ) and g = -2Sw. Nothing here solves the SDP.
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
 
 from ....errors import InputError
 from ...arrays import FloatArray
 from ...program.svec import svec, svec_size
 from ...views import ConicProblem
+from .best_multipliers import INNER_GAP, best_mu, best_v, conjugate, cost_and_constant, slack_factor
 from .dual_value import proved_value
-from .piecewise_newton import newton_piecewise
-from .point import Coordinates, coordinates
+from .point import coordinates
 
 __all__ = ["ConicBound", "certified_bound", "conic_multipliers", "conic_reduced", "dual_value", "repair_gamma"]
 
 #: Smallest eigenvalues of S that are tried: γ is scaled down until S ⪰ margin·I. A larger margin costs more of the
 #: bound where γ is accurate and loses less where γ and w do not quite fit together.
 MARGINS = (1e-10, 1e-9, 1e-8, 1e-7, 1e-6, 1e-5, 1e-4)
-#: Relative gap of the inner problem (fixed γ) at which it counts as solved.
-_INNER_GAP = 1e-10
 
 
 @dataclass(frozen=True, eq=False)
@@ -92,7 +88,7 @@ def dual_value(problem: ConicProblem, gamma: FloatArray, v: FloatArray, mu: floa
     gamma, v = _checked(gamma, rows.shape[0]), _checked(v, rows.shape[0])
     if gamma.min(initial=0.0) < 0:
         return -np.inf
-    return proved_value(rows, _factor(rows, gamma), gamma, v, *_cost(problem, mu))[0]
+    return proved_value(rows, slack_factor(rows, gamma), gamma, v, *cost_and_constant(problem, mu))[0]
 
 
 def certified_bound(
@@ -106,7 +102,7 @@ def certified_bound(
 ) -> ConicBound:
     """Best proved lower bound that γ of any quality gives.
 
-    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`_inner`: a safeguarded
+    γ is clipped and scaled into Γ for several margins; for each, v maximises D(γ, ·) (`best_v`: a safeguarded
     semismooth Newton method on the p-dimensional convex problem, smoothed less and less), starting from ``w``. A ``v`` that
     is given is tried as well. The dual is concave with D(0, 0) = 0, so scaling (γ, v) by 1 - ε loses at most ε·D.
 
@@ -137,8 +133,8 @@ def certified_bound(
     start = None if w is None else space.reduce(_checked(w, problem.A.shape[1], "w"))
     given = None if v is None else _checked(v, n, "v")
     if problem.kappa is not None and mu is None:
-        mu = _search_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
-    cost, constant = _cost(problem, mu)
+        mu = best_mu(problem, space, _repair(space.rows, gamma, 1e-8), start)
+    cost, constant = cost_and_constant(problem, mu)
     best = ConicBound(0.0, np.zeros(n), np.zeros(n), 0.0 if problem.kappa is not None else cost)  # D(0, 0) = 0
     previous: FloatArray | None = None
     for margin in MARGINS:
@@ -146,7 +142,7 @@ def certified_bound(
         if previous is not None and np.array_equal(trial, previous):
             continue
         previous = trial
-        factor = _factor(space.rows, trial)
+        factor = slack_factor(space.rows, trial)
         if given is not None:
             scale = min(1.0, float(trial.max(initial=0.0) / max(gamma.max(initial=0.0), 1e-300)))
             candidate = np.clip(scale * given, 0.0, 2.0 * np.sqrt(cost * trial))
@@ -156,10 +152,10 @@ def certified_bound(
             break
         if not improve:
             continue
-        inner, attained = _inner(space.rows, factor, trial, cost, start)
+        inner, attained = best_v(space.rows, factor, trial, cost, start)
         proved = proved_value(space.rows, factor, trial, inner, cost, constant)
         best, value = _better(best, proved, trial, inner, cost), proved[0]
-        if attained - constant - value <= _INNER_GAP * abs(value):
+        if attained - constant - value <= INNER_GAP * abs(value):
             break  # γ has given what it has: a larger margin only costs
     return best
 
@@ -171,13 +167,13 @@ def conic_multipliers(problem: ConicProblem, gamma: FloatArray, v: FloatArray, m
     (2γ, k, -v₋) with k = ψ*(v) the multiplier of z ≤ 1 (or of the r⁻ branch), ``lifted`` [τ η'; η S] with η = g/2,
     τ = η'S⁻¹η, and ``budget`` μ.
     """
-    cost, _ = _cost(problem, mu)
+    cost, _ = cost_and_constant(problem, mu)
     p = problem.A.shape[1]
     metric = np.eye(p) if problem.metric is None else problem.metric
     S = metric - (problem.A * gamma[:, None]).T @ problem.A
     eta = 0.5 * problem.A.T @ (2.0 * gamma - v)
     tau = float(eta @ np.linalg.lstsq(S, eta, rcond=None)[0])
-    excess = _conjugate(gamma, v, cost)
+    excess = conjugate(gamma, v, cost)
     violated = np.column_stack([2.0 * gamma, cost + excess, -np.maximum(v, 0.0)])
     kept = np.column_stack([2.0 * gamma, excess, np.minimum(v, 0.0)])
     lifted = np.block([[np.array([[tau]]), eta[None, :]], [eta[:, None], S]])
@@ -201,17 +197,6 @@ def _checked(values: FloatArray, n: int, name: str = "gamma") -> FloatArray:
     return array
 
 
-def _cost(problem: ConicProblem, mu: float | None) -> tuple[float, float]:
-    """Cost of a violated point (λ or μ) and the constant that is subtracted (μκn)."""
-    if problem.kappa is None:
-        assert problem.lam is not None
-        return float(problem.lam), 0.0
-    if mu is None or not np.isfinite(mu):
-        raise InputError(f"the κ form needs the budget's multiplier mu ≥ 0; it is {mu!r}")
-    cost = max(float(mu), 0.0)
-    return cost, cost * problem.kappa * problem.A.shape[0]
-
-
 def _better(best: ConicBound, proved: tuple[float, float], gamma: FloatArray, v: FloatArray, cost: float) -> ConicBound:
     return ConicBound(proved[0], gamma, v, cost, proved[1]) if proved[0] > best.value else best
 
@@ -225,120 +210,3 @@ def _repair(rows: FloatArray, gamma: FloatArray, margin: float) -> FloatArray:
             return repaired
         repaired = repaired * ((1.0 - margin) / largest)
     return np.zeros_like(repaired)
-
-
-def _factor(rows: FloatArray, gamma: FloatArray) -> FloatArray | None:
-    """Lower Cholesky factor of S; None where S is not positive definite."""
-    try:
-        return np.asarray(np.linalg.cholesky(np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows), dtype=np.float64)
-    except np.linalg.LinAlgError:
-        return None
-
-
-def _conjugate(gamma: FloatArray, v: FloatArray, cost: float) -> FloatArray:
-    """ψ*_i(v_i)."""
-    with np.errstate(divide="ignore", invalid="ignore"):
-        square = np.where(v == 0.0, 0.0, v * v / (4.0 * gamma))
-    return np.where(v < 0.0, square, np.maximum(square - cost, 0.0))
-
-
-def _value(rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, v: FloatArray, cost: float, constant: float) -> float:
-    """D(γ, v) in floating point: to choose by. What is called a bound is `proved_value`."""
-    if factor is None:
-        return -np.inf
-    penalty = float(_conjugate(gamma, v, cost).sum())
-    if not np.isfinite(penalty):
-        return -np.inf
-    half = sl.solve_triangular(factor, rows.T @ (2.0 * gamma - v), lower=True, check_finite=False)
-    quadratic = 0.25 * float(half @ half)
-    return float((v - gamma).sum()) - penalty - quadratic - constant
-
-
-def _inner(
-    rows: FloatArray, factor: FloatArray | None, gamma: FloatArray, cost: float, start: FloatArray | None
-) -> tuple[FloatArray, float]:
-    """A v that (nearly) maximises D(γ, ·), and the value of the inner primal problem, which no v exceeds.
-
-    The term -½ Σ δ v_i²/(2γ_i) makes the maximiser over v for given w unique and Lipschitz in w: a clipped linear function
-    of r, the derivative of a smoothed ψ. Its p-dimensional primal is piecewise quadratic; `newton_piecewise` minimises it
-    for δ = 1e-1, 1e-2, ..., each from the solution before.
-    """
-    v = np.zeros_like(gamma)
-    support = np.flatnonzero(gamma > 0.0)
-    if factor is None or support.size == 0 or cost <= 0.0:
-        return v, np.inf
-    inner = _SmoothedInner(rows[support], gamma[support], cost)
-    w = np.zeros(rows.shape[1]) if start is None else start
-    best, best_value, attained = v, -np.inf, np.inf
-    for delta in 10.0 ** -np.arange(1.0, 13.0):
-        w = inner.minimise(w, delta)
-        v = np.zeros_like(gamma)
-        v[support] = inner.slopes(1.0 - inner.rows @ w, delta)[0]
-        value = _value(rows, factor, gamma, v, cost, 0.0)
-        attained = min(attained, inner.exact(w))
-        if value > best_value:
-            best, best_value = v, value
-        if attained - best_value <= _INNER_GAP * abs(best_value):
-            break
-    return best, attained
-
-
-class _SmoothedInner:
-    """min over w of w'Sw + 2Σγu - Σγ + Σψ_δ(1 - u) for fixed γ > 0."""
-
-    def __init__(self, rows: FloatArray, gamma: FloatArray, cost: float) -> None:
-        self.rows, self.gamma, self.cost = rows, gamma, cost
-        self.corner = 2.0 * np.sqrt(cost * gamma)  # v at the end of the linear piece
-        self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
-        self.linear = 2.0 * rows.T @ gamma
-
-    def slopes(self, r: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-        """v = ψ_δ'(r) and its derivative."""
-        slack = delta / (2.0 * self.gamma)
-        outer = 2.0 * self.gamma / (1.0 + delta)
-        bend = slack * self.corner  # the linear piece is reached here
-        reach = bend + 0.5 * self.corner / self.gamma  # and left here
-        v = np.where(r < 0.0, outer * r, np.where(r < reach, np.minimum(r / slack, self.corner), outer * r))
-        rate = np.where((r < 0.0) | (r >= reach), outer, np.where(r < bend, 1.0 / slack, 0.0))
-        return v, rate
-
-    def exact(self, w: FloatArray) -> float:
-        """The objective with ψ itself."""
-        u = self.rows @ w
-        r = 1.0 - u
-        square = self.gamma * r * r
-        psi = np.where(r < 0.0, square, np.where(r * r * self.gamma < self.cost, self.corner * r, self.cost + square))
-        return float(w @ self.S @ w + (self.gamma * (2.0 * u - 1.0)).sum() + psi.sum())
-
-    def minimise(self, w: FloatArray, delta: float) -> FloatArray:
-        """Newton's method from w."""
-        floor = 1e-15 * max(abs(self.exact(w)), self.cost)
-        return newton_piecewise(self.rows, self.S, self.linear, lambda r: self.slopes(r, delta), w, floor, 40)
-
-
-def _search_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:
-    """μ that (nearly) maximises the concave max_v D(γ, v, μ), by golden section over log μ."""
-    factor = _factor(space.rows, gamma)
-
-    def value(log_mu: float) -> float:
-        cost, constant = _cost(problem, float(np.exp(log_mu)))
-        return _value(space.rows, factor, gamma, _inner(space.rows, factor, gamma, cost, start)[0], cost, constant)
-
-    guess = 2.0 * np.log(max(float(np.sqrt(gamma).sum()), 1e-150) / max((problem.kappa or 0.0) * gamma.size, 1e-150))
-    return float(np.exp(_golden(value, guess - 25.0, guess + 5.0)))
-
-
-def _golden(function: Callable[[float], float], low: float, high: float) -> float:
-    ratio = 0.5 * (np.sqrt(5.0) - 1.0)
-    left, right = high - ratio * (high - low), low + ratio * (high - low)
-    at_left, at_right = function(left), function(right)
-    while high - low > 1e-7:
-        if at_left < at_right:
-            low, left, at_left = left, right, at_right
-            right = low + ratio * (high - low)
-            at_right = function(right)
-        else:
-            high, right, at_right = right, left, at_left
-            left = high - ratio * (high - low)
-            at_left = function(left)
-    return 0.5 * (low + high)
