@@ -2,43 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, Literal, TypeVar
+from typing import Literal, TypeVar
 
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
-from ...arrays import (
-    BoolArray,
-    FloatArray,
-    Points,
-    as_labels,
-    as_points,
-    as_positive,
-    as_vector,
-    entries,
-)
+from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries
 from ...kernels.kernels import Kernel, as_kernel
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ...statement import Statement
 from ..linear import first_column_is_one, linear_summary, warn_about_features
 from .assembly import Assembly
+from .checked import checked_parts
 from .domains import Domain, Reals
 from .dual import dual_statement, dual_value
 from .features import Features, Images, Plain
 from .losses.conjugate import Conjugate
 from .losses.hinge import Hinge
 from .losses.loss import Loss
-from .naming import LOSSES, REGULARISERS, named
 from .part import Part, Setting
 from .reach import Reach
-from .regularisers.l1 import L1, ElasticNet
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
@@ -109,26 +98,10 @@ class Margin(Model):
     name = "Margin"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "loss", named(self.loss, LOSSES, "loss"))
-        object.__setattr__(self, "regulariser", named(self.regulariser, REGULARISERS, "regulariser"))
-        for what, part, fits in (
-            ("loss", self.loss, isinstance(self.loss, Loss)),
-            ("regulariser", self.regulariser, isinstance(self.regulariser, Regulariser)),
-            ("domain", self.domain, isinstance(self.domain, Domain)),
-        ):
-            if not fits:
-                raise InputError(f"{what} must be one of the parts of marginopt.margin; it is {part!r}")
-        if not isinstance(self.subject_to, Restriction | Iterable):
-            raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {self.subject_to!r}")
-        several = [self.subject_to] if isinstance(self.subject_to, Restriction) else list(self.subject_to)
-        for given in several:
-            if not isinstance(given, Restriction):
-                raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}")
-            if given.of_margins and not self.loss.labels:
-                raise InputError(
-                    f"{type(given).__name__} speaks of margins y x'w, which {type(self.loss).__name__} does not have"
-                )
-        object.__setattr__(self, "subject_to", tuple(several))
+        loss, regulariser, restrictions = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
+        object.__setattr__(self, "loss", loss)
+        object.__setattr__(self, "regulariser", regulariser)
+        object.__setattr__(self, "subject_to", restrictions)
         X = as_points(self.X)
         object.__setattr__(self, "X", X)
         y = as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y")
@@ -333,34 +306,3 @@ def silently_composed(
         return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
     finally:
         _CHECKED.reset(token)
-
-
-#: What the prompt offers.
-_OF_MARGINS = ("hinge", "squared-hinge", "ramp", "zero-one", "nu", "conic")
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> Margin:
-    mu = float(chosen["mu"])
-    regulariser: dict[str, Any] = {"l2": SquaredNorm(mu), "l1": L1(mu), "elastic-net": ElasticNet(mu, mu)}
-    return Margin(
-        arrays["X"], arrays["y"], LOSSES[chosen["loss"]], regulariser[chosen["regulariser"]], weights=float(chosen["lam"]),
-    )  # fmt: skip
-
-
-FORMULATIONS = (
-    FormulationInfo(
-        Margin,
-        name="margin",
-        summary="a loss and a regulariser by name; in Python any parts",
-        reference="Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
-        data=Data.TWO_CLASSES,
-        build=_build,
-        parameters=(
-            Parameter("loss", "the loss of a margin", str, "hinge", _OF_MARGINS),
-            Parameter("regulariser", "the cost of coefficients", str, "l2", ("l2", "l1", "elastic-net")),
-            Parameter("lam", "cost of one unit of loss", float, 1.0),
-            Parameter("mu", "weight of the regulariser", float, 1.0),
-        ),
-        intercept=always,
-    ),
-)
