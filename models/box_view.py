@@ -1,4 +1,4 @@
-"""The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean in the model."""
+"""The view of problems over boxes: min ½a'(ZZ' + D)a + q'a, its factor in single precision, and what its points mean."""
 
 from __future__ import annotations
 

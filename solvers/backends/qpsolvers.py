@@ -6,38 +6,32 @@ problems, options from each interface's signature and documentation.
 
 from __future__ import annotations
 
-import functools
-import inspect
 import pkgutil
 import re
 import time
 import warnings
-import weakref
 from collections.abc import Mapping
 from importlib import metadata
 from typing import Any, ClassVar
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
-from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.model import Model
 from ...models.program.cones import Feature
-from ...models.program.form import Quadratic, StandardForm
+from ...models.program.form import StandardForm
 from ..interface.backend import Backend
 from ..interface.linear_rows import LinearRows, not_taken, start_point
-from ..interface.native_options import check_native, near_misses
+from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
+from .qpsolvers_interfaces import abilities, accurate, definite, documented, refusal, swallows_unknown, takes, takes_dense
 
 __all__ = ["DISCOVER", "QPSolver", "discover"]
 
-#: How the interfaces call what the common options say.
-_TOLERANCES = ("eps_abs", "eps_rel", "eps_duality_gap_abs", "eps_duality_gap_rel", "primal_tol", "abstol", "reltol", "feastol")
 _ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
 _TIME = ("time_limit", "max_time", "time_limit_secs")
 
@@ -68,7 +62,7 @@ class QPSolver(Backend):
         quadratic = model.form.quadratic
         if quadratic is None:
             return None if "linear" in abilities(self.native_name) else "it does not read objectives without a quadratic part"
-        if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not _definite(quadratic):
+        if not {"semidefinite", "semidefinite diagonal"} <= abilities(self.native_name) and not definite(quadratic):
             return "it needs a positive definite quadratic objective"
         return None
 
@@ -89,7 +83,7 @@ class QPSolver(Backend):
                 answer = qpsolvers.solve_problem(problem, self.native_name, initvals=start, verbose=options.verbose, **settings)
         except (TypeError, ValueError, ArithmeticError, qpsolvers.exceptions.QPError) as error:
             if options.native and isinstance(error, (TypeError, qpsolvers.exceptions.ParamError)):
-                raise _refusal(self.native_name, options.native, error) from error
+                raise refusal(self.native_name, options.native, error) from error
             word = f"{type(error).__name__}: {error}"
             return Answer(Status.FAILED, word, build_seconds=loaded - begin, details=details)
         solved = time.perf_counter()
@@ -119,7 +113,7 @@ class QPSolver(Backend):
         name = self.native_name
         if swallows_unknown(name):
             check_native(name, options.native, documented(name))
-        settings = _accurate(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
+        settings = accurate(name, max(1e-2 * options.tolerance(self.info.tolerance), 1e-11))
         taken = {"start"} if "initvals" in documented(name) else set()
         for option, candidates in (("iteration_limit", _ITERATIONS), ("time_limit", _TIME)):
             value = getattr(options, option)
@@ -180,106 +174,13 @@ def _distribution(name: str) -> str:
     return "qpsolvers"
 
 
-@functools.cache
-def documented(name: str) -> frozenset[str]:
-    """Option names of an interface: its parameters and what its documentation sets in double backquotes."""
-    from qpsolvers.solvers import solve_function
-
-    function = solve_function[name]
-    named = set(inspect.signature(function).parameters) - {"problem", "kwargs", "verbose"}
-    return frozenset(named | set(re.findall(r"``(\w+)``", function.__doc__ or "")) - {"None", "True", "False"})
-
-
-@functools.cache
-def swallows_unknown(name: str) -> bool:
-    """Whether an interface takes a nonsense option without a word."""
-    return _tried(name, np.eye(2), np.zeros(2), 2.0, marginopt_has_no_such_option=1) is not None
-
-
-@functools.cache
-def takes(name: str, option: str, value: Any) -> bool:
-    """Whether an interface takes an option: its documentation says so, or it does not refuse it as it refuses others."""
-    if option in documented(name):
-        return True
-    return not swallows_unknown(name) and _tried(name, np.eye(2), np.zeros(2), 2.0, **{option: value}) is not None
-
-
-@functools.cache
-def abilities(name: str) -> frozenset[str]:
-    """What the solver masters of bounds on one side only, a semidefinite P, and no P at all.
-
-    Tried on min ½x'Px + q'x over x_1 + x_2 = 1, x ≥ 0 (and x ≤ 2, where it needs both bounds), whose only solution is given.
-    """
-    one, settings = np.array([1.0, 1.0]), _accurate(name, 1e-9)
-    half_open = _finds(_tried(name, np.eye(2), 0.0 * one, np.inf, **settings), (0.5, 0.5))
-    upper = np.inf if half_open else 2.0
-    tries = (
-        ("linear", np.zeros((2, 2)), np.array([1.0, 0.0]), (0.0, 1.0)),
-        ("semidefinite", np.array([[2.0, -2.0], [-2.0, 2.0]]), -one, (0.5, 0.5)),
-        ("semidefinite diagonal", np.diag([1.0, 0.0]), 0.0 * one, (0.0, 1.0)),
-    )
-    found = {what for what, P, q, x in tries if _finds(_tried(name, P, q, upper, **settings), x)}
-    return frozenset(found | ({"half-open bounds"} if half_open else set()))
-
-
-def _finds(answer: Any, x: tuple[float, float]) -> bool:
-    return answer is not None and bool(answer.found) and answer.x is not None and bool(np.abs(answer.x - x).max() <= 1e-4)
-
-
-def _accurate(name: str, tol: float) -> dict[str, Any]:
-    """Settings for this accuracy in the interface's own names.
-
-    An absolute gap beside a relative one is set far lower: it must not pass for the relative one on small objectives.
-    """
-    small = ("eps_duality_gap_abs", "abstol")
-    settings: dict[str, Any] = {o: 1e-4 * tol if o in small else tol for o in _TOLERANCES if takes(name, o, 1e-8)}
-    if takes(name, "check_duality_gap", True):
-        settings["check_duality_gap"] = True
-    return settings
-
-
-def _tried(name: str, P: FloatArray, q: FloatArray, upper: float, /, **settings: Any) -> Any:
-    """The answer to a problem in two variables; None where the interface raises or warns."""
-    import qpsolvers
-
-    def native(matrix: FloatArray) -> Any:
-        return matrix if _takes_dense(name) else sp.csc_matrix(matrix)
-
-    bounds = np.zeros(2), np.full(2, upper)
-    problem = qpsolvers.Problem(native(P), q, None, None, native(np.ones((1, 2))), np.ones(1), *bounds)
-    with warnings.catch_warnings():
-        warnings.simplefilter("error")
-        try:
-            return qpsolvers.solve_problem(problem, name, **settings)
-        except Exception:  # noqa: BLE001 - what it raises differs from solver to solver; that it does is the answer
-            return None
-
-
-def _takes_dense(name: str) -> bool:
-    import qpsolvers
-
-    return name in qpsolvers.dense_solvers
-
-
-def _refusal(name: str, native: Mapping[str, Any], error: Exception) -> InputError:
-    """The interface's refusal in its own words, and the names near to those that it refuses alone as well."""
-    said = str(error)
-    first = said.strip().splitlines()[0] if said.strip() else type(error).__name__
-    # a compiled interface lists its parameters, then what it was called with
-    known = documented(name) | set(re.findall(r"\b([a-z]\w+): ", said.partition("Invoked with")[0]))
-    strangers = [o for o in native if o not in known and _tried(name, np.eye(2), np.zeros(2), 2.0, **{o: native[o]}) is None]
-    others = f" (it has {', '.join(sorted(documented(name)))})"
-    hints = "".join(f"; it has no option {option!r}{near_misses(option, known) or others}" for option in strangers)
-    return InputError(f"{name} does not take the options {dict(native)!r}: {first}{hints}")
-
-
 def _data(name: str, form: StandardForm, rows: LinearRows) -> tuple[Any, ...]:
     """P, q, G, h, A, b, lb, ub in the kind of matrices that the solver takes."""
     import qpsolvers
 
     P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
     filled = P.nnz + rows.E.nnz + rows.G.nnz >= _DENSE * form.n * (form.n + rows.equal.size)
-    dense = _takes_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
+    dense = takes_dense(name) and (filled or name not in qpsolvers.sparse_solvers)
 
     def native(matrix: Any) -> Any:
         return matrix.toarray() if dense else sp.csc_matrix(matrix)
@@ -314,26 +215,6 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
     if y is None or z is None or box is None:
         return None, None, None
     return -y, z, -box if form.has_bounds else np.zeros(form.n)
-
-
-_KNOWN: weakref.WeakKeyDictionary[Quadratic, bool] = weakref.WeakKeyDictionary()
-
-
-def _definite(quadratic: Quadratic) -> bool:
-    """Whether P has a Cholesky factor whose squared diagonal is above rounding; remembered as long as P lives."""
-    if quadratic not in _KNOWN:
-        P = quadratic.csc
-        diagonal = P.diagonal()
-        known = bool((diagonal > 0).all())
-        if known:
-            try:
-                factor = scipy.linalg.cholesky(P.toarray(), lower=True, overwrite_a=True, check_finite=False)
-                rounding = 10 * diagonal.size * np.finfo(np.float64).eps * float(diagonal.max())
-                known = bool(factor.diagonal().min() ** 2 > rounding)
-            except np.linalg.LinAlgError:
-                known = False
-        _KNOWN[quadratic] = known
-    return _KNOWN[quadratic]
 
 
 DISCOVER = discover

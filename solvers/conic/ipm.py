@@ -18,8 +18,9 @@ from ..records.options import Options
 from ..records.rank import Purpose
 from .blas_threads import blas_threads
 from .coordinates import Prepared
-from .iterate import Iterate, newton_step
+from .iterate import Iterate
 from .newton import NewtonSystem, PointSystem, best_system
+from .newton_step import newton_step
 from .starts import cold_start, warm_start
 
 __all__ = ["ConicIPM", "ConicState"]

@@ -1,0 +1,49 @@
+"""Where the training of K-NPSVC++ stands, and what each outer iteration saw."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+from ...models.arrays import FloatArray
+from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
+
+__all__ = ["NPSVCState", "NPSVCStep"]
+
+
+@dataclass(frozen=True)
+class NPSVCStep:
+    """One outer iteration after U and V: J_l, their weighted maximum, τ, Pareto stationarity; of the P-step before, its Stiefel
+    gradient and how far P moved.
+
+    ``dual`` is the dual value for the P of this iteration, Σ τ_l ϖ_l min J_l (proved: from dual points of the classes' own
+    problems), and ``gap`` the relative gap of max ϖ_l J_l to it; NaN where they were not asked for. For a fixed P the
+    largest dual value, all weight on the largest class, meets the primal optimum: the gap says how far τ and U, V are from
+    that.
+    """
+
+    objectives: tuple[float, ...]
+    largest: float
+    tau: tuple[float, ...]
+    pareto: float
+    stiefel: float
+    moved: float
+    dual: float = float("nan")
+    gap: float = float("nan")
+
+
+@dataclass(eq=False)
+class NPSVCState:
+    """U (K, features), V (K, d), P, τ and the classes' dual points λ_l."""
+
+    model: ChebyshevNPSVC
+    U: FloatArray
+    V: FloatArray
+    P: FloatArray
+    tau: FloatArray
+    lam: list[FloatArray | None]
+    tol: float
+    limit: float
+    seed: int
+    stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
+    moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
+    steps: list[NPSVCStep] = field(default_factory=list)
