@@ -13,7 +13,7 @@ import torch
 from ..errors import InputError
 from .training import Batches, Training
 
-__all__ = ["Checkpoint", "fingerprint"]
+__all__ = ["Checkpoint", "fingerprint", "plain"]
 
 _FORMAT = 1
 
@@ -109,3 +109,8 @@ class Checkpoint:
                     f"the checkpoint {str(self.path)!r} is of another run: {name} differs ({what}). "
                     "Give the same parameters and data, another checkpoint, or resume=False"
                 )
+
+
+def plain(value: Any) -> float | str:
+    """A number or a name as a checkpoint may hold it: no NumPy scalar."""
+    return value if isinstance(value, str) else float(value)

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Literal, Self
 
@@ -18,12 +17,12 @@ from sklearn.utils.validation import check_is_fitted, validate_data
 from ..errors import InputError
 from ..models.arrays import FloatArray
 from ..models.formulations.nonparallel.class_labels import as_classes
-from .checkpoint import Checkpoint, fingerprint
+from .checkpoint import Checkpoint, fingerprint, plain
 from .encoders import Encoder, check_output, make_encoder
 from .head import Hypothesis, Network, NPSVCHead
 from .losses import ChebyshevLoss, NearObjectives, Objectives, SoftmaxObjectives
-from .samples import Samples, resolve_device
-from .training import Batches, Callback, Settings, Training
+from .samples import Samples, check_finite, resolve_device
+from .training import Batches, Callback, Settings, Training, seeded
 
 __all__ = ["DeepNPSVC"]
 
@@ -182,7 +181,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         data = Batches(self._samples.tensor(X), torch.as_tensor(numbers, dtype=torch.int64), device)
         held = None if validation is None else self._held(validation, device)
         seed = int(check_random_state(self.random_state).randint(2**31 - 1))
-        with _seeded(seed, device):
+        with seeded(seed, device):
             training = self._training(data, settings, seed)
             keep = self._checkpoint(data, seed)
             if keep is not None and self.resume:
@@ -196,7 +195,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         X, y = validate_data(
             self, X, y, dtype=[np.float64, np.float32], allow_nd=True, ensure_all_finite=False, ensure_min_samples=2
         )
-        _finite(X)
+        check_finite(X)
         check_classification_targets(y)
         if self.objective not in _OBJECTIVES:
             raise InputError(f"objective must be one of {', '.join(_OBJECTIVES)}; it is {self.objective!r}")
@@ -243,7 +242,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         if self.checkpoint is None:
             return None
         own = ("objective", "hypothesis", "dropout", "c", "margin", "orientation", "momentum", "simplex", "dtype")
-        identity = {name: _plain(getattr(self, name)) for name in own}
+        identity = {name: plain(getattr(self, name)) for name in own}
         weights = np.asarray(self.weights, dtype=np.float64).tolist()
         return Checkpoint(self.checkpoint, {**identity, "weights": weights, "random_state": seed, "data": fingerprint(data)})
 
@@ -257,7 +256,7 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
 
     def _rows(self, X: Any) -> torch.Tensor:
         X = validate_data(self, X, dtype=[np.float64, np.float32], allow_nd=True, ensure_all_finite=False, reset=False)
-        _finite(X)
+        check_finite(X)
         return self._samples.tensor(X)
 
     def _evaluate(self, X: Any, what: Literal["scores", "features"]) -> FloatArray:
@@ -298,25 +297,3 @@ class DeepNPSVC(ClassifierMixin, TransformerMixin, BaseEstimator):  # type: igno
         tags = super().__sklearn_tags__()
         tags.transformer_tags.preserves_dtype = [self.dtype]
         return tags
-
-
-def _plain(value: Any) -> float | str:
-    """A number or a name as a checkpoint may hold it: no NumPy scalar."""
-    return value if isinstance(value, str) else float(value)
-
-
-def _finite(X: Any) -> None:
-    bad = ~np.isfinite(X).reshape(len(X), -1).all(axis=1)
-    if bad.any():
-        raise InputError(
-            f"X must be finite: sample {int(np.argmax(bad))} (of {int(bad.sum())}) holds NaN or infinity; drop or fill it"
-        )
-
-
-@contextmanager
-def _seeded(seed: int, device: torch.device) -> Iterator[None]:
-    """PyTorch's global generators seeded inside, as they were outside."""
-    devices = [device] if device.type == "cuda" else []
-    with torch.random.fork_rng(devices=devices):
-        torch.manual_seed(seed)
-        yield

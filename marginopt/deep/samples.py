@@ -14,7 +14,7 @@ from torch import Tensor
 from ..errors import InputError
 from ..models.arrays import FloatArray
 
-__all__ = ["Samples", "resolve_device"]
+__all__ = ["Samples", "check_finite", "resolve_device"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -101,3 +101,12 @@ def resolve_device(name: str) -> torch.device:
     if int(number or 0) >= count:
         raise InputError(f"device = {name!r}: PyTorch {torch.__version__} sees {count} GPUs here; give device='auto' or 'cpu'")
     return torch.device(name)
+
+
+def check_finite(X: Any) -> None:
+    """Raise `InputError` at the first sample with NaN or infinity."""
+    bad = ~np.isfinite(X).reshape(len(X), -1).all(axis=1)
+    if bad.any():
+        raise InputError(
+            f"X must be finite: sample {int(np.argmax(bad))} (of {int(bad.sum())}) holds NaN or infinity; drop or fill it"
+        )

@@ -7,6 +7,7 @@ import numbers
 import sys
 import time
 from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -19,7 +20,7 @@ from .head import Network
 from .losses import ChebyshevLoss, gradient_gram
 from .weights import stationarity
 
-__all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine"]
+__all__ = ["Batches", "Callback", "Row", "Settings", "Training", "cosine", "seeded"]
 
 #: One epoch's entry of the trace.
 Row: TypeAlias = dict[str, Any]
@@ -266,3 +267,12 @@ def _show(row: Row, epochs: int, seconds: float) -> None:
         line += f"  validation {row['validation_accuracy']:.4f}"
     sys.stderr.write(f"\r{line:<110}")
     sys.stderr.flush()
+
+
+@contextmanager
+def seeded(seed: int, device: torch.device) -> Iterator[None]:
+    """PyTorch's global generators seeded inside, as they were outside."""
+    devices = [device] if device.type == "cuda" else []
+    with torch.random.fork_rng(devices=devices):
+        torch.manual_seed(seed)
+        yield

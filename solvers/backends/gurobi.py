@@ -13,7 +13,7 @@ import numpy as np
 from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
-from ...models.export.shared.quadratic_cones import native_size, quadratic_cones
+from ...models.export.shared.quadratic_cones import quadratic_cones
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ..interface.backend import Backend
@@ -23,17 +23,14 @@ from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
 from ..judging.newton_polish import newton_polish
 from ..records.answer import Answer
-from ..records.licence import Licence, LicenceState
+from ..records.licence import Licence
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..records.status import Status
+from .gurobi_licence import SIZE_ERROR, find_licence
 
 __all__ = ["SOLVERS", "Gurobi"]
 
-#: Variables and rows, and variables of anything quadratic, that the licence inside the pip package allows.
-_LIMIT, _QUADRATIC_LIMIT = 2000, 200
-#: Gurobi's code of an error for a model larger than the licence allows.
-_SIZE_ERROR = 10010
 #: The tightest feasibility, integrality and optimality tolerances that Gurobi takes; a big M multiplies a looser one.
 _TIGHT = 1e-9
 
@@ -71,7 +68,7 @@ class Gurobi(Backend):
 
     def licence(self) -> Licence:
         """Found by starting an environment and, for the size, by a 2,001-variable model without rows; cached."""
-        return _licence(os.environ.get("GRB_LICENSE_FILE"))
+        return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
@@ -152,7 +149,7 @@ class Gurobi(Backend):
         try:
             model.optimize(functools.partial(_watch, gurobipy.GRB.Callback, recorder))
         except gurobipy.GurobiError as error:
-            if error.errno == _SIZE_ERROR:
+            if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
                 raise LicenceError(f"gurobi: {error} (the model has {size})") from error
             raise SolverError(f"gurobi failed: {error} (error {error.errno})") from error
@@ -161,28 +158,6 @@ class Gurobi(Backend):
 def _dispose(model: Any, environment: Any) -> None:
     model.dispose()
     environment.dispose()
-
-
-@functools.cache
-def _licence(licence_file: str | None) -> Licence:
-    import gurobipy
-
-    try:
-        environment = silent_environment()
-    except LicenceError as error:
-        expired = "expired" in str(error).lower()
-        return Licence(LicenceState.EXPIRED if expired else LicenceState.MISSING, str(error))
-    with environment, gurobipy.Model(env=environment) as model:
-        day = str(model.LicenseExpiration)
-        until = "" if day == "99999999" else f", valid until {day[:4]}-{day[4:6]}-{day[6:]}"
-        model.addMVar(_LIMIT + 1)
-        try:
-            model.optimize()
-        except gurobipy.GurobiError as error:
-            if error.errno != _SIZE_ERROR:
-                return Licence(LicenceState.MISSING, str(error))
-            return Licence(LicenceState.RESTRICTED, f"{error}{until}", _LIMIT, _QUADRATIC_LIMIT, native_size)
-    return Licence(LicenceState.FULL, f"full licence{until}")
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:

@@ -10,7 +10,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..records.options import Options
-from .frank_wolfe.loops import solve_dense
+from .dense_loop import solve_dense
 
 __all__ = ["StartRule", "one_simplex", "starting_point"]
 

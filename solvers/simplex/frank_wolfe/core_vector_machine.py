@@ -18,10 +18,10 @@ from ...records.options import Options
 from .. import records
 from ..answer import relative, simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..dense_loop import solve_dense
 from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, one_simplex, starting_point
 from ..warm_up import load_loops
-from .loops import solve_dense
 from .stop_rule import StopRule
 
 __all__ = ["CoreState", "CoreVectorMachine"]

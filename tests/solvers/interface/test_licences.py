@@ -19,7 +19,8 @@ import pytest
 
 from marginopt.errors import LicenceError, MissingPackageError
 from marginopt.models import ConicSVM, HingeSVM, Model, ZeroOneSVM
-from marginopt.solvers.backends import gurobi as gurobi_backend, mosek as mosek_backend
+from marginopt.solvers.backends import mosek as mosek_backend
+from marginopt.solvers.backends.gurobi_licence import find_licence
 from marginopt.solvers.path import path
 from marginopt.solvers.records.licence import LicenceState
 from marginopt.solvers.records.options import Options
@@ -38,7 +39,7 @@ _OLD = "FEATURE PTS MOSEKLM 11.0 01-jan-2020 uncounted HOSTID=ANY SIGN=0000\n"
 @pytest.fixture(autouse=True)
 def _fresh_probes() -> Iterator[None]:
     """Licences are probed once for each licence file; here each test probes for itself."""
-    probes = (gurobi_backend._licence, mosek_backend._licence)
+    probes = (find_licence, mosek_backend._licence)
     for probe in probes:
         probe.cache_clear()
     yield
