@@ -1,46 +1,21 @@
-"""The estimators against the models that they state, against scikit-learn's own solvers, and against themselves."""
+"""Binary classifiers are their models: decisions, certificates, weights, forms of data, several classes."""
 
 from __future__ import annotations
 
-import pickle
 from typing import Any
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from classifier_data import EVERY, NEW, RNG, SIGNS, WEIGHTED, X2, X3, Y2, Y3, S, scaled, with_ones
 from sklearn.base import clone
-from sklearn.model_selection import GridSearchCV, PredefinedSplit
 from sklearn.multiclass import OneVsOneClassifier, OneVsRestClassifier
-from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import StandardScaler
 from sklearn.svm import SVC, LinearSVC
 
 import marginopt as mo
-from marginopt.errors import InputError, NotSeparableError
-from marginopt.models.kernels.kernels import RBF, Linear, Precomputed
+from marginopt.errors import InputError
+from marginopt.models.kernels.kernels import RBF, Precomputed
 from marginopt.solvers import solve
-
-RNG = np.random.default_rng(5)
-Y3 = RNG.integers(0, 3, size=90)
-X3 = RNG.normal(size=(90, 4)) * [1.0, 5.0, 0.3, 1.0] + 1.2 * np.column_stack([Y3 == 0, Y3 == 1, Y3 == 2, np.zeros(90)]) + 3.0
-TWO = Y3 < 2
-X2, Y2 = X3[TWO], np.where(Y3[TWO] == 1, "yes", "no")
-NEW = RNG.normal(size=(30, 4)) + 3.0
-SIGNS = np.where(Y2 == "yes", 1.0, -1.0)
-S = RNG.integers(0, 4, size=X2.shape[0])
-WEIGHTED = [mo.L2SVC(C=2.0), mo.NCHSVC(), mo.HingeSVC(), mo.ZeroOneSVC()]
-EVERY = [*WEIGHTED, mo.MaxMinSVC(), mo.ConicSVC()]
-
-
-def scaled(X: np.ndarray, to: np.ndarray = X2) -> np.ndarray:
-    return (X - to.mean(axis=0)) / to.std(axis=0)
-
-
-def with_ones(X: np.ndarray) -> np.ndarray:
-    return np.column_stack([np.ones(len(X)), X])
-
-
-# -- the estimator is the model -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["L2SVC", "NCHSVC"])
@@ -120,9 +95,6 @@ def test_the_two_hulls_are_a_hard_margin_svc_on_the_augmented_kernel() -> None:
     np.testing.assert_allclose(ours.decision_function(NEW), f, rtol=1e-4, atol=1e-5)
 
 
-# -- certificates ---------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("estimator", EVERY, ids=lambda e: type(e).__name__)
 def test_certificates_come_with_every_problem(estimator: Any) -> None:
     two, three = clone(estimator).fit(X2, Y2), clone(estimator).fit(X3, Y3)
@@ -152,9 +124,6 @@ def test_a_time_limit_that_is_no_budget_warns() -> None:
 
     with pytest.warns(ConvergenceWarning, match="time limit"):
         mo.L2SVC(time_limit=1e-9, tol=1e-14, C=1e6, solver="fw").fit(X2, Y2)
-
-
-# -- weights --------------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", WEIGHTED, ids=lambda e: type(e).__name__)
@@ -191,9 +160,6 @@ def test_class_weights_are_sample_weights(estimator: Any) -> None:
     balanced = clone(estimator).set_params(class_weight="balanced").fit(X2, Y2)
     given = clone(estimator).set_params(class_weight=counts).fit(X2, Y2)
     np.testing.assert_allclose(balanced.decision_function(NEW), given.decision_function(NEW), rtol=1e-9)
-
-
-# -- forms of data --------------------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("estimator", EVERY, ids=lambda e: type(e).__name__)
@@ -236,9 +202,6 @@ def test_constant_features_and_scales_do_not_matter() -> None:
         np.testing.assert_allclose(scaled_up.decision_function(new), plain.decision_function(NEW), rtol=1e-3, atol=1e-4)
 
 
-# -- several classes ------------------------------------------------------------------------------------------------------------
-
-
 @pytest.mark.parametrize("estimator", [mo.L2SVC(gamma=0.3, tol=1e-9), mo.HingeSVC(tol=1e-9)], ids=lambda e: type(e).__name__)
 def test_several_classes_are_what_scikit_learn_makes_of_two(estimator: Any) -> None:
     X, new = scaled(X3, X3), scaled(NEW, X3)
@@ -278,151 +241,3 @@ def _sum_of_optima(gamma: float) -> float:
 def test_jobs_do_not_change_the_answer() -> None:
     one, two = mo.L2SVC().fit(X3, Y3), mo.L2SVC(n_jobs=2).fit(X3, Y3)
     np.testing.assert_allclose(one.decision_function(NEW), two.decision_function(NEW), rtol=1e-6)
-
-
-# -- choosing the parameter -----------------------------------------------------------------------------------------------------
-
-
-def test_conic_cross_validation_is_a_loop_over_fits() -> None:
-    fold = np.where(np.arange(len(X2)) % 3 == 0, 0, -1)  # one validation set, given by the user
-    kappas = [0.05, 0.2, 0.4]
-    chosen = mo.ConicSVCCV(kappas, cv=PredefinedSplit(fold)).fit(X2, Y2)
-    train, test = fold == -1, fold == 0
-    scores = [mo.ConicSVC(kappa=k).fit(X2[train], Y2[train]).score(X2[test], Y2[test]) for k in kappas]
-    np.testing.assert_allclose(chosen.cv_scores_[:, 0], scores)
-    best = kappas[int(np.argmax(scores))]
-    assert chosen.kappa_ == best and chosen.best_score_ == max(scores)
-    np.testing.assert_allclose(chosen.coef_, mo.ConicSVC(kappa=best).fit(X2, Y2).coef_, rtol=1e-9)
-    other = mo.ConicSVCCV(kappas, cv=PredefinedSplit(fold), solver="clarabel").fit(X2, Y2)
-    np.testing.assert_allclose(other.cv_scores_, chosen.cv_scores_)
-
-
-def test_hinge_cross_validation_is_grid_search() -> None:
-    chosen = mo.HingeSVCCV(lams=4, cv=3).fit(X3, Y3)
-    beta = np.arange(1, 5) / 5
-    np.testing.assert_allclose(chosen.values_, beta / (1 - beta))
-    assert chosen.cv_scores_.shape == (4, 3)
-    from sklearn.model_selection import StratifiedKFold
-
-    folds = StratifiedKFold(3, shuffle=True, random_state=0)
-    search = GridSearchCV(mo.HingeSVC(), {"lam": chosen.values_}, cv=folds).fit(X3, Y3)
-    np.testing.assert_allclose(chosen.cv_scores_.mean(axis=1), search.cv_results_["mean_test_score"])
-    assert chosen.lam_ == search.best_params_["lam"]
-
-
-def test_paths_take_kernels_parts_and_jobs() -> None:
-    K = RBF(0.2).matrix(X2[:40], X2[:40])
-    by_matrix = mo.ConicSVCCV([0.1, 0.3], cv=0.3, kernel="precomputed").fit(K, Y2[:40])
-    by_points = mo.ConicSVCCV([0.1, 0.3], cv=0.3, kernel=RBF(0.2), standardise=False, n_jobs=2).fit(X2[:40], Y2[:40])
-    assert by_matrix.cv_scores_.shape == (2, 1)
-    np.testing.assert_allclose(by_matrix.cv_scores_, by_points.cv_scores_)
-
-
-def test_the_default_grids_are_the_paper_s() -> None:
-    kappas, lams = mo.ConicSVCCV()._values(), mo.HingeSVCCV()._values()
-    assert kappas.size == lams.size == 100
-    assert kappas[0] == pytest.approx(0.005) and kappas[-1] == 0.5
-    np.testing.assert_allclose(np.diff(lams / (1 + lams)), 1 / 101)
-
-
-# -- manners --------------------------------------------------------------------------------------------------------------------
-
-
-def test_warm_starts_along_c_and_with_new_points() -> None:
-    X = RNG.normal(size=(600, 3))
-    y = (X[:, 0] + 0.5 * RNG.normal(size=600) > 0).astype(int)
-    warm = mo.L2SVC(C=30.0, warm_start=True, tol=1e-4, standardise=False, gamma=0.2, solver="smo").fit(X, y)
-    warm.set_params(C=36.0).fit(X, y)
-    cold = clone(warm).fit(X, y)
-    assert warm.result_.iterations < cold.result_.iterations
-    np.testing.assert_allclose(warm.decision_function(X), cold.decision_function(X), rtol=2e-2, atol=2e-2)
-    grown = np.vstack([X, X[:5] + 0.1]), np.r_[y, y[:5]]
-    warm.fit(*grown)
-    assert warm.result_.iterations < clone(warm).fit(*grown).result_.iterations
-    warm.fit(X[:50], y[:50])  # fewer rows: what is left of the last solution is a start all the same
-    assert warm.result_.solved
-
-
-@pytest.mark.parametrize("estimator", [*EVERY, mo.MEBOneClass()], ids=lambda e: type(e).__name__)
-def test_fitted_estimators_pickle_without_kernel_matrices(estimator: Any) -> None:
-    fitted = clone(estimator).fit(X2, Y2)
-    blob = pickle.dumps(fitted)
-    np.testing.assert_array_equal(pickle.loads(blob).decision_function(NEW), fitted.decision_function(NEW))
-    assert "form" not in vars(fitted.problem_) and "simplex" not in vars(fitted.problem_)
-
-
-def test_grid_search_and_pipelines() -> None:
-    search = GridSearchCV(make_pipeline(StandardScaler(), mo.L2SVC()), {"l2svc__C": [0.1, 1.0, 10.0]}, cv=3).fit(X3, Y3)
-    assert search.best_score_ > 0.4
-    matrix = GridSearchCV(mo.L2SVC(kernel="precomputed"), {"C": [0.1, 1.0]}, cv=3).fit(RBF(0.1).matrix(X3, X3), Y3)
-    assert matrix.best_score_ > 0.4  # the pairwise tag makes it slice rows and columns
-
-
-def test_polynomial_and_named_rules() -> None:
-    estimator = mo.L2SVC(kernel="polynomial", degree=3, coef0=1.0).fit(X2, Y2)
-    assert (estimator.kernel_.degree, estimator.kernel_.coef0) == (3, 1.0)
-    assert estimator.kernel_.gamma == pytest.approx(1 / 8)  # mean squared distance of four standardised features
-    assert mo.L2SVC(gamma="npsvc").fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 8)
-    assert mo.L2SVC().fit(X2, Y2).kernel_.gamma == pytest.approx(1 / 16)
-    assert isinstance(mo.L2SVC(kernel="linear").fit(X2, Y2).kernel_, Linear)
-
-
-@pytest.mark.parametrize(
-    ("estimator", "message"),
-    [
-        (mo.L2SVC(C=0.0), "C must be a finite number > 0; it is 0"),
-        (mo.L2SVC(kernel="gauss"), "kernel must be"),
-        (mo.L2SVC(multi_class="all"), "multi_class must be"),
-        (mo.L2SVC(class_weight="equal"), "class_weight must be"),
-        (mo.L2SVC(class_weight={"yes": -1.0}), "class_weight must be > 0"),
-        (mo.L2SVC(solver="libsvm"), "there is no solver"),
-        (mo.L2SVC(tol=0.0), "tol must be a number > 0"),
-        (mo.L2SVC(kernel="precomputed"), "square kernel matrix"),
-        (mo.NCHSVC(gamma=-1.0), "gamma must be"),
-        (mo.MaxMinSVC(gamma0=100.0), "gamma0 must lie in"),
-        (mo.MaxMinSVC(parameter="sigma"), "parameter must be"),
-        (mo.HingeSVC(lam=-1.0), "lam must be"),
-        (mo.HingeSVC(lam="a"), "lam must be a number"),
-        (mo.ZeroOneSVC(lam=0.0), "lam must be"),
-        (mo.ZeroOneSVC(intercept="none"), "intercept must be"),
-        (mo.ConicSVC(lam=1.0, kappa=0.1), "give lam or kappa, not both"),
-        (mo.ConicSVC(kappa=2.0), "kappa must be in"),
-        (mo.ConicSVCCV(kappas=0), "kappas must be a number of values"),
-        (mo.ConicSVCCV(kappas=[0.0, 0.1]), "kappas must be a sequence of finite numbers > 0"),
-        (mo.ConicSVCCV(kappas=[0.1, 1.5]), "the largest is 1.5"),
-        (mo.HingeSVCCV(lams="many"), "lams must be a sequence of numbers"),
-        (mo.HingeSVCCV(cv=1), "cv=1 folds"),
-        (mo.HingeSVCCV(cv=1.5), "validation part"),
-        (mo.HingeSVCCV(cv="five"), "cv must be"),
-        (mo.MEBOneClass(contamination=0.7), "contamination must be"),
-    ],
-    ids=str,
-)
-def test_bad_parameters_are_named(estimator: Any, message: str) -> None:
-    with pytest.raises(InputError, match=message):
-        estimator.fit(X2, Y2)
-
-
-def test_bad_data_are_named() -> None:
-    with pytest.raises(InputError, match="it has one class"):
-        mo.HingeSVC().fit(X2, np.zeros(len(X2)))
-    with pytest.raises(InputError, match="one class among the points of positive weight"):
-        mo.HingeSVC().fit(X2, Y2, sample_weight=Y2 == "yes")
-    for weight, message in ((-np.ones(len(X2)), "≥ 0"), (np.zeros(len(X2)), "all are zero"), (np.ones(3), "shape")):
-        with pytest.raises(InputError, match=message):
-            mo.L2SVC().fit(X2, Y2, sample_weight=weight)
-    with pytest.raises(InputError, match="too large to standardise"):
-        mo.L2SVC().fit(X2 * 1e200, Y2)
-    with pytest.raises(NotSeparableError, match="kappa > 0") as caught:
-        mo.ConicSVC(kappa=0.0).fit(X2, Y2)
-    f = np.asarray(caught.value.farkas)
-    assert np.abs((f * SIGNS) @ with_ones(scaled(X2))).max() < 1e-6 and f.sum() == pytest.approx(1.0)
-    with pytest.raises(InputError, match="smallest class has 1"):
-        mo.HingeSVCCV().fit(X2, np.r_[["no"], np.full(len(X2) - 1, "yes")])
-
-
-def test_separable_classes_at_kappa_zero_are_the_hard_margin() -> None:
-    X, y = np.array([[0.0], [1.0], [4.0], [5.0]]), np.array([0, 0, 1, 1])
-    estimator = mo.ConicSVC(kappa=0.0, standardise=False).fit(X, y)
-    assert (estimator.predict(X) == y).all()
-    assert np.abs(estimator.decision_function(X)).min() == pytest.approx(1.0, rel=1e-5)

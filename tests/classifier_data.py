@@ -1,0 +1,26 @@
+"""Points, labels and estimators of the tests of classifiers."""
+
+from __future__ import annotations
+
+import numpy as np
+
+import marginopt as mo
+
+RNG = np.random.default_rng(5)
+Y3 = RNG.integers(0, 3, size=90)
+X3 = RNG.normal(size=(90, 4)) * [1.0, 5.0, 0.3, 1.0] + 1.2 * np.column_stack([Y3 == 0, Y3 == 1, Y3 == 2, np.zeros(90)]) + 3.0
+TWO = Y3 < 2
+X2, Y2 = X3[TWO], np.where(Y3[TWO] == 1, "yes", "no")
+NEW = RNG.normal(size=(30, 4)) + 3.0
+SIGNS = np.where(Y2 == "yes", 1.0, -1.0)
+S = RNG.integers(0, 4, size=X2.shape[0])
+WEIGHTED = [mo.L2SVC(C=2.0), mo.NCHSVC(), mo.HingeSVC(), mo.ZeroOneSVC()]
+EVERY = [*WEIGHTED, mo.MaxMinSVC(), mo.ConicSVC()]
+
+
+def scaled(X: np.ndarray, to: np.ndarray = X2) -> np.ndarray:
+    return (X - to.mean(axis=0)) / to.std(axis=0)
+
+
+def with_ones(X: np.ndarray) -> np.ndarray:
+    return np.column_stack([np.ones(len(X)), X])

@@ -1,0 +1,104 @@
+"""CSV files: separators, headers, quotes, missing values, and what is refused."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from data_files import FUZZ, PACKERS, random_matrix, same
+from hypothesis import given, strategies as st
+
+from marginopt.errors import DataError, InputError
+from marginopt.instances import read, read_csv
+
+
+class TestCsv:
+    @pytest.mark.parametrize("ending", list(PACKERS))
+    @pytest.mark.parametrize("delimiter", [",", ";", "\t"])
+    @pytest.mark.parametrize("header", [False, True])
+    def test_round_trip(self, put, ending, delimiter, header):
+        X, y = random_matrix()
+        lines = [delimiter.join(["a", "b", "c", "result"])] if header else []
+        lines += [delimiter.join([*(repr(float(v)) for v in row), str(label)]) for row, label in zip(X, y, strict=True)]
+        data = read(put(f"a.csv{ending}", PACKERS[ending]("\n".join(lines).encode())))
+        same(data, X, y)
+        assert data.feature_names == (("a", "b", "c") if header else None)
+
+    def test_tsv_spaces_quotes_and_marks(self, put):
+        same(read(put("a.tsv", "1\t2\tx y\n3\t4\tz\n")), [[1, 2], [3, 4]], [-1, 1])
+        same(read(put("a.csv", " 1  2 u\n3 4  v\n")), [[1, 2], [3, 4]], [-1, 1])
+        data = read(put("b.csv", '\ufeff"a, b",c\r\n1,"yes"\r\n\r\n2,"no"\r\n'))
+        assert data.feature_names == ("a, b",)
+        assert data.labels == ("no", "yes")
+
+    def test_label_by_name_index_or_rule(self, put):
+        path = put("a.csv", "Class,b,c\n1,2,3\n4,5,7\n6,8,7\n")
+        assert read(path).labels == (1, 4, 6)
+        assert read(path, label="c").labels == (3, 7)
+        assert read(path, label=1).feature_names == ("Class", "c")
+        assert read(path, label=-1).labels == (3, 7)
+        assert read(path, label="2").labels == (3, 7)
+        assert read(put("b.csv", "1,a\n2,b\n")).labels == ("a", "b")
+
+    @pytest.mark.parametrize(
+        ("label", "message"),
+        [
+            ("nope", "no column named 'nope' for the label; its columns are a, b"),
+            (2, r"label column 2 is not one of the 2 columns 0\.\.1"),
+            (-3, "label column -3"),
+            ("7", "label column '7'"),
+            (True, "label column True"),
+            (1.5j, "name or index"),
+        ],
+    )
+    def test_bad_label(self, put, label, message):
+        with pytest.raises(InputError, match=message):
+            read(put("a.csv", "a,b\n1,2\n3,4\n"), label=label)
+
+    def test_label_name_without_header_or_twice(self, put):
+        with pytest.raises(DataError, match="it has no header"):
+            read(put("a.csv", "1,2\n3,4\n"), label="y")
+        with pytest.raises(DataError, match="more than one column named 'a'"):
+            read(put("b.csv", "a,a\n1,2\n3,4\n"), label="a")
+
+    def test_header_can_be_said(self, put):
+        path = put("a.csv", "1,2,3\n4,5,6\n7,8,9\n")
+        assert read_csv(path).n == 3
+        assert read_csv(path, header=True).feature_names == ("1", "2")
+        with pytest.raises(InputError, match="one character"):
+            read_csv(path, delimiter="::")
+
+    @pytest.mark.parametrize(
+        ("text", "message"),
+        [
+            ("", "no rows"),
+            ("a,b\n", "no rows"),
+            ("1\n2\n", "a label and at least one feature are needed"),
+            ("1,2,3\n4,5\n", r"line 2: 2 cells where the first row has 3"),
+            ("a,b,c\n1,2,3\n\n4,5,6,7\n", r"line 4: 4 cells where the header has 3"),
+            ("a,b,c\n1,2,u\n3,oops,v\n", r"line 3, column 1 \('b'\): 'oops' is not a number"),
+            ("1,2,u\n3,,v\n", r"line 2, column 1: '' is missing"),
+            ("1,2,u\n3,NA,v\n", r"line 2, column 1: 'NA' is missing"),
+            ("1,2,u\n3,nan,v\n", r"line 2, column 1: 'nan' is not a finite number"),
+            ("1,2,u\n-inf,3,v\n", r"line 2, column 0: '-inf' is not a finite number"),
+            ("a,y\n1,u\n2,\n", r"line 3: the label in column 1 \('y'\) is missing"),
+            ("1,u\n2,u\n", "label in column 1: only one class"),
+            ('1,u\n2,"v\n', "line"),
+        ],
+    )
+    def test_bad_text(self, put, text, message):
+        with pytest.raises(DataError, match=message):
+            read(put("a.csv", text))
+
+    @FUZZ
+    @given(st.binary(max_size=60) | st.text('0123.-,;\t "\nabnif', max_size=80).map(str.encode))
+    def test_any_text_is_data_or_a_data_error(self, put, content):
+        try:
+            assert read(put("a.csv", content)).n >= 2
+        except DataError as error:
+            assert "a.csv" in str(error)
+
+    @FUZZ
+    @given(st.lists(st.tuples(*[st.floats(allow_nan=False, allow_infinity=False)] * 2), min_size=2, max_size=8))
+    def test_every_float_survives(self, put, rows):
+        text = "\n".join(f"{a!r},{b!r},{'uv'[k % 2]}" for k, (a, b) in enumerate(rows))
+        assert np.array_equal(read(put("a.csv", text)).X, np.array(rows))

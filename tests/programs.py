@@ -1,0 +1,72 @@
+"""Small programs for the tests of solvers: bare forms that reach the corners. Known optima of formulations are in the laws."""
+
+from __future__ import annotations
+
+import numpy as np
+import scipy.sparse as sp
+
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+QP = ("clarabel", "scs", "highs", "osqp", "piqp", "proxqp", "daqp")
+INF = np.inf
+
+
+def form_of(q, constraints=(), lower=None, upper=None, P=None, integer=None, r=0.0):
+    q = np.asarray(q, float)
+    n = q.size
+    rows = tuple(Constraint(label, sp.csr_array(np.array(F, float)), np.array(g, float), K) for label, F, g, K in constraints)
+    return StandardForm(
+        name="program",
+        blocks=(Block("x", (n,)),),
+        q=q,
+        constraints=rows,
+        lower=np.full(n, -INF) if lower is None else np.asarray(lower, float),
+        upper=np.full(n, INF) if upper is None else np.asarray(upper, float),
+        integer=np.zeros(n, bool) if integer is None else np.asarray(integer, bool),
+        quadratic=None if P is None else Quadratic(matrix=np.asarray(P, float)),
+        r=r,
+    )
+
+
+def bounded_qp(r=0.0):
+    """x2 at its upper bound, x1 free inside its row, multipliers of every kind."""
+    rows = [("sum", [[1, 1, 1]], [-1], Zero(1)), ("floor", [[1, 0, 0], [0, 1, 0]], [0.5, 1], Nonnegative(2))]
+    return form_of([1, -5, 0], rows, [-INF, 0, 0], [INF, 0.7, INF], np.diag([1.0, 2, 3]), r=r)
+
+
+def random_qp(seed, rank):
+    """Feasible by construction, P of the given rank, every kind of row and bound."""
+    rng = np.random.default_rng(seed)
+    n = 12
+    R = rng.normal(size=(rank, n))
+    x = rng.uniform(-1, 1, n)
+    E, G = rng.normal(size=(2, n)), rng.normal(size=(8, n))
+    slack = np.where(rng.random(8) < 0.5, 0.0, rng.random(8))
+    lower = np.where(rng.random(n) < 0.6, x - rng.random(n), -1.5)
+    upper = np.where(rng.random(n) < 0.6, x + rng.random(n), 2.0)
+    rows = [("equal", E, -E @ x, Zero(2)), ("greater", G, slack - G @ x, Nonnegative(8))]
+    return form_of(3 * rng.normal(size=n), rows, lower, upper, R.T @ R)
+
+
+def knapsack(n=20, seed=0):
+    rng = np.random.default_rng(seed)
+    weight = rng.integers(10, 60, (5, n))
+    rows = [("capacity", -weight, weight.sum(axis=1) // 3, Nonnegative(5))]
+    value = -(weight.sum(axis=0) + rng.integers(0, 20, n))
+    return form_of(value, rows, np.zeros(n), np.ones(n), integer=np.ones(n, bool))
+
+
+INFEASIBLE = {
+    "linear": form_of([1, 1], [("apart", [[1, 0], [-1, 0]], [-1, 0], Nonnegative(2))], [0, 0], [5, 5]),
+    "quadratic, bounds against a row": form_of([1, 1], [("sum", [[1, 1]], [1], Zero(1))], [0, 0], None, np.eye(2)),
+}
+UNBOUNDED = {
+    "linear": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))]),
+    "quadratic": form_of([0, -1], [("side", [[1, 0]], [0], Nonnegative(1))], P=np.diag([1.0, 0])),
+}
+
+
+def solve(form, name, **options):
+    return solve_problem(form, name, Options(**options))

@@ -1,0 +1,122 @@
+"""Callbacks and Ctrl-C end the open solvers, which keep what they have."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+
+import pytest
+from programs import knapsack, random_qp, solve
+
+from marginopt.solvers.records.status import Status
+
+
+def test_clarabel_traces_and_its_callback_stops_it():
+    form = random_qp(0, 12)
+    whole = solve(form, "clarabel")
+    assert len(whole.trace) >= 3
+    assert whole.trace[-1].bound == pytest.approx(whole.objective, rel=1e-5)
+    result = solve(form, "clarabel", callback=lambda row: row.iteration >= 2)
+    assert result.status is Status.INTERRUPTED and result.iterations <= 3 and result.values
+
+
+@pytest.mark.parametrize("name", ["clarabel", "highs"])
+def test_an_error_in_the_callback_comes_out(name):
+    def broken(row):
+        raise ZeroDivisionError("mine")
+
+    with pytest.raises(ZeroDivisionError, match="mine"):
+        solve(knapsack() if name == "highs" else random_qp(0, 12), name, callback=broken)
+
+
+_INTERRUPTED = """
+import os, signal, threading
+import numpy as np, scipy.sparse as sp
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+rng = np.random.default_rng(0)
+n, m = 200, 60
+weight = rng.integers(10, 90, (m, n)).astype(float)
+rows = (Constraint("capacity", sp.csr_array(-weight), np.floor(weight.sum(axis=1) / 3), Nonnegative(m)),)
+q = -(weight.mean(axis=0) + rng.random(n))
+form = StandardForm("hard", (Block("x", (n,)),), q, rows, np.zeros(n), np.ones(n), np.ones(n, bool))
+seen = []
+def note(row):
+    if np.isfinite(row.objective) and not seen:
+        seen.append(row)
+        threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT)).start()
+result = solve_problem(form, "highs", Options(time_limit=60, callback=note, threads=1))
+print(result.status.name, bool(result.values), result.bound is not None)
+"""
+
+
+def test_ctrl_c_returns_the_incumbent_of_highs():
+    environment = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, "-c", _INTERRUPTED], capture_output=True, text=True, timeout=120, env=environment, check=False
+    )
+    assert done.stdout.split() == ["INTERRUPTED", "True", "True"], done.stderr
+    assert signal.getsignal(signal.SIGINT) is not signal.SIG_IGN
+
+
+_LONG = """
+import os, signal, threading
+import numpy as np, scipy.sparse as sp
+import scs
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+rng = np.random.default_rng(0)
+n = 40
+rows = (Constraint("rows", sp.csr_array(rng.normal(size=(n, n))), np.ones(n), Nonnegative(n)),)
+P = Quadratic(matrix=np.eye(n))
+form = StandardForm("long", (Block("x", (n,)),), rng.normal(size=n), rows, -np.ones(n), np.ones(n), np.zeros(n, bool), P)
+solve_problem(form, "scs", Options())  # loaded
+threading.Timer(0.3, os.kill, (os.getpid(), signal.SIGINT)).start()
+never = {"eps_abs": 0.0, "eps_rel": 0.0, "max_iters": 2_000_000_000}
+result = solve_problem(form, "scs", Options(time_limit=60, native=never))
+print("result:", result.status.name, bool(result.values), result.solve_seconds < 50)
+"""
+
+
+_PREPARING = """
+import os, signal, threading
+import numpy as np
+from marginopt.models import Block, Quadratic, StandardForm
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+
+def box(n):
+    A = np.random.default_rng(0).normal(size=(n, n))
+    P = Quadratic(matrix=A @ A.T / n + 1e-3 * np.eye(n))
+    return StandardForm("box", (Block("x", (n,)),), A[0], (), np.zeros(n), np.ones(n), np.zeros(n, bool), P)
+
+large, small = box(2000), box(5)
+solve_problem(small, "highs", Options())  # loaded
+if INTERRUPT:
+    threading.Timer(3.0, os.kill, (os.getpid(), signal.SIGINT)).start()
+result = solve_problem(large, "highs", Options(time_limit=TIME))
+again = solve_problem(small, "highs", Options())
+print(result.status.name, bool(result.values), result.details.get("left", ""), again.status.name, sep="|")
+"""
+
+
+@pytest.mark.parametrize("interrupt", [True, False])
+def test_the_quadratic_solver_of_highs_is_left_where_it_hears_nothing(interrupt):
+    """Of 2,000 variables it prepares for 15 s before it looks at its clock or writes a line of its log."""
+    code = _PREPARING.replace("INTERRUPT", str(interrupt)).replace("TIME", "None" if interrupt else "2.0")
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=120, check=True)
+    status = "INTERRUPTED" if interrupt else "TIME_LIMIT"
+    said = "HiGHS's quadratic solver was left: it gives no point before it ends"
+    assert done.stdout.strip() == f"{status}|False|{said}|OPTIMAL", done.stderr
+
+
+def test_ctrl_c_ends_scs():
+    done = subprocess.run([sys.executable, "-c", _LONG], capture_output=True, text=True, timeout=120, check=False)
+    (line,) = [line for line in done.stdout.splitlines() if line.startswith("result: ")]
+    assert line.startswith("result: INTERRUPTED") and line.endswith("True"), done.stderr

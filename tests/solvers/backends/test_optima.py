@@ -1,0 +1,144 @@
+"""Optima and multipliers of bare forms that reach the corners, by every open solver; and the proofs where there is none."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from programs import INF, INFEASIBLE, QP, UNBOUNDED, bounded_qp, form_of, random_qp, solve
+
+from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from marginopt.models.program.svec import smat, svec
+from marginopt.solvers.backends.scs import psd_order
+from marginopt.solvers.judging.rays import farkas_residual, ray_residual
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import get_solver
+
+
+@pytest.mark.parametrize("name", [*QP, "quadprog"])
+def test_bounds_rows_and_equalities_have_our_multipliers(name, assert_kkt):
+    result = solve(bounded_qp(r=2.5), name, tol=1e-7)
+    assert result.status is Status.OPTIMAL
+    assert result.values["x"] == pytest.approx([-0.025, 0.7, 0.325], abs=1e-6)
+    assert result.multipliers["sum"] == pytest.approx([0.975], abs=1e-5)
+    assert result.reduced["x"] == pytest.approx([0.0, -4.575, 0.0], abs=1e-5)  # < 0: the upper bound is priced
+    assert result.claim.objective == pytest.approx(-2.87625 + 2.5, abs=1e-6)  # the constant is in the claim
+    assert_kkt(bounded_qp(), result, 1e-6)
+
+
+@pytest.mark.parametrize("name", [*QP, "cvxpy:scipy"])
+def test_linear_program(name, assert_kkt):
+    rows = [("sum", [[1, 1, 1]], [-1], Zero(1)), ("order", [[1, -1, 0]], [0.1], Nonnegative(1))]
+    form = form_of([1, 2, 0], rows, [0, 0, 0], [1, 1, 0.2])
+    result = solve(form, name)
+    assert result.status is Status.OPTIMAL
+    assert result.objective == pytest.approx(0.8, abs=1e-5)
+    assert_kkt(form, result, 1e-4 if get_solver(name).info.first_order else 2e-6)
+
+
+@pytest.mark.parametrize("name", [n for n in QP if n not in ("clarabel", "daqp")])
+@pytest.mark.parametrize("rank", [12, 4], ids=["definite", "semidefinite"])
+@pytest.mark.parametrize("seed", range(4))
+def test_random_quadratic_programs(name, rank, seed, assert_kkt):
+    form = random_qp(seed, rank)
+    truth = solve(form, "clarabel", tol=1e-8)
+    result = solve(form, name, tol=1e-6)
+    assert truth.solved and result.solved, result
+    assert result.objective == pytest.approx(truth.objective, rel=1e-6, abs=1e-6)
+    assert_kkt(form, result, 1e-5)
+
+
+@pytest.mark.parametrize("name", QP)
+def test_no_rows_and_no_bounds(name):
+    result = solve(form_of([1.0, 1.0], P=np.eye(2)), name)
+    assert result.solved
+    assert result.values["x"] == pytest.approx([-1.0, -1.0], abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["clarabel", "scs"])
+def test_cones_of_every_kind_in_one_form(name, assert_kkt):
+    """A stack of two second-order cones, a stack of two semidefinite cones of order 3, a rotated cone and bounds."""
+    rng = np.random.default_rng(1)
+    n, inner = 8, rng.normal(size=8)
+    cones = (SecondOrder(3, 2), PSD.of_order(3), PSD(6, 2), RotatedSecondOrder(4, 1), Nonnegative(2), Zero(1))
+    rows = []
+    for k, cone in enumerate(cones):
+        F = rng.normal(size=(cone.rows, n))
+        inside = {
+            SecondOrder: np.tile([2.0, 0.3, -0.4], 2),
+            PSD: np.tile(svec(np.eye(3) + 0.2), cone.count),
+            RotatedSecondOrder: np.array([1.0, 1.0, 0.2, 0.1]),
+            Nonnegative: np.ones(2),
+            Zero: np.zeros(1),
+        }[type(cone)]
+        rows.append((f"c{k}", F, inside - F @ inner, cone))
+    form = form_of(rng.normal(size=n), rows, inner - 2, inner + 2, np.diag(np.arange(n) % 3).astype(float))
+    result = solve(form, name, tol=1e-7)
+    assert result.solved, result
+    assert result.details["bridges"] == ["RotatedBridge", "BoundsToRows"]
+    assert_kkt(form, result, 1e-5)
+    assert result.objective == pytest.approx(solve(form, "clarabel", tol=1e-9).objective, rel=1e-6)
+
+
+def test_scs_order_of_semidefinite_entries():
+    S = np.arange(16.0).reshape(4, 4)
+    S = S + S.T
+    lower_by_columns = [S[i, j] * (1 if i == j else np.sqrt(2)) for j in range(4) for i in range(j, 4)]
+    assert svec(S)[psd_order(4)] == pytest.approx(lower_by_columns)
+
+
+@pytest.mark.parametrize("name", ["clarabel", "scs"])
+def test_smallest_eigenvalue_by_a_semidefinite_cone(name):
+    """max t with A - tI in the cone: the multiplier is the eigenvector's rank-one matrix."""
+    rng = np.random.default_rng(2)
+    A = rng.normal(size=(4, 4))
+    A = A + A.T
+    form = form_of([-1.0], [("shifted", -svec(np.eye(4))[:, None], svec(A), PSD.of_order(4))])
+    result = solve(form, name, tol=1e-7)
+    values, vectors = np.linalg.eigh(A)
+    assert result.values["x"] == pytest.approx([values[0]], abs=1e-5)
+    assert smat(result.multipliers["shifted"]) == pytest.approx(np.outer(vectors[:, 0], vectors[:, 0]), abs=1e-4)
+
+
+@pytest.mark.parametrize("name", ["clarabel", "scs", "osqp", "piqp", "highs", "proxqp"])
+@pytest.mark.parametrize("kind", INFEASIBLE)
+def test_infeasible_with_its_proof(name, kind):
+    form = INFEASIBLE[kind]
+    result = solve(form, name)
+    assert result.status is Status.INFEASIBLE
+    assert not result.values
+    assert farkas_residual(form, result.details["farkas"]) <= 1e-5  # HiGHS has none for quadratic programs: they are ours
+    assert result.details["farkas_residual"] == farkas_residual(form, result.details["farkas"])
+
+
+@pytest.mark.parametrize("name", ["clarabel", "scs", "osqp", "piqp", "highs", "proxqp"])
+@pytest.mark.parametrize("kind", UNBOUNDED)
+def test_unbounded_with_its_ray(name, kind):
+    form = UNBOUNDED[kind]
+    result = solve(form, name)
+    assert result.status is Status.UNBOUNDED
+    assert not result.values
+    if (name, kind) != ("proxqp", "linear"):  # ProxQP's iterate overflows there
+        assert ray_residual(form, result.details["ray"]["x"]) <= 1e-5
+
+
+@pytest.mark.parametrize("name", ["daqp", "quadprog"])
+def test_an_interface_without_reasons_is_not_believed_to_know_one(name):
+    result = solve(INFEASIBLE["quadratic, bounds against a row"], name)
+    assert result.status is Status.FAILED
+    assert "passes on no reason" in result.claim.native_status
+
+
+def test_rays_are_judged_from_the_data():
+    form = INFEASIBLE["linear"]
+    assert farkas_residual(form, {"apart": np.array([1.0, 1.0])}) == 0.0
+    assert farkas_residual(form, {"apart": np.array([1.0, 0.0])}) == INF  # 1·x1 - 1 ≥ 0 alone excludes nothing
+    free = form_of([0.0], [("apart", [[1], [-1]], [-1, 0], Nonnegative(2))])
+    assert farkas_residual(free, {"apart": np.array([1.0, 0.9])}) == pytest.approx(0.1)  # Σ F'z = 0.1 on a free variable
+    outside = {"apart": np.array([-1.0, -1.0])}
+    assert farkas_residual(free, outside) == INF
+    assert ray_residual(UNBOUNDED["quadratic"], np.array([0.0, 2.0])) == 0.0
+    assert ray_residual(UNBOUNDED["quadratic"], np.array([1.0, 1.0])) == pytest.approx(1.0)  # P d = (1, 0)
+    assert ray_residual(UNBOUNDED["linear"], np.array([0.0, -1.0])) == INF
+    box = form_of([1.0, 1.0], lower=[0, -INF], upper=[INF, 0])
+    assert ray_residual(box, np.array([-1.0, 0.0])) == pytest.approx(1.0)
+    assert ray_residual(box, np.array([0.0, -1.0])) == 0.0
