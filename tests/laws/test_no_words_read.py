@@ -41,7 +41,6 @@ TEXTS = {
     "solvers/records/answer.py": "an update in a file of results",
     "relaxations/report/tables/matrix.py": "an interval as it is shown, which is sorted by its number",
     "solvers/interface/deferred.py": "a path to a class, as entry points write it",
-    "solvers/judging/certificate.py": "a certificate as it is printed, shown as a table",
 }
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {

@@ -25,6 +25,8 @@ class Column:
     form : {"text", "count", "value", "percent", "seconds", "ratio"}
     interval : bool
         Whether values may be intervals, which take two columns in CSV.
+    drawn : bool
+        Whether a picture of the page shows it, so that the page's table need not.
     """
 
     key: str
@@ -33,6 +35,7 @@ class Column:
     value: Callable[[Any], Any]
     form: str = "text"
     interval: bool = False
+    drawn: bool = False
 
     def values(self, row: Any) -> dict[str, Any]:
         """The value by name; an interval's two ends."""

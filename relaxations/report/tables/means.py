@@ -93,7 +93,7 @@ EXACT_MEANS: tuple[Column, ...] = (
     ),
     *(
         Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems proved within {f:g} times the fastest time.",
-               _at("within", k), "percent")
+               _at("within", k), "percent", drawn=True)  # in the profiles
         for k, f in enumerate(FACTORS)
     ),
 )  # fmt: skip
