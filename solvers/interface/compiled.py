@@ -45,7 +45,7 @@ class Loops:
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
         dispatcher = _njit(cache=True, **self._flags)(function)
-        if self._stamp is not None:
+        if self._stamp is not None and not nb.config.DISABLE_JIT:
             dispatcher._cache._cache_file._source_stamp = self._stamp
         return cast("F", dispatcher)
 

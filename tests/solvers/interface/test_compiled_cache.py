@@ -1,0 +1,82 @@
+"""Where compiled code is kept, and that it is found there: by later processes, beside others, and without the package's folder."""
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+COMPILED = """
+from pathlib import Path
+
+from marginopt.solvers.interface.compiled import Loops
+
+loops = Loops({"contract"}, Path(__file__).parent)
+"""
+CALLEE = "from .compiled import loops\n\n\n@loops.inner\ndef twice(x):\n    return {factor} * x\n"
+CALLER = """from .compiled import loops
+from .callee import twice
+
+
+@loops.entry
+def run(x):
+    return twice(x) + 1.0
+"""
+SAY = "from kernels.caller import run; print(run(1.0), sum(run.stats.cache_hits.values()))"
+
+
+@pytest.fixture
+def package(tmp_path: Path) -> Path:
+    folder = tmp_path / "kernels"
+    folder.mkdir()
+    for name, text in (("__init__", ""), ("compiled", COMPILED), ("caller", CALLER), ("callee", CALLEE.format(factor="2.0"))):
+        (folder / f"{name}.py").write_text(text)
+    return folder
+
+
+def started(package: Path, **more: str) -> subprocess.Popen[str]:
+    """A process that runs the function; it says the result and how many variants it found on disk."""
+    here = package.parent
+    kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
+    environment = {**kept, "PYTHONPATH": str(here), "HOME": str(here / "home"), **more}
+    return subprocess.Popen(
+        [sys.executable, "-c", SAY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=environment
+    )
+
+
+def said(process: subprocess.Popen[str]) -> tuple[float, int]:
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    assert err == ""
+    value, hits = out.split()
+    return float(value), int(hits)
+
+
+def test_an_edit_in_a_callee_is_seen_by_its_callers(package: Path) -> None:
+    cache = str(package.parent / "cache")
+    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (3.0, 0)
+    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (3.0, 1)
+    (package / "callee.py").write_text(CALLEE.format(factor="3.0"))
+    assert said(started(package, NUMBA_CACHE_DIR=cache)) == (4.0, 0)
+
+
+def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
+    said(started(package))
+    assert [path.name.split("-")[0] for path in package.rglob("*.nbi")] == ["caller.run"]
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the user's cache directory is not below HOME")
+def test_where_the_package_s_folder_cannot_be_written_the_user_s_cache_is_used(package: Path) -> None:
+    """A file in the place of ``__pycache__`` keeps even root from writing there."""
+    (package / "__pycache__").write_text("")
+    assert said(started(package)) == (3.0, 0)
+    assert said(started(package)) == (3.0, 1)
+    assert list((package.parent / "home").rglob("caller.run*.nbc"))
+    assert not list(package.rglob("*.nbc"))
+
+
+def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
+    together = [started(package) for _ in range(3)]
+    assert [said(process)[0] for process in together] == [3.0, 3.0, 3.0]
+    assert said(started(package)) == (3.0, 1)
