@@ -1,4 +1,4 @@
-"""Where compiled code is kept, and that it is found there: by later processes, beside others, and without the package's folder."""
+"""Where compiled code is kept, and that it is found there: by later processes, beside others, without the package's folder."""
 
 import os
 import subprocess
