@@ -7,7 +7,7 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
-.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs
+.PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels
 
 # Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).
 WORKERS ?= -n auto --maxprocesses=4
@@ -37,6 +37,11 @@ lint: $(VENV)/.lint typing
 # Commercial solvers with full licences: what they solve, and in-place updates. What has no licence is skipped, and says why.
 test-licensed: env-test
 	$(BIN)/python -m pytest -m licensed -v
+
+# Sdist and wheel, each installed into a fresh environment of every one of these Pythons that is there, and used.
+PYTHONS ?= python3.11 python3.12 python3.13 python3.14
+wheels: env-test
+	$(BIN)/python .ci/wheels.py $(PYTHONS)
 
 # Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/trust.md keeps of one run.
 attack: env-test

@@ -1,0 +1,106 @@
+"""Builds the sdist and from it the wheel, installs each into a fresh environment of every Python that is there, and uses it.
+
+    python .ci/wheels.py [--keep FOLDER] python3.11 python3.12 python3.13 python3.14
+
+Pythons that are not there are named and left out; without a single one the command fails.
+"""
+
+from __future__ import annotations
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parents[1]
+#: What the packages are made of.
+SOURCES = ("marginopt", "models", "solvers", "relaxations", "instances", "pyproject.toml", "README.md", "LICENSE")
+
+#: A user's first minute: a convex problem, a mixed-integer one by two solvers, compiled loops, the prompt.
+SMOKE = """
+import subprocess, sys
+from importlib.metadata import version
+from pathlib import Path
+import marginopt as mo
+assert "site-packages" in mo.__file__, mo.__file__
+assert mo.__version__ == version("marginopt")
+X, y = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0], [1.0, 3.0], [1.0, 4.0]], [-1, 1, -1, 1, 1]
+convex = mo.solve(mo.HingeSVM(X, y), "clarabel")
+assert convex.status.name == "OPTIMAL" and convex.certificate.gap < 1e-6, convex
+exact = mo.solve(mo.ZeroOneSVM(X, y, lam=2.0), "zero-one-bb", threads=1)
+other = mo.solve(mo.ZeroOneSVM(X, y, lam=2.0), "scip")
+assert exact.status.name == other.status.name == "OPTIMAL", (exact, other)
+assert abs(exact.objective - other.objective) < 1e-5, (exact, other)
+assert mo.solve(mo.L2SVMDual(X, y), "mfw").status.name == "OPTIMAL"
+tool = Path(sys.executable).with_name("marginopt")
+assert mo.__version__ in subprocess.run([tool, "--version"], capture_output=True, text=True, check=True).stdout
+print(f"marginopt {mo.__version__} on Python {sys.version.split()[0]}: installed and used")
+"""
+
+
+def run(*command: str | Path, cwd: Path) -> str:
+    """What a command prints that must succeed, away from the checkout and from what is installed beside it."""
+    environment = {name: value for name, value in os.environ.items() if name not in ("PYTHONPATH", "VIRTUAL_ENV")}
+    done = subprocess.run([str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"{' '.join(str(part)[:200] for part in command)}\n{done.stdout[-3000:]}\n{done.stderr[-3000:]}")
+    return done.stdout
+
+
+def built(folder: Path) -> tuple[Path, Path]:
+    """The sdist and the wheel, made in a copy so that the checkout stays as it is."""
+    source, dist = folder / "source", folder / "dist"
+    source.mkdir()
+    for name in SOURCES:
+        if (ROOT / name).is_dir():
+            shutil.copytree(ROOT / name, source / name, ignore=shutil.ignore_patterns("__pycache__", "*.egg-info"))
+        else:
+            shutil.copy(ROOT / name, source / name)
+    run(sys.executable, "-m", "build", "--outdir", dist, source, cwd=folder)
+    (sdist,), (wheel,) = dist.glob("*.tar.gz"), dist.glob("*.whl")
+    return sdist, wheel
+
+
+def tried(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
+    """Both in a fresh environment of this Python; the sdist comes second and finds the dependencies there."""
+    environment = folder / Path(python).name
+    run(python, "-m", "venv", environment, cwd=folder)
+    inside = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
+    run(inside, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
+    print("wheel:", run(inside, "-c", SMOKE, cwd=folder).strip(), flush=True)
+    run(inside, "-m", "pip", "install", "--quiet", "--no-deps", "--force-reinstall", sdist, cwd=folder)
+    print("sdist:", run(inside, "-c", SMOKE, cwd=folder).strip(), flush=True)
+
+
+def _runs(python: str) -> bool:
+    """Whether there is such a Python (a version manager may have the name alone)."""
+    path = shutil.which(python)
+    return path is not None and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0
+
+
+def main() -> None:
+    """Build, and try on every Python that is there."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--keep", type=Path, help="copy the sdist and the wheel there")
+    parser.add_argument("pythons", nargs="+")
+    a = parser.parse_args()
+    there = [name for name in a.pythons if _runs(name)]
+    print("not there:", ", ".join(name for name in a.pythons if name not in there) or "none", flush=True)
+    if not there:
+        sys.exit("none of these Pythons is there")
+    with tempfile.TemporaryDirectory() as scratch:
+        sdist, wheel = built(Path(scratch))
+        print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, {sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB", flush=True)
+        for python in there:
+            tried(python, sdist, wheel, Path(scratch))
+        if a.keep:
+            a.keep.mkdir(parents=True, exist_ok=True)
+            shutil.copy(sdist, a.keep)
+            shutil.copy(wheel, a.keep)
+
+
+if __name__ == "__main__":
+    main()
