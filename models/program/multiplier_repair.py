@@ -85,24 +85,25 @@ class Multipliers:
 
     @cached_property
     def moves(self) -> tuple[sp.csr_array, BoolArray]:
-        """Columns W of the moves (rows × moves), and which of them are bounded by 1."""
-        columns, limited, start = [], [], 0
+        """Columns W of the moves (rows × moves, one entry a row), and which of them are bounded by 1."""
+        entries, owners, limited, start, count = [], [], [], 0, 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
         for c in self.form.constraints:
             z = self.z[start : start + c.rows]
-            if isinstance(c.cone, (Zero, Nonnegative)):
-                equal = isinstance(c.cone, Zero)
-                block = sp.diags_array(np.full(c.rows, largest) if equal else z, format="csc")
-                limited.append(np.full(c.rows, not equal))
-            else:  # one ray for each cone of the stack
-                owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
-                block = sp.csc_array((z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
-                limited.append(np.ones(c.cone.count, dtype=bool))
-            columns.append(block)
             start += c.rows
-        if not columns:
+            equal = isinstance(c.cone, Zero)
+            entries.append(np.full(c.rows, largest) if equal else z)
+            if equal or isinstance(c.cone, Nonnegative):
+                owner, moves = np.arange(c.rows), c.rows
+            else:  # one ray for each cone of the stack
+                owner, moves = np.repeat(np.arange(c.cone.count), c.cone.dim), c.cone.count
+            owners.append(count + owner)
+            limited.append(np.full(moves, not equal))
+            count += moves
+        if not entries:
             return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
-        return sp.csr_array(sp.block_diag(columns, format="csr")), np.concatenate(limited)
+        parts = np.concatenate(entries), np.concatenate(owners), np.arange(start + 1)
+        return sp.csr_array(parts, shape=(start, count)), np.concatenate(limited)
 
     def lifted(self, share: float) -> Multipliers:
         """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
