@@ -18,8 +18,9 @@ from .linked import LINKED
 
 __all__ = ["Loops", "entry", "inlined", "inner"]
 
-#: Some options are not in the published types.
+#: Some options are not in the published types, nor is the configuration.
 _njit: Any = nb.njit
+_config: Any = nb.config
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -45,7 +46,7 @@ class Loops:
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
         dispatcher = _njit(cache=True, **self._flags)(function)
-        if self._stamp is not None and not nb.config.DISABLE_JIT:
+        if self._stamp is not None and not _config.DISABLE_JIT:
             dispatcher._cache._cache_file._source_stamp = self._stamp
         return cast("F", dispatcher)
 
