@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
+from typing import Any
 
 HERE = Path(__file__).parent
 sys.path.insert(0, str(HERE))
@@ -16,14 +17,16 @@ project = "marginopt"
 author = "The marginopt developers"
 copyright = "The marginopt developers, BSD-3-Clause"
 release = version = marginopt.__version__
-extensions = ["myst_parser", "sphinx.ext.mathjax", "sphinx_gallery.gen_gallery"]
+extensions = ["myst_parser", "mathml", "sphinx_gallery.gen_gallery"]
 myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fieldlist"]
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "README.md", *(f"gallery/*.{s}" for s in ("ipynb", "py", "json", "zip")), "**/sg_execution_times*"]
 html_theme = "furo"
 html_title = "marginopt"
-html_static_path: list[str] = []
+html_math_renderer = "mathml"
+html_static_path = ["_static"]
+html_css_files = ["site.css"]
 nitpicky = False
 #: The repository has files that the site does not: links to them are by name.
 suppress_warnings = ["config.cache"]
@@ -40,3 +43,16 @@ sphinx_gallery_conf = {
 }
 
 generate.write(HERE / "generated")
+
+
+def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
+    """What axe finds in the theme: headings of the navigation without a level, code that scrolls and cannot be focused."""
+    for part in ("body", "furo_navigation_tree"):
+        if part in context:
+            said = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
+            context[part] = said.replace("<pre>", '<pre tabindex="0">')
+
+
+def setup(app: Any) -> None:
+    """Connects the hook behind the theme's own."""
+    app.connect("html-page-context", _accessible, priority=900)

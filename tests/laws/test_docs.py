@@ -2,12 +2,20 @@
 
 from __future__ import annotations
 
+import importlib
 import re
 import subprocess
 import sys
+import xml.etree.ElementTree as ET
 from pathlib import Path
 
+import numpy as np
 import pytest
+
+from marginopt.models import Model
+from marginopt.models.formulations import all_formulations
+from marginopt.models.statement import latex_numbers
+from marginopt.solvers.registry import all_solvers
 
 ROOT = Path(__file__).parents[2]
 DOCS = ROOT / "docs"
@@ -57,3 +65,33 @@ def test_every_page_is_in_the_site() -> None:
             listed |= {named((page.parent / line).with_suffix("")) for line in tree.split() if not line.startswith(":")}
     pages = {named(page.with_suffix("")) for page in PAGES} - {"index", "README"}
     assert pages <= listed, pages - listed
+
+
+@pytest.fixture
+def site(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The modules that make the site's pages."""
+    monkeypatch.syspath_prepend(str(DOCS))
+
+
+@pytest.mark.usefixtures("site")
+def test_formulas_are_drawn_without_a_script() -> None:
+    """Every formulation's displays are MathML that is well formed, with nothing of LaTeX left, a row for each line."""
+    pytest.importorskip("latex2mathml")
+    mathml = importlib.import_module("mathml").mathml
+    for info in all_formulations().values():
+        model: Model = info.example(np.random.default_rng(0))
+        displays = re.findall(r"\\\[\n(.*?)\n\\\]", latex_numbers(model.latex()), flags=re.DOTALL)
+        assert displays
+        for latex in displays:
+            drawn = ET.fromstring(mathml(latex, "block"))
+            assert "\\" not in "".join(drawn.itertext()) and "&" not in "".join(drawn.itertext())
+            rows = drawn.findall(".//{*}mtr")
+            assert ("aligned" not in latex) or len(rows) >= 1
+    with pytest.raises(ValueError, match="not read"):
+        mathml(r"\nosuchcommand x", "inline")
+
+
+@pytest.mark.usefixtures("site")
+def test_every_algorithm_of_ours_has_pseudocode() -> None:
+    own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
+    assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)

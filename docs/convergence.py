@@ -1,0 +1,76 @@
+"""Pictures of convergence: the gap of one run over its iterations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+from words import escaped
+
+import marginopt as mo
+from marginopt.drawing import figure_of, svg_of
+from marginopt.errors import MarginoptError
+from marginopt.models import BoxProgram, Model, StiefelQP
+from marginopt.models.formulations import all_formulations
+from marginopt.solvers.interface import algorithm
+from marginopt.solvers.interface.solver import Solver
+from marginopt.solvers.registry import readers
+
+__all__ = ["convergence"]
+
+#: Seconds that a run may take.
+_LIMIT = 2.0
+algorithm.BUDGET = 1e-3  # a row of the trace for every millisecond
+
+
+def _examples() -> list[Model]:
+    """Problems on which a run takes some steps, then the small ones of every formulation."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1.0, 1.0], 200)
+    X = rng.normal(size=(400, 4)) + 0.5 * y[:, None]
+    rbf, few = mo.RBF(0.3), slice(0, None, 8)
+    with_ones = np.column_stack([np.ones(50), X[few]])
+    H, Z = rng.normal(size=(120, 120)), rng.normal(size=(300, 40))
+    box = BoxProgram(Z, -np.ones(300), np.zeros(300), np.full(300, 5.0), np.full(300, 0.01))
+    large: list[Model] = [
+        mo.L2SVMDual(X, y, C=10.0, kernel=rbf),
+        mo.L1SVMDual(X, y, C=1.0, kernel=rbf),
+        mo.ConicSVM(with_ones, y[few], lam=1.0),
+        mo.ZeroOneSVM(with_ones, y[few], lam=1.0),
+        mo.MaxMinSVM(X[few], y[few], C=1.0),
+        mo.NonparallelSVM(X[few], y[few], 1.0, "capped"),
+        StiefelQP((H + H.T) / 2.0, rng.normal(size=(120, 4))),
+        box,
+    ]
+    return [*large, *(info.example(np.random.default_rng(0)) for info in all_formulations().values())]
+
+
+def convergence(folder: Path, name: str, solver: Solver) -> str:
+    """The gap over the iterations, the objective where there is none, as a picture."""
+    for model in _examples():
+        if name not in readers(model):
+            continue
+        try:
+            trace = mo.solve(model, name, time_limit=_LIMIT, tol=1e-8).trace
+        except MarginoptError:
+            continue
+        gap, objective = trace.column("gap"), trace.column("objective")
+        bounded = int((np.isfinite(gap) & (gap > 0)).sum()) >= 3
+        shown = np.isfinite(gap) & (gap > 0) if bounded else np.isfinite(objective)
+        if shown.sum() < 3:
+            continue
+        values, what = (gap, "relative gap") if bounded else (objective, "objective")
+        figure = figure_of(6.0, 3.2)
+        axes = figure.subplots()
+        axes.plot(trace.column("iteration")[shown], values[shown], "o-", ms=3)
+        axes.set_yscale("log" if bounded else "linear")
+        axes.set_xlabel("iterations")
+        axes.set_ylabel(what)
+        axes.grid(alpha=0.3)
+        target = folder / "algorithms" / f"{name}.svg"
+        target.parent.mkdir(exist_ok=True)
+        target.write_text(svg_of(figure), encoding="utf-8")
+        statement = model.statement
+        said = f"{escaped(statement.title)}: {escaped(statement.sizes)}; {_LIMIT:g} s at most, to 1e-8."
+        return f"![{what} of {name} over its iterations]({name}.svg)\n\n{said}"
+    return ""

@@ -1,0 +1,99 @@
+"""The reference: every public name from its docstring."""
+
+from __future__ import annotations
+
+import inspect
+import re
+from typing import Any
+
+from numpydoc.docscrape import NumpyDocString
+from words import escaped, toctree
+
+import marginopt as mo
+from marginopt.models.formulations import all_formulations
+
+__all__ = ["documented", "reference"]
+
+#: Characters of a signature on one line.
+_WIDE = 80
+
+
+def reference() -> dict[str, str]:
+    """A page for each kind of public name."""
+    kinds: dict[str, list[str]] = {"Functions": [], "Classes": [], "Estimators": [], "Formulations": []}
+    formulations = {info.key for info in all_formulations().values()}
+    estimators = set(mo.estimators())
+    for name in sorted(dir(mo)):
+        thing = getattr(mo, name, None)
+        if name.startswith("_") or thing is None or inspect.ismodule(thing):
+            continue
+        if name in estimators:
+            kinds["Estimators"].append(name)
+        elif name in formulations:
+            kinds["Formulations"].append(name)
+        elif inspect.isclass(thing):
+            kinds["Classes"].append(name)
+        elif callable(thing):
+            kinds["Functions"].append(name)
+    pages = {}
+    for kind, names in kinds.items():
+        sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
+        pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
+    index = ["# Reference", "Every public name, from its docstring.", toctree(kind.lower() for kind in kinds)]
+    return {"reference/index.md": "\n\n".join(index), **pages}
+
+
+def documented(thing: Any, name: str, *, methods: bool = True) -> str:
+    """Signature and docstring, numpydoc's sections as lists."""
+    try:
+        signature = str(inspect.signature(thing))
+    except (TypeError, ValueError):
+        signature = "(...)"
+    signature = re.sub(r"<[^>]*>", "...", signature).replace("'", "")
+    if len(name) + len(signature) > _WIDE:
+        inner, _, after = signature[1:].rpartition(")")
+        lines = "".join(f"    {part},\n" for part in arguments(inner))
+        signature = f"(\n{lines}){after}"
+    parts = [f"```python\n{name}{signature}\n```"]
+    said = NumpyDocString(inspect.getdoc(thing) or "")
+    parts += [escaped("\n".join([*said["Summary"], "", *said["Extended Summary"]]))]
+    for section in ("Parameters", "Attributes", "Returns", "Raises"):
+        if said[section]:
+            parts += [f"**{section}**", "\n".join(item(p) for p in said[section])]
+    if said["Notes"]:
+        parts += [escaped("\n".join(said["Notes"]))]
+    if said["Examples"]:
+        parts += ["```pycon\n" + "\n".join(said["Examples"]) + "\n```"]
+    if methods and inspect.isclass(thing):
+        found = [
+            f"- `{key}`: {escaped(first(inspect.getdoc(value) or ''))}"
+            for key, value in inspect.getmembers(thing)
+            if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)) and _ours(value)
+        ]
+        parts += ["**Methods and properties**", "\n".join(found)] if found else []
+    return "\n\n".join(part for part in parts if part.strip())
+
+
+def arguments(signature: str) -> list[str]:
+    """Arguments of a signature, at commas outside of brackets."""
+    parts, depth = [""], 0
+    for c in signature:
+        depth += (c in "([{") - (c in ")]}")
+        parts = [*parts, ""] if c == "," and depth == 0 else [*parts[:-1], parts[-1] + c]
+    return [part.strip() for part in parts if part.strip()]
+
+
+def _ours(value: Any) -> bool:
+    made = value.fget if isinstance(value, property) else value
+    return str(getattr(made, "__module__", "")).startswith("marginopt")
+
+
+def item(parameter: Any) -> str:
+    what = " ".join(line.strip() for line in parameter.desc)
+    label = f"`{parameter.name or parameter.type}`"  # what is returned or raised has a type alone
+    kind = f" ({escaped(parameter.type)})" if parameter.type and parameter.name else ""
+    return f"- {label}{kind}{': ' if what else ''}{escaped(what)}"
+
+
+def first(text: str) -> str:
+    return " ".join(text.split("\n\n")[0].split())
