@@ -74,7 +74,7 @@ def _inline(translator: Any, node: nodes.math) -> None:
 
 
 def _block(translator: Any, node: nodes.math_block) -> None:
-    translator.body.append(f'<div class="math">{mathml(node.astext(), "block")}</div>')
+    translator.body.append(f'<div class="math" tabindex="0">{mathml(node.astext(), "block")}</div>')
     raise nodes.SkipNode
 
 

@@ -15,6 +15,9 @@ from .errors import MissingPackageError
 
 __all__ = ["Display", "Displayed", "Tabular", "frame"]
 
+#: Notebooks set tables to the right, which is for numbers.
+_LEFT = ' style="text-align:left"'
+
 
 @dataclass(frozen=True)
 class Display:
@@ -47,12 +50,12 @@ class Display:
         parts = [f"<b>{html.escape(self.title)}</b>"] if self.title else []
         parts += [f"<div>{html.escape(self.latex)}</div>"] if self.latex else []
         if self.facts:
-            rows = "".join(f"<tr><th>{html.escape(k)}</th><td>{html.escape(v)}</td></tr>" for k, v in self.facts)
+            rows = "".join(f"<tr><th{_LEFT}>{html.escape(k)}</th><td{_LEFT}>{html.escape(v)}</td></tr>" for k, v in self.facts)
             parts.append(f"<table>{rows}</table>")
         if self.head:
             parts.append(self._table())
         if self.text:
-            lines = f'<pre style="line-height:1.35">{html.escape(self.text)}</pre>'
+            lines = f'<pre style="line-height:1.35;font-family:monospace">{html.escape(self.text)}</pre>'
             parts.append(f"<details><summary>as text</summary>{lines}</details>" if self.latex else lines)
         return f'<div class="marginopt">{"".join(parts)}</div>'
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import sys
 import time
-from typing import TextIO
+from typing import Any, TextIO
 
 __all__ = ["StatusLine"]
 
@@ -16,8 +16,8 @@ _FIRST, _MOST = 2.0, 60.0
 class StatusLine:
     """A line of progress.
 
-    In a terminal each text takes the last one's place, cut to the width. Elsewhere texts are lines of their own: fewer and fewer
-    of them, so that a log of a day stays short.
+    In a terminal each text takes the last one's place, cut to the width; in a notebook too, as an output that changes.
+    Elsewhere texts are lines of their own: fewer and fewer of them, so that a log of a day stays short.
 
     Parameters
     ----------
@@ -27,6 +27,7 @@ class StatusLine:
 
     def __init__(self, stream: TextIO | None = None) -> None:
         self._stream = stream
+        self._output: Any = None
         self._next, self._gap = 0.0, _FIRST
 
     @property
@@ -41,6 +42,8 @@ class StatusLine:
 
     def show(self, text: str) -> None:
         """The state of things."""
+        if self._in_notebook(text):
+            return
         if self.alive:
             self._write(f"\r{self._cut(text)}\x1b[K")
         elif time.monotonic() >= self._next:
@@ -49,10 +52,15 @@ class StatusLine:
 
     def keep(self, text: str) -> None:
         """A text that stays, whatever comes after it."""
+        if self._in_notebook(text):
+            self._output = None  # what follows is another line
+            return
         self._write(f"\r{self._cut(text)}\x1b[K\n" if self.alive else text + "\n")
 
     def note(self, text: str) -> None:
         """One of many events: in a terminal it takes the last one's place and loses its middle where it is long."""
+        if self._in_notebook(text):
+            return
         width = shutil.get_terminal_size().columns - 1
         if not self.alive:
             self._write(text + "\n")
@@ -66,6 +74,18 @@ class StatusLine:
         """Leaves an empty line where the state stood; nothing in a file."""
         if self.alive:
             self._write("\r\x1b[K")
+
+    def _in_notebook(self, text: str) -> bool:
+        """Shows the text as the notebook's output, one that changes, where the session is a notebook's."""
+        shell = sys.modules.get("IPython")
+        if self._stream is not None or shell is None or type(shell.get_ipython()).__name__ != "ZMQInteractiveShell":
+            return False
+        shown = {"text/plain": text}
+        if self._output is None:
+            self._output = shell.display.display(shown, raw=True, display_id=True)
+        else:
+            self._output.update(shown, raw=True)
+        return True
 
     def _cut(self, text: str) -> str:
         width = shutil.get_terminal_size().columns - 1  # the last column would break the line

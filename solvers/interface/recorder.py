@@ -141,10 +141,9 @@ class Recorder:
 
     def _said(self, row: TraceRow) -> str:
         active = f"  active {row.active}" if row.active >= 0 else ""
-        return (
-            f"{self._name}: {row.seconds:.1f} s  gap {row.gap:.2e}  objective {row.objective:.8g}  bound {row.bound:.8g}  "
-            f"iteration {row.iteration}{active}"
-        )
+        figures = (("gap", row.gap, ".2e"), ("objective", row.objective, ".8g"), ("bound", row.bound, ".8g"))
+        known = "".join(f"  {name} {value:{how}}" for name, value, how in figures if np.isfinite(value))
+        return f"{self._name}: {row.seconds:.1f} s{known}  iteration {row.iteration}{active}"
 
 
 def _known(value: float | None) -> float:

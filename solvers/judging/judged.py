@@ -130,7 +130,7 @@ class Judged(Said):
         counts.append(self.answer.times)
         lines.append("  " + ", ".join(counts))
         if self.summary:
-            lines.append("  " + ", ".join(f"{k} {v:g}" for k, v in self.summary.items()))
+            lines.append("  " + ", ".join(f"{_words(k)} {v:g}" for k, v in self.summary.items()))
         return "\n".join(lines)
 
     __repr__ = __str__
@@ -149,8 +149,13 @@ class Judged(Said):
         counts = [("iterations", self.iterations), ("nodes", self.nodes)]
         facts += [(name, f"{count:,}") for name, count in counts if count is not None]
         facts += [("seconds", self.answer.times)]
-        facts += [(name, f"{value:g}") for name, value in self.summary.items()]
+        facts += [(_words(name), f"{value:g}") for name, value in self.summary.items()]
         return Display(f"{self.model} by {self.solver} {self.version}", tuple(facts))
+
+
+def _words(name: str) -> str:
+    """A name of a summary for people."""
+    return name.replace("_", " ")
 
 
 def _claimed(claim: Claim, sign: float) -> str:
