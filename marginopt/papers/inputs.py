@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 
 import numpy as np
 
@@ -24,15 +25,24 @@ def data_set(name: str, part: Part | None = None) -> Instance:
     DataError
         It cannot be had here: says what is needed.
     """
-    found = _read(name, part)
-    if isinstance(found, str):
-        raise DataError(found)
-    return found
+    absent = _absent(os.environ.get(DATA_VARIABLE, ""))
+    if (name, part) not in absent:
+        found = _read(name, part)
+        if not isinstance(found, str):
+            return found
+        absent[name, part] = found
+    raise DataError(absent[name, part])
 
 
-@functools.lru_cache(maxsize=4)
+@functools.cache
+def _absent(directory: str) -> dict[tuple[str, Part | None], str]:
+    """Why sets cannot be had with this directory of data: all are remembered, since asking a network may take long."""
+    return {}
+
+
+@functools.lru_cache(maxsize=16)
 def _read(name: str, part: Part | None) -> Instance | str:
-    """The set, or why it cannot be had: a failure is remembered too, since asking a network may take long."""
+    """The set, or why it cannot be had."""
     try:
         entry = next((e for e in catalogue() if e.name == name), None)
         if entry is not None and part in ("train", "test") and not entry.parts:

@@ -133,7 +133,7 @@ def _notes(result: TableResult) -> list[str]:
 def _own(cell: Judged) -> tuple[str, ...]:
     """Of a cell: why it was not run, else what explains it."""
     if cell.verdict is Verdict.MISSING:
-        return () if cell.reason in ("", NOT_RUN) else (cell.reason,)
+        return () if cell.reason in ("", NOT_RUN) else (cell.reason.partition(": <urlopen")[0],)
     return cell.entry.notes
 
 

@@ -62,13 +62,13 @@ class Bat(Selector):
         upper = np.log2([sample.gammas[-1], sample.costs[-1]])
         if not (lower < upper).all():
             raise InputError("the bat algorithm searches ranges: give at least two different candidates of gamma and of C")
-        self._search(flight, lower, upper, sample.seed)
+        gamma, C = 2.0 ** self._search(flight, lower, upper, sample.seed)
         positions, accuracy = np.array(flight.positions), np.array(flight.accuracies)
-        gamma, C = 2.0 ** positions[int(np.argmax(accuracy))]
         details = {"positions": 2.0**positions, "accuracy": accuracy}
         return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
 
-    def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> None:
+    def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> FloatArray:
+        """The algorithm's answer: of equal positions the one where its bats ended, which need not be the first."""
         try:
             from niapy.algorithms.basic import BatAlgorithm
             from niapy.problems import Problem
@@ -85,7 +85,8 @@ class Bat(Selector):
         problem = Error(dimension=2, lower=lower, upper=upper)
         task = Task(problem=problem, max_evals=self.bats * self.iterations)
         algorithm = BatAlgorithm(population_size=self.bats, loudness=self.loudness, pulse_rate=self.pulse_rate, seed=seed)
-        algorithm.run(task)
+        best, _ = algorithm.run(task)
+        return np.asarray(best, dtype=np.float64)
 
 
 class _Flight:

@@ -104,4 +104,4 @@ def hinge_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: Flo
     return float((np.where(hinge_scores(K, y, C, K_test)[0] > 0, 1.0, -1.0) == y_test).mean())
 
 
-ACCURACY = Experiment("max-min accuracy", _accuracy, lambda run: (run["dataset"],))
+ACCURACY = Experiment("max-min accuracy", _accuracy, lambda run: (run["dataset"],), layout=2)

@@ -162,7 +162,19 @@ def test_bat_stays_in_its_ranges_and_takes_the_best_it_saw() -> None:
     assert positions.shape == (30, 2)
     assert (positions >= np.array([GAMMAS[0], COSTS[0]]) * (1 - 1e-12)).all()
     assert (positions <= np.array([GAMMAS[-1], COSTS[-1]]) * (1 + 1e-12)).all()
-    assert (found.gamma, found.C) == tuple(positions[int(np.argmax(accuracy))])
+    at = np.flatnonzero((positions == [found.gamma, found.C]).all(axis=1))
+    assert at.size >= 1
+    assert (accuracy[at] == accuracy.max()).all()
+
+
+def test_of_equal_positions_bats_answer_where_they_ended() -> None:
+    """Every position misclassifies all or no training point alike: the first random one is not the algorithm's answer."""
+    pytest.importorskip("niapy")
+    X, y = _ring()
+    found = select(X, y, Bat(bats=5, iterations=6, judge="training"), C=COSTS, gammas=(1e-9, 2e-9))
+    positions, accuracy = found.details["positions"], found.details["accuracy"]
+    assert np.ptp(accuracy) == 0.0
+    assert (positions[0] != [found.gamma, found.C]).any()
 
 
 def test_bat_without_its_package_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
