@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import dataclasses
 import time
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
-from typing import Any, overload
+from collections.abc import Mapping, Sequence
+from typing import Any
 
 import numpy as np
 
-from ..display import Display, Displayed, Tabular
 from ..errors import InputError, TooLargeError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
-from ..models.changes.change import FixedVariables
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
@@ -23,132 +19,20 @@ from .auto import choose
 from .interface.kept_model import BUILT, Kept
 from .interface.solver import Gives, Solver
 from .judging.result import Result
-from .judging.result_file import load_results, save_results
 from .parallel import Cluster, Team, team_of
 from .records.answer import Update, UpdateKind
 from .records.options import Options
 from .records.status import Status
 from .registry import get_solver
+from .solution_path import FIXED, SolutionPath, stated_at, was_updated
 from .solve import solve_problem
 
 __all__ = ["SolutionPath", "path"]
 
-#: The parameter that fixes variables.
-_FIXED = "fixed"
 #: Outcomes of an update after which the form is built anew.
 _POOR = (Status.INACCURATE, Status.STALLED, Status.FAILED)
 _NO_MODEL = Update(UpdateKind.REBUILT, "not a solver that keeps a model")
 _NOT_ACCURATE = Update(UpdateKind.REBUILT, "the update's answer was not accurate")
-
-
-@dataclass(frozen=True, eq=False)
-class SolutionPath(Displayed, Tabular):
-    """The results along a path; printable as a table.
-
-    Parameters
-    ----------
-    parameter : str
-    values : tuple
-        Of the parameter, in the order of solving.
-    results : tuple of Result
-        ``update`` of each says what its solver did: built, updated in place, or rebuilt and why.
-    seconds : float
-        Everything: stating the models, updating, solving, certificates.
-    """
-
-    parameter: str
-    values: tuple[Any, ...]
-    results: tuple[Result, ...]
-    seconds: float
-
-    def __len__(self) -> int:
-        return len(self.results)
-
-    def __iter__(self) -> Iterator[Result]:
-        return iter(self.results)
-
-    @overload
-    def __getitem__(self, k: int) -> Result: ...
-
-    @overload
-    def __getitem__(self, k: slice) -> tuple[Result, ...]: ...
-
-    def __getitem__(self, k: int | slice) -> Result | tuple[Result, ...]:
-        return self.results[k]
-
-    @property
-    def objectives(self) -> FloatArray:
-        """The recomputed objectives."""
-        return np.array([r.objective for r in self.results])
-
-    @property
-    def updated(self) -> int:
-        """How many solves were in-place updates of the one before."""
-        return sum(_updated(r) for r in self.results)
-
-    def __str__(self) -> str:
-        first = self.results[0]
-        lines = [f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update"]
-        lines.append(f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update")
-        for value, r in zip(self.values, self.results, strict=True):
-            gap = f"{r.gap:.1e}" if np.isfinite(r.gap) else "none"
-            lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
-        return "\n".join(lines)
-
-    __repr__ = __str__
-
-    def records(self) -> list[dict[str, Any]]:
-        """One dictionary for each value."""
-        return [
-            {
-                self.parameter: value,
-                "status": str(r.status),
-                "objective": r.objective,
-                "bound": r.bound,
-                "kind": r.bound_kind,
-                "gap": r.gap,
-                "build s": r.build_seconds,
-                "solve s": r.solve_seconds,
-                "update": str(r.update or ""),
-            }
-            for value, r in zip(self.values, self.results, strict=True)
-        ]
-
-    def display(self) -> Display:
-        """What a notebook shows."""
-        first, *lines = str(self).splitlines()
-        return Display(first, text="\n".join(lines))
-
-    def save(self, path: str | Path) -> Path:
-        """Write every result to one npz file; `SolutionPath.load` reads it back."""
-        said = {"parameter": self.parameter, "values": list(self.values), "seconds": self.seconds}
-        return save_results(path, "path", said, self.results)
-
-    @classmethod
-    def load(cls, path: str | Path, model: Model | None = None) -> SolutionPath:
-        """Read what `save` wrote.
-
-        Parameters
-        ----------
-        path : str or path
-        model : Model, optional
-            What was solved, at any value of the parameter: each result is certified anew at its own. Without it the claims are
-            as stored, and say so. A path of fixed variables is read without it.
-
-        Raises
-        ------
-        DataError
-            No such file, no stored path, or one of another model.
-        """
-
-        def stated(said: Mapping[str, Any], k: int) -> Model | StandardForm | None:
-            if model is None or said["parameter"] == _FIXED:
-                return None
-            return _stated(model, said["parameter"], said["values"][k], share=False)[0]
-
-        said, results = load_results(path, "path", stated)
-        found = [result for result in results if result is not None]
-        return cls(said["parameter"], tuple(said["values"]), tuple(found), said["seconds"])
 
 
 def path(
@@ -215,7 +99,7 @@ def path(
     order = _order(model, parameter, values, chosen, common)
     try:
         for k in order:
-            stated, shown = _stated(solved[-1][0] if solved else model, parameter, values[k], share=True)
+            stated, shown = stated_at(solved[-1][0] if solved else model, parameter, values[k], share=True)
             again = common
             if results:
                 again = Options.of(common, start=_start(chosen, results, stated), **_carried(chosen, solved))
@@ -225,7 +109,7 @@ def path(
             else:
                 result = solve_problem(stated, chosen or "auto", again, kept)
             update_made = result.update or (BUILT if not results else _NO_MODEL)
-            if result.status in _POOR and _updated(result):
+            if result.status in _POOR and was_updated(result):
                 # an update keeps the scaling that fitted the first form
                 kept.close()
                 result = solve_problem(stated, chosen or "auto", again, kept)
@@ -248,7 +132,7 @@ def _apart(
 ) -> SolutionPath:
     """Every value by itself, on any team; ``auto`` is settled at the first value."""
     begin = time.perf_counter()
-    stated = [_stated(model, parameter, value, share=False) for value in values]
+    stated = [stated_at(model, parameter, value, share=False) for value in values]
     chosen = asked.solver or get_solver(choose(as_model(stated[0][0]), asked.over(options))[0])
     settled = Asked(asked.label, chosen, asked.own)
     away = [_out_of_reach(chosen, problem, model, parameter, values) for problem, _ in stated]
@@ -273,12 +157,8 @@ def _out_of_reach(
     """Whether a solver cannot read the program at this value, though it can at another one of the path."""
     if chosen.obstacle(as_model(stated)) is None:
         return False
-    others = (_stated(model, parameter, value, share=False)[0] for value in values)
+    others = (stated_at(model, parameter, value, share=False)[0] for value in values)
     return any(chosen.obstacle(as_model(other)) is None for other in others)
-
-
-def _updated(result: Result) -> bool:
-    return result.update is not None and result.update.kind is UpdateKind.UPDATED
 
 
 def _order(
@@ -286,7 +166,7 @@ def _order(
 ) -> Sequence[int]:
     """The order that the solver of the first value asks for."""
     if chosen is None:
-        chosen = get_solver(choose(as_model(_stated(model, parameter, values[0], share=False)[0]), options)[0])
+        chosen = get_solver(choose(as_model(stated_at(model, parameter, values[0], share=False)[0]), options)[0])
     return chosen.path_order(parameter, values)
 
 
@@ -295,19 +175,8 @@ def _carried(chosen: Solver | None, solved: list[tuple[Model, Result]]) -> Mappi
     return chosen.carried_over(solved) if solved and chosen is not None else {}
 
 
-def _stated(model: Model | StandardForm, parameter: str, value: Any, *, share: bool) -> tuple[Model | StandardForm, Any]:
-    """The program at this value, and the value as results and tables show it; ``share`` what does not depend on it."""
-    if parameter == _FIXED:
-        form = model.form if isinstance(model, Model) else model
-        fixed = FixedVariables.of(form, value)
-        return fixed.applied(form), ", ".join(f"{label}: {int((~np.isnan(v)).sum())}" for label, v in value.items())
-    assert isinstance(model, Model)
-    # the parameter is changed and nothing else: fields that the model completed for itself stay
-    return model.moved(parameter, value) if share else model.stated_with(parameter, value), value
-
-
 def _check(model: Model | StandardForm, parameter: str, values: Sequence[Any]) -> None:
-    fixing = parameter == _FIXED
+    fixing = parameter == FIXED
     if not isinstance(model, Model) and not (fixing and isinstance(model, StandardForm)):
         raise InputError(f"a path needs a formulation, whose parameters have names; got {type(model).__name__}")
     if not fixing and isinstance(model, Model):

@@ -18,8 +18,9 @@ from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
 from .linear import linear_summary, warn_about_features
+from .margin.composing import silently_composed
 from .margin.losses.hinge import Hinge
-from .margin.model import Margin, silently_composed
+from .margin.model import Margin
 
 __all__ = ["HingeSVM"]
 

@@ -17,8 +17,9 @@ from ..program.form import Constraint, StandardForm
 from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
 from .linear import linear_summary, signed_rows, warn_about_features
+from .margin.composing import silently_composed
 from .margin.losses.ramp import Ramp
-from .margin.model import Margin, silently_composed
+from .margin.model import Margin
 from .zero_one.binary_margins import BinaryMargins, as_prices
 
 __all__ = ["RampSVM"]
@@ -127,16 +128,6 @@ class RampSVM(BinaryMargins):
     def spending(self) -> GivenUp:
         """The whole ramp."""
         return GivenUp(self.weights)
-
-    @property
-    def level(self) -> float:
-        """The value behind M; infinite where M is given."""
-        return self.incumbent_value if self.M is None else float("inf")
-
-    @property
-    def unrestricted(self) -> tuple[int, ...]:
-        """A free intercept: its bound is that of some optimal point."""
-        return (0,) if self.intercept == "free" else ()
 
     @property
     def form_bytes(self) -> int:

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from ..composed.reductions import AllHulls, Continuous, EqualHulls, OneHull, PairHulls, Products
+from ..composed.form_reductions import Continuous, Products
+from ..composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
 from ..relaxation import Relaxation
 
 RELAXATIONS = (

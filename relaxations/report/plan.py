@@ -5,22 +5,20 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, TypeAlias
+from typing import Any
 
 import numpy as np
 
-from ...errors import DataError, InputError, UnsupportedModelError
+from ...errors import DataError, InputError
 from ...models.arrays import FloatArray, as_positive
-from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
 from ...models.model import Model
-from ...models.program.form import StandardForm
-from ...solvers.asked import Asked, SolverLike, as_list, resolve, resolve_all
-from ...solvers.auto import choose
+from ...solvers.asked import Asked, SolverLike, resolve
 from ...solvers.records.options import Options
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations
+from .asked import Problem, encodings_asked, exact_asked, kappas_asked, seeds_asked, settled_solver, told_apart
 from .cells.exact import ExactTask
 from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
@@ -32,14 +30,10 @@ from .cells.task import Task
 from .m_words import constants
 from .store import CellStore, digest
 
-__all__ = ["Plan", "Problem"]
-
-#: What a report takes: data for the 0-1 problem, or a problem as it is stated.
-Problem: TypeAlias = Data | Model | StandardForm
+__all__ = ["Plan"]
 
 #: The open solver of mixed-integer programs that ``exact="auto"`` puts beside whatever auto picks.
 GENERIC = "scip"
-_ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +101,7 @@ class Plan:
         InputError
             No instances, names that repeat, an unknown solver or encoding, a λ, κ, M or seed out of range.
         """
-        instances, models = _told_apart(problems)
+        instances, models = told_apart(problems)
         given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
         chosen = list(default_relaxations() if relaxations is None else relaxations)
         chosen += [m for m in given if m not in chosen]  # the sweep over M
@@ -119,12 +113,12 @@ class Plan:
             lams=tuple(as_positive(v, "lam") for v in np.atleast_1d(np.asarray(lam, dtype=np.float64))),
             relaxations=tuple(chosen),
             asked=None if relaxations is None else tuple(relaxations),
-            exact=_exact(exact),
+            exact=exact_asked(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
-            encodings=_encodings(encodings),
+            encodings=encodings_asked(encodings),
             constants=given or (BigM("incumbent"),),
-            kappas=_kappas(kappa),
-            seeds=_seeds(seeds, options),
+            kappas=kappas_asked(kappa),
+            seeds=seeds_asked(seeds, options),
             solver=resolve(solver),
             options=options,
         )
@@ -198,7 +192,7 @@ class Plan:
 
     def _solvers(self, model: Model) -> list[Asked]:
         """The exact solvers of a model, each once: auto may pick one that is asked for by name as well."""
-        asked = [_settled(item, model, self.options) if item.auto else item for item in self.exact]
+        asked = [settled_solver(item, model, self.options) if item.auto else item for item in self.exact]
         if self.beside:
             asked.append(resolve(GENERIC))
         return list({item.label: item for item in asked}.values())
@@ -238,70 +232,3 @@ class Plan:
             record["memory limit"] = self.options.memory_limit
         threads = "all" if self.options.threads is None else self.options.threads
         return {**record, "threads": threads, "start": "the heuristic's classifier"}
-
-
-def _told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
-    """Instances, and models under their names: those of a mapping, else the model's own."""
-    given: list[tuple[str, Problem]] = (
-        list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
-    )
-    instances: list[Data] = []
-    models: list[Stated] = []
-    for name, problem in given:
-        if isinstance(problem, Model | StandardForm):
-            model = as_model(problem)
-            models.append(Stated(str(name) or model.name, f"{model.statement.title}: {model.statement.sizes}", model))
-        elif not isinstance(problem, Data):
-            raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
-        elif name not in ("", problem.name):
-            raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
-        else:
-            instances.append(problem)
-    names = [*(data.name for data in instances), *(model.name for model in models)]
-    if not names or len(set(names)) != len(names):
-        raise InputError(
-            "instances must be a non-empty list of instances with different names, or of models, which a mapping "
-            f"{{name: model}} names; they are {names}"
-        )
-    return tuple(instances), tuple(models)
-
-
-def _settled(item: Asked, model: Model, options: Options) -> Asked:
-    """What auto picks; auto itself where nobody reads the model, which is then said in its cell."""
-    try:
-        return item.settled(choose(model, options)[0])
-    except UnsupportedModelError:
-        return item
-
-
-def _exact(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked, ...]:
-    """The exact solvers; seeds and starts are the report's."""
-    listed = [] if given is None else as_list(given)
-    asked = resolve_all(listed) if listed else ()
-    for item in asked:
-        for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
-            if option in item.own:
-                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
-    return asked
-
-
-def _encodings(given: str | Sequence[str]) -> tuple[Encoding, ...]:
-    names = [given] if isinstance(given, str) else list(given)
-    found = tuple(e for e in _ENCODINGS if e in names)
-    if not names or len(found) != len(names):
-        raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}")
-    return found
-
-
-def _kappas(given: float | Sequence[float] | None) -> tuple[float, ...]:
-    values = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
-    if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
-        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}")
-    return tuple(np.unique(values).tolist())
-
-
-def _seeds(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
-    seeds = [options.seed] if given is None else list(given)
-    if not seeds or len(set(seeds)) != len(seeds):
-        raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}")
-    return tuple(replace(options, seed=seed).seed for seed in seeds)

@@ -22,13 +22,14 @@ from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..bounds.big_m import BigM
 from ..reduction import Reduction
+from .asked import Problem
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.kappa import KappaCell
 from .cells.relaxation import RelaxationCell
 from .cells.task import Task
 from .machine import blas, machine
-from .plan import Plan, Problem
+from .plan import Plan
 from .progress import Progress
 from .report import GapReport
 from .runner import Runner

@@ -1,7 +1,9 @@
-"""The house: folders hold few modules (`test_circles` sees to the imports between them)."""
+"""The house: folders, files, functions and lists of arguments fit in the head (`test_circles` sees to imports between them)."""
 
 from __future__ import annotations
 
+import ast
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -9,6 +11,74 @@ import pytest
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances", "marginopt")
 MOST_MODULES = 16
+MOST_LINES = 300
+#: Lines of a function without its docstring; and its arguments without self. What a class is made from is not counted: there
+#: scikit-learn wants every parameter by its name.
+MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
+
+#: Longer files, and why. To be shortened, never added to.
+LONG_FILES = {
+    "solvers/simplex/frank_wolfe/loops.py": "compiled functions that call each other: Numba's disk cache sees one file's changes",
+}
+#: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
+LONG_FUNCTIONS = {
+    "models/export/files/mps.py": {"_parse"},
+    "solvers/zero_one/kernels/boxes/exploration.py": {"explore"},
+    "solvers/zero_one/kernels/boxes/newton.py": {"newton"},
+    "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
+    "solvers/zero_one/kernels/conflicts/active_set.py": {"active_set"},
+    "solvers/zero_one/kernels/conflicts/expansion.py": {"expand"},
+    "solvers/zero_one/kernels/conflicts/proving.py": {"prove"},
+}
+#: More arguments: what users give by name to one call, and compiled functions.
+MANY_ARGUMENTS = {
+    "marginopt/papers/reproduce.py": {"reproduce"},
+    "marginopt/selection/api.py": {"select"},
+    "models/formulations/conic/dual_value.py": {"_at"},
+    "relaxations/report/plan.py": {"of"},
+    "relaxations/report/run.py": {"gap_report"},
+    "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
+    "solvers/zero_one/kernels/conflicts/proving.py": {"prove"},
+}
+
+
+def sources() -> Iterator[tuple[str, str]]:
+    """Every module of ours with its text."""
+    for top in FOLDERS:
+        for path in sorted((ROOT / top).rglob("*.py")):
+            yield path.relative_to(ROOT).as_posix(), path.read_text(encoding="utf-8")
+
+
+def functions() -> Iterator[tuple[str, ast.FunctionDef | ast.AsyncFunctionDef]]:
+    for file, text in sources():
+        for node in ast.walk(ast.parse(text)):
+            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and node.name != "__init__":
+                yield file, node
+
+
+def lines(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Lines without the docstring."""
+    told = function.body[0] if ast.get_docstring(function) is not None else None
+    return _span(function) - (0 if told is None else _span(told))
+
+
+def _span(node: ast.stmt) -> int:
+    assert node.end_lineno is not None
+    return node.end_lineno - node.lineno + 1
+
+
+def arguments(function: ast.FunctionDef | ast.AsyncFunctionDef) -> int:
+    """Arguments without self or cls."""
+    given = function.args
+    names = [a.arg for a in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+    return len(names) - (names[:1] in (["self"], ["cls"]))
+
+
+def by_file(found: Iterator[tuple[str, str]]) -> dict[str, set[str]]:
+    files: dict[str, set[str]] = {}
+    for file, name in found:
+        files.setdefault(file, set()).add(name)
+    return files
 
 
 @pytest.mark.parametrize("top", [*FOLDERS, "tests", "benchmarks"])
@@ -19,3 +89,26 @@ def test_folders_fit_in_the_head(top: str) -> None:
         if (count := sum(p.name != "__init__.py" for p in folder.glob("*.py"))) > MOST_MODULES
     }
     assert not crowded
+
+
+def test_files_fit_in_the_head() -> None:
+    long = {file: count for file, text in sources() if (count := len(text.splitlines())) > MOST_LINES}
+    more = {file: count for file, count in long.items() if file not in LONG_FILES}
+    assert not more, f"longer than {MOST_LINES} lines: {more}"
+    assert long.keys() == LONG_FILES.keys(), f"LONG_FILES names what is short by now: {LONG_FILES.keys() - long.keys()}"
+
+
+def test_functions_fit_in_the_head() -> None:
+    assert by_file((file, f.name) for file, f in functions() if lines(f) > MOST_OF_A_FUNCTION) == LONG_FUNCTIONS
+
+
+def test_nobody_takes_more_arguments_than_one_can_name() -> None:
+    assert by_file((file, f.name) for file, f in functions() if arguments(f) > MOST_ARGUMENTS) == MANY_ARGUMENTS
+
+
+def test_the_counts_count() -> None:
+    code = 'class A:\n  def f(self, a, /, b, *c, d, **e):\n    """Says."""\n    return (\n      a\n    )\n'
+    tree = ast.parse(code)
+    (found,) = (node for node in ast.walk(tree) if isinstance(node, ast.FunctionDef))
+    assert arguments(found) == 3
+    assert lines(found) == 4

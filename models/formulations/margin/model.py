@@ -17,7 +17,7 @@ from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
 from ...statement import Statement
-from ..linear import first_column_is_one, linear_summary, warn_about_features
+from ..linear import first_column_is_one, warn_about_features
 from .assembly import Assembly
 from .checked import checked_parts
 from .domains import Domain, Reals
@@ -32,14 +32,14 @@ from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
 from .scoring_problem import ScoringProblem, composed_problem
-from .statement import margin_statement
+from .statement import margin_statement, margin_summary
 
-__all__ = ["Margin", "silently_composed"]
+__all__ = ["Margin"]
 
 V = TypeVar("V")
 
 #: Whether somebody has looked at the features, and warned of them, already.
-_CHECKED: ContextVar[bool] = ContextVar("_CHECKED", default=False)
+CHECKED: ContextVar[bool] = ContextVar("CHECKED", default=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -123,7 +123,7 @@ class Margin(Model):
         self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
         curvature = np.where(self.penalised, self.regulariser.curvature(), 0.0)
         object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
-        if self.loss.intercept and self.kernel is None and not _CHECKED.get():
+        if self.loss.intercept and self.kernel is None and not CHECKED.get():
             warn_about_features(X)
 
     @cached_property
@@ -275,11 +275,7 @@ class Margin(Model):
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        w, Z = values["w"], self.points
-        found = {} if self.loss.labels else {"mean_absolute_residual": float(np.abs(self.y - np.asarray(Z @ w)).mean())}
-        found = linear_summary(Z, self.y, w) if self.loss.labels else found
-        broken = {r.name: r.violation(Z, self.y, w) for r in self.subject_to}
-        return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
+        return margin_summary(self.loss, self.subject_to, self.points, self.y, values["w"])
 
     @property
     def statement(self) -> Statement:
@@ -288,21 +284,3 @@ class Margin(Model):
         dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all(), row=row)
         n, p = self.points.shape
         return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)
-
-
-def silently_composed(
-    X: Points,
-    y: FloatArray,
-    loss: Loss,
-    intercept: Literal["penalised", "free"] = "penalised",
-    weights: FloatArray | float = 1.0,
-    upper_bound: float | None = None,
-    regulariser: Regulariser = SquaredNorm(),  # noqa: B008 - frozen
-    domain: Domain = Reals(),  # noqa: B008 - frozen
-) -> Margin:
-    """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
-    token = _CHECKED.set(True)
-    try:
-        return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
-    finally:
-        _CHECKED.reset(token)

@@ -1,16 +1,21 @@
-"""A composed problem as mathematics: its parts, one after the other."""
+"""What is said of a composed problem: its parts as mathematics, one after the other, and figures of a classifier."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 
+import numpy as np
+
+from ...arrays import FloatArray, Points
 from ...kernels.kernels import Kernel
 from ...statement import DualStatement, Line, Statement
+from ..linear import linear_summary
 from .losses.loss import Loss
 from .part import Part
 from .regularisers.regulariser import Regulariser
+from .restrictions.restriction import Restriction
 
-__all__ = ["margin_statement"]
+__all__ = ["margin_statement", "margin_summary"]
 
 
 def margin_statement(
@@ -40,3 +45,13 @@ def margin_statement(
         dual=dual,
         source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
     )
+
+
+def margin_summary(
+    loss: Loss, restrictions: Sequence[Restriction], Z: Points, y: FloatArray, w: FloatArray
+) -> dict[str, float]:
+    """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
+    found = {} if loss.labels else {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
+    found = linear_summary(Z, y, w) if loss.labels else found
+    broken = {r.name: r.violation(Z, y, w) for r in restrictions}
+    return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}

@@ -110,6 +110,16 @@ class BinaryMargins(Model):
         return self.reach.big_m
 
     @property
+    def level(self) -> float:
+        """The value behind M; infinite where M is given."""
+        return self.incumbent_value if self.M is None else float("inf")
+
+    @property
+    def unrestricted(self) -> tuple[int, ...]:
+        """A free intercept: its bound is that of some optimal point."""
+        return (0,) if self.free else ()
+
+    @property
     def m_source(self) -> str:
         """Where M comes from, for reports."""
         return self.reach.m_source

@@ -15,8 +15,8 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...program.cones import Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
+from ..margin.composing import silently_composed
 from ..margin.losses.zero_one import ZeroOne
-from ..margin.model import silently_composed
 from .cost import Cost
 from .reach import Reach
 from .strengthened import as_gamma, indicator_form, split_values, strengthened_form, strengthened_lines

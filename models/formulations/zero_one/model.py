@@ -16,9 +16,10 @@ from ...program.form import StandardForm
 from ...statement import Statement
 from ...views import ZeroOneProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
+from ..margin.composing import silently_composed
 from ..margin.features import Images, images_of
 from ..margin.losses.zero_one import ZeroOne
-from ..margin.model import Margin, silently_composed
+from ..margin.model import Margin
 from .binary_margins import BinaryMargins, as_prices
 from .budget import ZeroOneBudget, as_share, budget_of
 from .cost import Budget, Cost, Prices
@@ -210,16 +211,6 @@ class ZeroOneSVM(BinaryMargins):
     def start(self) -> dict[str, FloatArray] | None:
         """The incumbent's point, for ``solve(..., start=model.start)``; None without an incumbent."""
         return None if self.incumbent is None else self.point(self.incumbent)
-
-    @property
-    def level(self) -> float:
-        """The value behind M; infinite where M is given."""
-        return self.incumbent_value if self.M is None else float("inf")
-
-    @property
-    def unrestricted(self) -> tuple[int, ...]:
-        """A free intercept: its bound is that of some optimal point."""
-        return (0,) if self.intercept == "free" else ()
 
     @property
     def form_bytes(self) -> int:

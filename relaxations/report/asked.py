@@ -1,0 +1,96 @@
+"""What a report is asked for, as users give it: problems, solvers, encodings, κ and seeds, checked and told apart."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import TypeAlias
+
+import numpy as np
+
+from ...errors import InputError, UnsupportedModelError
+from ...models.bare_form import as_model
+from ...models.formulations.zero_one.model import Encoding
+from ...models.model import Model
+from ...models.program.form import StandardForm
+from ...solvers.asked import Asked, SolverLike, as_list, resolve_all
+from ...solvers.auto import choose
+from ...solvers.records.options import Options
+from .cells.record import Data
+from .cells.subject import Stated
+
+__all__ = ["Problem", "encodings_asked", "exact_asked", "kappas_asked", "seeds_asked", "settled_solver", "told_apart"]
+
+#: What a report takes: data for the 0-1 problem, or a problem as it is stated.
+Problem: TypeAlias = Data | Model | StandardForm
+_ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
+
+
+def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
+    """Instances, and models under their names: those of a mapping, else the model's own."""
+    given: list[tuple[str, Problem]] = (
+        list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
+    )
+    instances: list[Data] = []
+    models: list[Stated] = []
+    for name, problem in given:
+        if isinstance(problem, Model | StandardForm):
+            model = as_model(problem)
+            models.append(Stated(str(name) or model.name, f"{model.statement.title}: {model.statement.sizes}", model))
+        elif not isinstance(problem, Data):
+            raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
+        elif name not in ("", problem.name):
+            raise InputError(f"an instance keeps its own name, which is {problem.name!r}; give instances in a list")
+        else:
+            instances.append(problem)
+    names = [*(data.name for data in instances), *(model.name for model in models)]
+    if not names or len(set(names)) != len(names):
+        raise InputError(
+            "instances must be a non-empty list of instances with different names, or of models, which a mapping "
+            f"{{name: model}} names; they are {names}"
+        )
+    return tuple(instances), tuple(models)
+
+
+def settled_solver(item: Asked, model: Model, options: Options) -> Asked:
+    """What auto picks; auto itself where nobody reads the model, which is then said in its cell."""
+    try:
+        return item.settled(choose(model, options)[0])
+    except UnsupportedModelError:
+        return item
+
+
+def exact_asked(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked, ...]:
+    """The exact solvers; seeds and starts are the report's."""
+    listed = [] if given is None else as_list(given)
+    asked = resolve_all(listed) if listed else ()
+    for item in asked:
+        for option, instead in (("seed", "give seeds=[...]"), ("start", "every solver starts from the heuristic's classifier")):
+            if option in item.own:
+                raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
+    return asked
+
+
+def encodings_asked(given: str | Sequence[str]) -> tuple[Encoding, ...]:
+    """The encodings of exact solves."""
+    names = [given] if isinstance(given, str) else list(given)
+    found = tuple(e for e in _ENCODINGS if e in names)
+    if not names or len(found) != len(names):
+        raise InputError(f"encodings must be different ones of {', '.join(_ENCODINGS)}; they are {names}")
+    return found
+
+
+def kappas_asked(given: float | Sequence[float] | None) -> tuple[float, ...]:
+    """The values of κ, in order."""
+    values = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
+    if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
+        raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}")
+    return tuple(np.unique(values).tolist())
+
+
+def seeds_asked(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
+    """The seeds of exact solves, by default that of the options."""
+    seeds = [options.seed] if given is None else list(given)
+    if not seeds or len(set(seeds)) != len(seeds):
+        raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}")
+    return tuple(replace(options, seed=seed).seed for seed in seeds)
