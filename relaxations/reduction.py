@@ -105,6 +105,8 @@ class Reduction(ABC, Generic[T]):
     direction: ClassVar[Direction] = Direction.OUTER
     #: Models that it is defined for.
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)
+    #: Whether a report draws its bound against its largest M.
+    against_m: ClassVar[bool] = False
 
     @property
     @abstractmethod

@@ -95,6 +95,8 @@ def select(
         seconds,
         {**choice.details, "unsolved": choice.unsolved},
         notes,
+        choice.unsolved,
+        choice.steps,
     )
 
 

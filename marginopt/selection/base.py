@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Any, ClassVar
@@ -69,13 +69,17 @@ class Sample:
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """γ, C, how many models were trained for them, how many of these short of the tolerance, and what was seen on the way."""
+    """γ, C, how many models were trained for them, how many of these short of the tolerance, and what was seen on the way.
+
+    ``steps`` are those of an ascent, one for each model; ``details`` is for people.
+    """
 
     gamma: float
     C: float
     models_trained: int
     details: Mapping[str, Any] = field(default_factory=dict)
     unsolved: int = 0
+    steps: Sequence[Mapping[str, Any]] = ()
 
 
 class Selector(ABC):
@@ -103,9 +107,13 @@ class Selection:
     seconds : float
         Wall time of the whole selection.
     details : mapping
-        What the selector saw: scores of the candidates, the steps in γ.
+        What the selector saw, for people: scores of the candidates, the steps in γ.
     notes : tuple of str
         What a user should know: γ at an end of its range, points with both labels, constant features, unsolved models.
+    unsolved : int
+        Models that were trained short of the tolerance.
+    steps : sequence of mapping
+        γ, f, f' and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     selector: str
@@ -115,6 +123,8 @@ class Selection:
     seconds: float
     details: Mapping[str, Any] = field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    unsolved: int = 0
+    steps: Sequence[Mapping[str, Any]] = ()
 
     def model(self, X: object, y: object) -> ConvexHullsDual:
         """The two-hulls model with the selected γ and C."""

@@ -50,7 +50,7 @@ class MaxMinSelector(Selector):
             raise InputError(f"parameter must be 'gamma' or 'log-gamma', one γ for all features; it is {self.parameter!r}")
 
     def choose(self, sample: Sample) -> Choice:
-        """Ascend; ``details['steps']`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
+        """Ascend; ``steps`` holds γ, f, f' and the Fisher ratio (54)/(55) of every model trained."""
         if sample.costs.size != 1:
             raise InputError(f"selector 'maxmin' takes one C, which it does not choose; {sample.costs.size} were given")
         lower, upper = float(sample.gammas[0]), float(sample.gammas[-1])
@@ -72,4 +72,4 @@ class MaxMinSelector(Selector):
             "stationarity": result.stationarity,
             "steps": list(result.history),
         }
-        return Choice(float(result.moved["gamma"]), model.C, len(result.history), details)
+        return Choice(float(result.moved["gamma"]), model.C, len(result.history), details, steps=result.history)

@@ -107,6 +107,8 @@ class BigM(WithConstants[StandardForm]):
     grows. With M from w = 0 its optimum is at most that of the conic relaxation; with M from an incumbent it need not be.
     """
 
+    against_m = True
+
     @property
     def name(self) -> str:
         """Name with the constants' source."""

@@ -28,7 +28,7 @@ TEXTS = {
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
     "models/looks/picture.py": "a title in a message",
     "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
-    "relaxations/report/pictures/sweeps.py": "a stored cell has its relaxation's name and nothing else",
+    "relaxations/report/cells/relaxation.py": "a cell stored before its field has its relaxation's name and nothing else",
     "solvers/backends/clarabel.py": "attributes of Clarabel's settings",
     "solvers/backends/gurobi.py": "attributes of gurobipy's modules",
     "solvers/backends/gurobi_licence.py": "gurobipy's message of an expired licence",
@@ -39,7 +39,6 @@ TEXTS = {
     "solvers/backends/qpsolvers_interfaces.py": "the message of a native solver",
     "solvers/interface/native_options.py": "an option that a user misspelt",
     "solvers/records/answer.py": "an update in a file of results",
-    "relaxations/report/tables/matrix.py": "an interval as it is shown, which is sorted by its number",
     "solvers/interface/deferred.py": "a path to a class, as entry points write it",
 }
 #: Where a formulation's class is asked for outside the formulations.
@@ -176,8 +175,8 @@ def test_a_formulation_asks_for_no_other_one() -> None:
 
 def test_no_details_key_is_read() -> None:
     found = where(details_read)
-    # the one reads results that were stored before answers were typed, the other what a selector tells of its steps
-    assert set(found) == {"solvers/judging/result_file.py", "marginopt/papers/max_min/protocol.py"}, found
+    # it reads results that were stored before answers were typed
+    assert set(found) == {"solvers/judging/result_file.py"}, found
 
 
 @pytest.mark.parametrize(

@@ -83,12 +83,12 @@ def _accuracy(run: Mapping[str, Any]) -> dict[str, Any]:
     }
     if isinstance(SELECTORS[method], MaxMinSelector):
         accuracy = hulls_accuracy(X, y, X_test, y_test, chosen.gamma, chosen.C)
-        found["slopes"] = [float(np.linalg.norm(step["derivative"])) for step in chosen.details["steps"]]
-        found["ratios"] = [float(step["ratio"]) for step in chosen.details["steps"]]
+        found["slopes"] = [float(np.linalg.norm(step["derivative"])) for step in chosen.steps]
+        found["ratios"] = [float(step["ratio"]) for step in chosen.steps]
         found["by hinge"] = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, 1.0)
         return {**found, "accuracy": accuracy}
     accuracy = hinge_accuracy(X, y, X_test, y_test, chosen.gamma, chosen.C)
-    return {**found, "accuracy": accuracy, "unsolved": chosen.details["unsolved"]}
+    return {**found, "accuracy": accuracy, "unsolved": chosen.unsolved}
 
 
 def hulls_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: FloatArray, gamma: float, C: float) -> float:

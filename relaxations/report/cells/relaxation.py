@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, Self
 
 from ....errors import MarginoptError
 from ....models.arrays import FloatArray
@@ -37,6 +37,8 @@ class RelaxationCell(Cell):
     m_source : str
         Where M comes from, and whether it is valid; empty where the relaxation has no M.
     m_low, m_high : float or None
+    against_m : bool
+        Whether the bound is drawn against M (`Reduction.against_m`).
     recovered : float or None
         True 0-1 objective of the classifier recovered from the relaxation.
     violations, misclassified : int or None
@@ -72,6 +74,14 @@ class RelaxationCell(Cell):
     build_seconds: float | None = None
     solve_seconds: float | None = None
     reason: str = ""
+    against_m: bool = False
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        """As for every cell; one that was stored before ``against_m`` has its relaxation's name and nothing else."""
+        if isinstance(record, dict) and "against_m" not in record:
+            record = {**record, "against_m": str(record.get("relaxation")).startswith("big-M, ")}
+        return super().from_record(record)
 
     @property
     def bounds_optimum(self) -> bool:
@@ -134,6 +144,7 @@ class RelaxationTask(Task[Subject]):
             argument="" if result.certificate is None else result.certificate.argument,
             caveat=solved.caveat,
             m_source=reduction.m_source(model),
+            against_m=reduction.against_m,
             m_low=None if M is None else float(M.min()),
             m_high=None if M is None else float(M.max()),
             recovered=as_number(solved.objective),

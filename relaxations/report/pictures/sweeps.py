@@ -77,9 +77,8 @@ def against_m(report: ReportData) -> str | None:
     swept: dict[Key, list[RelaxationCell]] = {}
     for instance in report.instances:
         cells = [
-            c for c in report.relaxations_of(instance.key)
-            if c.relaxation.startswith("big-M, ") and c.bound is not None and c.m_high is not None
-        ]  # fmt: skip
+            c for c in report.relaxations_of(instance.key) if c.against_m and c.bound is not None and c.m_high is not None
+        ]
         if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
             swept[instance.key] = sorted(cells, key=lambda c: c.m_high or 0.0)
     if not swept:

@@ -33,6 +33,8 @@ class Cell:
         Between 0 and 1; None where there is no gap.
     more : str
         Shown beside the kind.
+    open : bool
+        Whether it shows an interval that nobody closed.
     """
 
     text: str
@@ -41,11 +43,12 @@ class Cell:
     key: float = float("inf")
     heat: float | None = None
     more: str = ""
+    open: bool = False
 
     @property
     def sort(self) -> str:
         """The key of an interval; other texts begin with their number, or have none."""
-        return f"{self.key:.6g}" if self.text.startswith("[") else ""
+        return f"{self.key:.6g}" if self.open else ""
 
 
 @dataclass(frozen=True)
@@ -161,7 +164,8 @@ def _gap_cell(row: ReportRow) -> Cell:
     if row.gap is None:
         note = f"bound {cell.bound:.7g}, {cell.kind}; ζ may be 0, so there is no gap relative to it"
         return Cell("no gap", note, _kind(cell.kind))
-    return Cell(_percent(row.gap), "", _kind(cell.kind), 100.0 * row.gap.high, min(max(row.gap.high, 0.0), 1.0))
+    high = row.gap.high
+    return Cell(_percent(row.gap), "", _kind(cell.kind), 100.0 * high, min(max(high, 0.0), 1.0), open=not row.gap.exact)
 
 
 def _exact_cell(cell: ExactCell, best: float) -> Cell:
@@ -181,7 +185,7 @@ def _exact_cell(cell: ExactCell, best: float) -> Cell:
     low = "?" if cell.bound is None else f"{cell.bound:.5g}"
     high = "?" if cell.incumbent is None else f"{cell.incumbent:.5g}"
     note = "; ".join(filter(None, (how, cell.status)))
-    return Cell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more)
+    return Cell(f"[{low}, {high}] in {seconds:.3g} s", note, _kind(cell.kind), 1e6 + seconds, more=more, open=True)
 
 
 def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
@@ -190,4 +194,5 @@ def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
         kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
         kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
         return Cell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
-    return Cell(f"[{zeta.low:.5g}, {zeta.high:.5g}]", "nobody proved it: best bound and best classifier", "none", zeta.high)
+    text = f"[{zeta.low:.5g}, {zeta.high:.5g}]"
+    return Cell(text, "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)

@@ -59,7 +59,7 @@ def test_models_are_counted_and_the_choice_is_repeatable(selector: str | selecti
     assert GAMMAS[0] <= first.gamma <= GAMMAS[-1]
     assert COSTS[0] <= first.C <= COSTS[-1]
     assert first.seconds > 0
-    assert first.details["unsolved"] == 0
+    assert first.unsolved == first.details["unsolved"] == 0
 
 
 def test_the_default_grids_are_the_paper_s() -> None:
@@ -141,10 +141,10 @@ def test_max_min_is_the_solver_s_answer_and_says_how_stationary() -> None:
     found = select(X, y, "maxmin", C=2.0)
     result = solvers.solve(MaxMinSVM(X, y, C=2.0, parameter="log-gamma"), "maxmin")
     assert found.gamma == result.details["gamma"]
-    assert found.models_trained == result.details["models_trained"] == len(found.details["steps"])
+    assert found.models_trained == result.details["models_trained"] == len(found.steps) == len(found.details["steps"])
     assert found.details["status"] is Status.STATIONARY
     D = ((X[:, None] - X[None]) ** 2).sum(axis=2)
-    for step in found.details["steps"]:
+    for step in found.steps:
         assert step["ratio"] == pytest.approx(fisher_ratio(D, y, step["gamma"][0]))
 
 
