@@ -172,13 +172,13 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
 
 def check_proof(a: argparse.Namespace) -> int:
     """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
-    from ..solvers.zero_one.check.checker import check_proof as verify
+    from ..solvers.zero_one.checked import check_proof as verify
 
     if not Path(a.file).is_file():
         raise InputError(
             f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
         )
-    found = verify(a.file, None if a.data is None else stated(a))
+    found = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
     print(json_text({**asdict(found), "gap": found.gap}) if a.json else found)
     return SOLVED if found.valid else NOT_SOLVED
 

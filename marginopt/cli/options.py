@@ -108,6 +108,8 @@ def certify(command: argparse.ArgumentParser) -> None:
 def check_proof(command: argparse.ArgumentParser) -> None:
     """A proof log."""
     command.add_argument("file", help="proof log written by solve --proof")
+    command.add_argument("--jobs", type=int, help="parts of a tree of boxes at a time, -1 for all cores (default 1)")
+    command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers check the parts")
     stating.add_proof_options(command)
     command.set_defaults(run=commands.check_proof)
 

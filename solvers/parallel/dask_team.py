@@ -89,6 +89,14 @@ class DaskTeam(AsynchronousTeam):
         self._hand_out(sent)
 
     def _hand_out(self, sent: _Sent) -> None:
+        try:
+            self._check()
+            self._scatter_and_submit(sent)
+        except (RuntimeError, OSError):  # the connection went in the meantime
+            self._check()
+            raise
+
+    def _scatter_and_submit(self, sent: _Sent) -> None:
         keys = sent.parcel.keys
         for key in keys:
             known = self._scattered.get(key)

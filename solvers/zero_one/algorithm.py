@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Literal
 
 import numpy as np
 
-from ...errors import InputError, WriteError
+from ...errors import InputError
 from ...files import check_target
 from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.budget import ZeroOneBudget
@@ -22,12 +22,15 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.kept_model import Kept
 from ..interface.native_options import replace_parameters
 from ..interface.solver import Gives, SolverInfo
+from ..parallel import Cluster
+from ..parallel.teams import cluster_team
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
 from ..records.rank import Purpose
 from .engines.engine import Limits, Shared
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
+from .pieces import keep, take_up
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import reduce_problem
 from .state import ZeroOneState
@@ -37,6 +40,7 @@ from .turns import EngineName, first_engine, incumbents_sought, rested_engine
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..judging.result import Result
+    from .subtrees.checkpoint import Checkpoint
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -60,6 +64,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     earlier : sequence of (ZeroOneSVM, Result), optional
         Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
         their proved bounds are carried over (`solvers.zero_one.transfer`), so that a run may end before it searches.
+    cluster : distributed.Client or str, optional
+        Subtrees of the box search go to the workers of a Dask cluster (a client, or its scheduler's address) or, "ray", of this
+        session's Ray cluster. The order of nodes, and so their number, depends on timing; what is proved does not.
+    checkpoint : str, optional
+        Path of a file that keeps the box search: written every minute and when a limit or Ctrl-C ends the run, read if it is
+        there, gone when the search is over.
 
     Notes
     -----
@@ -72,6 +82,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     proof: str | None = None
     proof_gap: float = 0.0
     earlier: object = ()
+    cluster: Cluster = None
+    checkpoint: str | None = None
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -94,12 +106,26 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
+        self._check_pieces()
         if self.proof is not None:
             if not isinstance(self.proof, str | os.PathLike):
                 raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
             check_target(self.proof, "the proof log")
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
+
+    def _check_pieces(self) -> None:
+        """A search in pieces is one of boxes."""
+        asked = " and ".join(name for name in ("cluster", "checkpoint") if getattr(self, name) is not None)
+        if asked and self.engine == "conflicts":
+            raise InputError(f"{asked} asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
+        if self.checkpoint is None:
+            return
+        if not isinstance(self.checkpoint, str | os.PathLike):
+            raise InputError(f"checkpoint must be the path of a file; it is {self.checkpoint!r}")
+        check_target(self.checkpoint, "the checkpoint")
+        if self.proof is not None:
+            raise InputError("a proof log holds one search from its root to its end: give checkpoint= or proof=, not both")
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
@@ -108,6 +134,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         from .budget.algorithm import BudgetBB
 
         solver = replace_parameters(self, options.native)
+        if solver.cluster is not None or solver.checkpoint is not None:
+            raise InputError("cluster and checkpoint are for the form with a cost for each violation (lam=); kappa= has neither")
         raw = BudgetBB(solver).run(model, dataclasses.replace(options, native={}))
         if raw.values is None or not isinstance(model, ZeroOneSVM):
             return raw
@@ -127,17 +155,29 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the engine that begins, or load it from Numba's cache on disk; another one follows where its turn comes."""
-        _load_engine(first_engine(self.engine, min(view.A.shape)))
+        _load_engine(first_engine(self._chosen, min(view.A.shape)))
+
+    @property
+    def _chosen(self) -> EngineName:
+        """A search in pieces is one of boxes."""
+        return self.engine if self.cluster is None and self.checkpoint is None else "boxes"
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
+        keeper = self._keeper(view, limits)
+        stopped = None if keeper is None else keeper.read()
+        reduced = reduced if stopped is None else stopped.begun.ground.reduced
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        name = first_engine(self.engine, reduced.rows.shape[1])
-        state = ZeroOneState(shared, options, rng, name)
+        name = first_engine(self._chosen, reduced.rows.shape[1])
+        state = ZeroOneState(shared, options, rng, name, keeper=keeper)
+        if stopped is not None:
+            take_up(state, stopped)
+        if self.cluster is not None and reduced.rows.size:
+            state.team = cluster_team(self.cluster)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
             self._take_start(state, np.asarray(options.start["w"], dtype=np.float64))
@@ -145,6 +185,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if reduced.rows.shape[0]:
             state.heuristic = Heuristic(shared, rng, self.restarts, self.neighbourhoods if name == "conflicts" else 0)
         return state
+
+    def _keeper(self, view: ZeroOneProblem, limits: Limits) -> Checkpoint | None:
+        if self.checkpoint is None:
+            return None
+        from .subtrees.checkpoint import Checkpoint
+
+        return Checkpoint(self.checkpoint, view, limits.tol)
 
     def _take_start(self, state: ZeroOneState, w: FloatArray) -> None:
         p = state.shared.reduced.T.shape[0]
@@ -167,6 +214,15 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         """The engine's stretch, and before each stretch the heuristic's steps that are due."""
+        try:
+            return self._advance(state, seconds)
+        except Exception:  # the cluster is gone, say: what the search had is kept
+            keep(state)
+            if state.team is not None:
+                state.team.close()
+            raise
+
+    def _advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         end = time.perf_counter() + seconds
         if state.carried > 0.0 and state.shared.closed:
             return Outcome.CONVERGED
@@ -174,10 +230,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.shared.raise_floor(0.0)
             return Outcome.CONVERGED
         state.checkpoint = False
+        if state.keeper is not None and state.keeper.due:
+            keep(state)
         if state.recorder is None:
             if not incumbents_sought(state, end):
                 return Outcome.RUNNING
-            engine = rested_engine(state, self.engine, self.proof)
+            engine = rested_engine(state, self._chosen, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
             if state.writer is not None and state.writer.fault is not None:
@@ -209,19 +267,22 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     def answer(self, state: ZeroOneState) -> Answer:
         """The incumbent with exactly met margins, and the proved bound."""
         from .engines.boxes import BoxEngine
+        from .subtrees.engine import SubtreeEngine
 
         shared, engine = state.shared, state.engine
+        unwritten = keep(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
         z = _violated(problem, w)
         update: Update | None = None
-        unwritten: WriteError | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         if engine is not None:
             details |= {"open_nodes": engine.open_nodes, **engine.figures()}
         if as_earlier(self.earlier):
             details["carried_bound"] = state.carried
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
-        if state.writer is not None and isinstance(engine, BoxEngine):
+        if state.team is not None:
+            state.team.close()
+        if state.writer is not None and isinstance(engine, BoxEngine | SubtreeEngine):
             state.writer.finish(engine.own_bound, w)
             details["proof"], unwritten = self.proof, state.writer.fault
         elif self.proof is not None:

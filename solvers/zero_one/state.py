@@ -3,15 +3,20 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from ...models.arrays import FloatArray
+from ..parallel.team import AsynchronousTeam
 from ..records.options import Options
 from .engines.engine import Engine, Shared
 from .heuristic import Heuristic
 from .proof.box_writer import ProofWriter
 from .proof.conflict_recorder import ConflictRecorder
+
+if TYPE_CHECKING:
+    from .subtrees.checkpoint import Checkpoint, Stopped
 
 __all__ = ["ZeroOneState"]
 
@@ -32,6 +37,9 @@ class ZeroOneState:
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
     again: int = 0  #: nodes of the engine at which the heuristic has its next turn
+    keeper: Checkpoint | None = None
+    stopped: Stopped | None = None  #: what the checkpoint's file holds, until the search goes on from it
+    team: AsynchronousTeam | None = None
     checkpoint: bool = True  #: whether a repeated run stands here too, whatever the clock did
 
     @property

@@ -7,6 +7,7 @@ from typing import Literal, TypeAlias
 
 from .engines.engine import Engine
 from .incumbent import Polish
+from .pieces import in_pieces
 from .proof.box_writer import ProofWriter
 from .state import ZeroOneState
 
@@ -45,6 +46,8 @@ def incumbents_sought(state: ZeroOneState, end: float) -> bool:
     searched = state.earlier_effort + (0.0 if engine is None else engine.effort)
     while heuristic.due(head + share * searched, searched):
         heuristic.step()
+        if engine is not None:
+            engine.tend()
         if time.perf_counter() >= end:
             return False
     return True
@@ -57,6 +60,7 @@ def rested_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) ->
         return engine
     if engine is None or engine.stale:
         if engine is not None:
+            engine.release()
             state.earlier_nodes += engine.nodes
             state.earlier_effort += engine.effort
         engine = state.engine = _make_engine(state, chosen, proof)
@@ -79,6 +83,8 @@ def _make_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> 
 
     shared = state.shared
     threads = state.options.threads or joblib.cpu_count()
+    if state.team is not None or state.keeper is not None:
+        return in_pieces(state, threads, proof)
     shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
     if proof is not None and state.engine_name == "boxes":

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,7 +13,24 @@ from .arithmetic import Array, InvalidProofError
 from .box_problem import FREE, KEPT, Node, Packing, Problem, reduced_problem
 from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
 
-__all__ = ["check_box_tree"]
+__all__ = ["Crew", "check_box_tree"]
+
+#: Records by parent and side; a node to verify, its box and points as its ancestors leave them.
+Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
+Pending: TypeAlias = tuple[dict[str, Any], Node]
+#: Parts for each member of a crew.
+_PARTS = 8
+
+
+class Crew(Protocol):
+    """Who verifies parts: whatever calls a function on every one of some tasks and gives back all results, or raises."""
+
+    @property
+    def size(self) -> int:
+        """Tasks at a time."""
+
+    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+        """The results, in order."""
 
 
 def check_box_tree(
@@ -22,8 +40,12 @@ def check_box_tree(
     penalised: npt.NDArray[np.bool_],
     bound: float,
     records: list[dict[str, Any]],
+    crew: Crew | None = None,
 ) -> int:
     """Nodes of a tree of boxes that proves the bound.
+
+    With a crew the tree is verified from the root until there are several subtrees for each member, then subtree by subtree: a
+    node's verdict depends on its ancestors' alone, so that one who has the state of a subtree's root can go on from there.
 
     Raises
     ------
@@ -31,25 +53,39 @@ def check_box_tree(
         It does not.
     """
     problem = reduced_problem(header, A, weights, penalised, bound)
-    return 0 if problem is None else _check_tree(problem, _tree(records))
+    if problem is None:
+        return 0
+    tree = _tree(records)
+    pending = [_root(problem, tree)]
+    if crew is None or crew.size < 2:
+        return _check_tree(problem, tree, pending)
+    parts = _PARTS * crew.size
+    nodes = _check_tree(problem, tree, pending, until=parts)
+    return nodes + sum(crew.all(_check_part, _parts(problem, tree, pending, parts)))
 
 
-def _check_tree(problem: Problem, tree: dict[tuple[int, int], dict[str, Any]]) -> int:
-    """Depth-first through the tree; every node must end proved, empty, or split into two that do."""
-    n, p = problem.g.shape
+def _root(problem: Problem, tree: Tree) -> Pending:
+    """The root's record, and its state before any multiplier."""
+    n = problem.g.shape[0]
     root = Node(problem.lo.copy(), problem.hi.copy(), np.full(n, FREE), np.full(n, -np.inf), 0.0)
     root.state[problem.weights >= problem.target] = KEPT
     roots = [key for key in tree if key[0] == -1]
     if len(roots) != 1:
         raise InvalidProofError(f"the tree has {len(roots)} roots")
-    stack = [(tree[roots[0]], root)]
-    visited: set[int] = set()
-    while stack:
-        record, node = stack.pop()
+    return tree[roots[0]], root
+
+
+def _check_tree(problem: Problem, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
+    """Nodes below those that are pending; each must end proved, empty, or split into two that do.
+
+    Depth-first to the end, or breadth-first ``until`` so many are pending, which are left in the list.
+    """
+    n, p = problem.g.shape
+    visited = 0
+    while pending and (until is None or len(pending) < until):
+        record, node = pending.pop(-1 if until is None else 0)
         ident = int(record["id"])
-        if ident in visited:
-            raise InvalidProofError(f"node {ident} occurs twice")
-        visited.add(ident)
+        visited += 1
         if _settled(problem, node, record["rounds"]):
             continue
         if "split" not in record:
@@ -57,10 +93,40 @@ def _check_tree(problem: Problem, tree: dict[tuple[int, int], dict[str, Any]]) -
         for side in (0, 1):
             child = _child(node, record["split"], side, p, n)
             if (ident, side) in tree:
-                stack.append((tree[(ident, side)], child))
+                pending.append((tree[(ident, side)], child))
             elif not node.bound >= problem.target:
                 raise InvalidProofError(f"child {side} of node {ident} is missing")
-    return len(visited)
+    return visited
+
+
+def _parts(problem: Problem, tree: Tree, pending: list[Pending], count: int) -> list[tuple[Problem, Tree, list[Pending]]]:
+    """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
+    found: list[tuple[Tree, list[Pending]]] = []
+    for record, node in pending:
+        below: Tree = {}
+        keys = [(int(record["id"]), side) for side in (0, 1)]
+        while keys:
+            key = keys.pop()
+            if key in tree and key not in below:
+                below[key] = tree[key]
+                keys += [(int(tree[key]["id"]), side) for side in (0, 1)]
+        found.append((below, [(record, node)]))
+    found.sort(key=lambda part: -len(part[0]))
+    most = max(len(tree) // count, 1)
+    joined: list[tuple[Tree, list[Pending]]] = []
+    for below, heads in found:
+        if joined and len(joined[-1][0]) + len(below) <= most:
+            joined[-1][0].update(below)
+            joined[-1][1].extend(heads)
+        else:
+            joined.append((below, heads))
+    return [(problem, below, heads) for below, heads in joined]
+
+
+def _check_part(task: tuple[Problem, Tree, list[Pending]], threads: int | None) -> int:
+    """Nodes of some subtrees, in any process."""
+    with np.errstate(all="ignore"):
+        return _check_tree(*task)
 
 
 def _child(node: Node, split: list[Any], side: int, p: int, n: int) -> Node:
@@ -112,12 +178,16 @@ def _settled_by_count(problem: Problem, node: Node) -> bool:
     return node.bound >= problem.target
 
 
-def _tree(records: list[dict[str, Any]]) -> dict[tuple[int, int], dict[str, Any]]:
-    """Nodes by parent and side."""
-    tree: dict[tuple[int, int], dict[str, Any]] = {}
+def _tree(records: list[dict[str, Any]]) -> Tree:
+    """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
+    tree: Tree = {}
+    seen: set[int] = set()
     for record in records:
         if "id" not in record:
             raise InvalidProofError("a record is neither a node nor the last one")
+        if int(record["id"]) in seen:
+            raise InvalidProofError(f"node {record['id']} occurs twice")
+        seen.add(int(record["id"]))
         key = (int(record["parent"]), int(record["side"]))
         if key in tree:
             raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")

@@ -21,8 +21,10 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from ....errors import SolverError
 from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
+from .boxes import Crew, check_box_tree
 from .statement import Stated
 
 __all__ = ["ProofReport", "check_proof"]
@@ -75,7 +77,7 @@ class ProofReport:
         return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{data}{whose}"
 
 
-def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
+def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None = None) -> ProofReport:
     """Verify a proof log.
 
     Parameters
@@ -85,6 +87,8 @@ def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
     model : ZeroOneSVM, optional
         The problem that the log should be about. Its rows are built anew from X and y, and a proof about other data, another λ
         or κ, or another intercept is refused. Without it the log proves a bound of the problem that it states itself.
+    crew : Crew, optional
+        Who verifies the parts of a tree of boxes, all at once; their word is believed. Other trees are verified here.
 
     Returns
     -------
@@ -95,6 +99,8 @@ def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
     ------
     InputError
         The model is no `ZeroOneSVM`.
+    SolverError
+        The crew is gone.
     """
     own = None if model is None else Stated.of_model(model)
     bound = value = math.nan
@@ -121,11 +127,11 @@ def check_proof(path: str | Path, model: Model | None = None) -> ProofReport:
 
                 nodes = check_conflict_tree(header, A, weights, penalised, bound, records)
             elif bound > 0.0:
-                from .boxes import check_box_tree
-
-                nodes = check_box_tree(header, A, weights, penalised, bound, records)
+                nodes = check_box_tree(header, A, weights, penalised, bound, records, crew)
     except InvalidProofError as error:
         return ProofReport(False, bound, value, nodes, str(error), problem, digest)
+    except SolverError:  # the crew is lost, which says nothing of the log
+        raise
     except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
         message = f"the log cannot be read: {type(error).__name__}: {error}"
         return ProofReport(False, bound, value, nodes, message, problem, digest)

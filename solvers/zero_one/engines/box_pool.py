@@ -13,10 +13,10 @@ from ..kernels import boxes as k
 __all__ = ["empty_pool", "grown", "plant_root"]
 
 
-def empty_pool(n: int, p: int, log: int) -> k.Pool:
-    """A pool without open nodes for n points in p coordinates, with a log buffer of ``log`` numbers."""
+def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.Pool:
+    """A pool without open nodes for n points in p coordinates, with a log buffer of ``log`` numbers; room for more than usual."""
     f, i = np.float64, np.int64
-    records, pages = 4096, 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
+    records, pages = records + 4096, pages + 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
     return k.Pool(
         lo=np.zeros((records, p), f), hi=np.zeros((records, p), f), w=np.zeros((records, p), f), base=np.zeros(records, f),
         split=np.zeros(records, np.int32), mid=np.zeros(records, f), page=np.full(records, -1, np.int32),

@@ -5,19 +5,20 @@ from __future__ import annotations
 import math
 import time
 from concurrent.futures import ThreadPoolExecutor
-from typing import Any, ClassVar
+from dataclasses import dataclass
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from ....models.arrays import BoolArray
+from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
-from ..incumbent import penalised_rows
 from ..kernels import boxes as k
-from ..proof.box_writer import ProofWriter
 from .box_pool import empty_pool, grown, plant_root
 from .engine import Engine, Shared
+from .ground import Ground
+from .open_nodes import OpenNodes
 
-__all__ = ["BoxEngine"]
+__all__ = ["Begun", "BoxEngine", "BoxLog"]
 
 #: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
 MEMORY = 2e9
@@ -25,26 +26,24 @@ MEMORY = 2e9
 ALONE, ROUND = 1500, 200
 
 
-def _data(shared: Shared) -> k.Data:
-    reduced = shared.reduced
-    rows = reduced.relaxed_rows(shared.upper)
-    norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
-    # A point that costs more than the incumbent is never violated: less weight is a valid relaxation, and a better scale.
-    weights = np.minimum(reduced.weights, shared.upper)
-    return k.Data(rows, weights, norms, _positive(shared), reduced.free, float(weights.mean()))
+class BoxLog(Protocol):
+    """What writes down the tree that a search makes."""
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels."""
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of the last node, whose points are all decided."""
 
 
-def _positive(shared: Shared) -> BoolArray:
-    """The sign of an intercept's column where there is one, else of the rows along their longest direction."""
-    reduced = shared.reduced
-    A, member = reduced.problem.A, reduced.member
-    size = np.abs(A)
-    constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
-    if constant.size == 0:
-        return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
-    sign = np.zeros(len(reduced.rows), dtype=bool)
-    sign[member[member >= 0]] = A[member >= 0, constant[0]] > 0.0
-    return sign
+@dataclass(frozen=True, eq=False)
+class Begun:
+    """A search that others began: its ground, nodes that are open, the least bound of leaves that nobody could settle."""
+
+    ground: Ground
+    nodes: OpenNodes
+    unresolved: float = math.inf
+    first_id: int = 0  #: of the nodes to come, in the proof log
 
 
 class BoxEngine(Engine):
@@ -56,19 +55,25 @@ class BoxEngine(Engine):
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: Shared, threads: int = 1, log: ProofWriter | None = None) -> None:
+    def __init__(self, shared: Shared, threads: int = 1, log: BoxLog | None = None, begun: Begun | None = None) -> None:
         super().__init__(shared)
-        self._data = _data(shared)
+        self.ground = Ground.of(shared.reduced, shared.upper) if begun is None else begun.ground
+        self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        pool = empty_pool(n, p, 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS))
-        plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
-        pool.found[p] = shared.upper
+        size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
+        if begun is None:
+            pool = empty_pool(n, p, size)
+            plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+            pool.found[p] = shared.upper
+        else:
+            pool = begun.nodes.planted(n, size, shared.upper)
+            pool.now.next_id = begun.first_id
         self._pools = [pool]
         self._rooms = [k.empty_room(n, p)]
-        self._unresolved = math.inf
-        self._leaf_rows = penalised_rows(shared.reduced, shared.reduced.thresholds(shared.upper))
+        self._unresolved = math.inf if begun is None else begun.unresolved
+        self._leaf_rows = self.ground.leaf_rows
         self._rate = 2000.0
         self._sample = max(4, n // 32)
 
@@ -97,6 +102,10 @@ class BoxEngine(Engine):
         """Nodes on the heaps and those in hand."""
         return self._total("waiting") + sum(int(pool.now.current >= 0) for pool in self._pools)
 
+    def counts(self) -> dict[str, int]:
+        """Nodes, relaxations, Newton steps, and points of all nodes."""
+        return {name: self._total(name) for name in ("nodes", "relaxations", "newton_steps", "points")}
+
     def figures(self) -> dict[str, float]:
         """Relaxations, Newton steps and points for each node."""
         return {
@@ -106,9 +115,24 @@ class BoxEngine(Engine):
         }
 
     @property
+    def open(self) -> OpenNodes:
+        """The open nodes that may hold something better than the cut."""
+        return OpenNodes.joined([OpenNodes.of_pool(pool, self._shared.cut) for pool in self._pools])
+
+    @property
+    def unresolved(self) -> float:
+        """Least bound of the leaves that could not be settled; ∞ where all could."""
+        return self._unresolved
+
+    @property
     def own_bound(self) -> float:
         """What this tree alone proves, stated (the floor may be another engine's)."""
         return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
+    @property
+    def bound(self) -> float:
+        """What this tree proves, reduced."""
+        return self._bound()
 
     def _bound(self) -> float:
         bound = min(self._unresolved, self._shared.cut)

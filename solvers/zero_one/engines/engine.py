@@ -110,6 +110,14 @@ class Engine(ABC):
         self._shared.raise_floor(bound)
         return Outcome.CONVERGED if self._shared.closed else outcome
 
+    def tend(self) -> None:
+        """Look after what runs elsewhere, without waiting."""
+        return
+
+    def release(self) -> None:
+        """Let go of what runs elsewhere."""
+        return
+
     @abstractmethod
     def work(self, seconds: float) -> Outcome:
         """Search for about ``seconds`` or to the end of the stretch, raise the floor, offer what is found to the incumbent."""

@@ -7,6 +7,7 @@ they were.
 
 from __future__ import annotations
 
+import json
 import math
 from typing import Any
 
@@ -17,37 +18,20 @@ from ....models.arrays import FloatArray
 from ..reduced import Reduced
 from .log_file import LogFile
 
-__all__ = ["ProofWriter"]
+__all__ = ["BoxRecords", "ProofWriter"]
 
 #: Share of the claimed bound that is left to the checker's own rounding.
 SLACK = 1e-9
 _NO_PAIRS: FloatArray = np.zeros((0, 3))
 
 
-class ProofWriter:
-    """Writes a proof log as the search goes."""
+class BoxRecords:
+    """The nodes of a search as records, from the events of the kernels: of a whole search, or of another process's part."""
 
-    def __init__(self, path: str, reduced: Reduced) -> None:
-        self._file = LogFile(path)
+    def __init__(self) -> None:
         self._node: dict[str, Any] | None = None
         self._pairs = _NO_PAIRS
-        problem = reduced.problem
-        header = {
-            "format": "marginopt-zero-one-proof",
-            "version": 3,
-            "kind": "boxes",
-            "A": problem.A.tolist(),
-            "weights": problem.weights.tolist(),
-            "penalised": problem.penalised.tolist(),
-            "T": reduced.T.tolist(),
-            "member": reduced.member.tolist(),
-        }
-        self._file.write([header])
-
-    @property
-    def fault(self) -> WriteError | None:
-        """Why there will be no log; None as long as it is written."""
-        return self._file.fault
+        self._done: list[dict[str, Any]] = []
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,
@@ -55,14 +39,11 @@ class ProofWriter:
 
         The pairs of 3 belong to the round that follows, or stand alone where two kept points exclude each other.
         """
-        done: list[dict[str, Any]] = []
         at = 0
         while at < len(log):
             kind = int(log[at])
             if kind == 0:
-                if self._node is not None:
-                    self._close()
-                    done.append(self._node)
+                self._end()
                 self._node = {"id": int(log[at + 1]), "parent": int(log[at + 2]), "side": int(log[at + 3]), "rounds": []}
                 at += 4
             elif kind == 1:
@@ -78,7 +59,6 @@ class ProofWriter:
                 assert self._node is not None
                 self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
                 at += 4
-        self._file.write(done)
 
     def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
         assert self._node is not None
@@ -86,10 +66,25 @@ class ProofWriter:
         entry = [points.astype(int).tolist(), states.astype(int).tolist(), alpha.tolist()]
         self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist()])
 
-    def _close(self) -> None:
-        """Pairs without multipliers after them emptied the node."""
+    def _end(self) -> None:
+        """The node is complete; pairs without multipliers after them emptied it."""
+        if self._node is None:
+            return
         if len(self._pairs):
             self._round(np.zeros(0), np.zeros(0), np.zeros(0))
+        self._done.append(self._node)
+        self._node = None
+
+    def taken(self, last: bool = False) -> list[dict[str, Any]]:
+        """The records that are complete, each once; with ``last`` the one in hand too."""
+        if last:
+            self._end()
+        done, self._done = self._done, []
+        return done
+
+    def text(self) -> str:
+        """All that is left as lines of a log."""
+        return "".join(json.dumps(record) + "\n" for record in self.taken(last=True))
 
     def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
         """Multipliers of a decided node's hard-margin problem, scaled to prove a norm of ``target``.
@@ -111,12 +106,46 @@ class ProofWriter:
         points = np.array(sorted(alpha), dtype=np.float64)
         self._round(points, np.zeros(len(points)), np.array([alpha[int(i)] for i in points]))
 
+
+class ProofWriter:
+    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order."""
+
+    def __init__(self, path: str, reduced: Reduced) -> None:
+        self._file = LogFile(path)
+        self._records = BoxRecords()
+        problem = reduced.problem
+        header = {
+            "format": "marginopt-zero-one-proof",
+            "version": 3,
+            "kind": "boxes",
+            "A": problem.A.tolist(),
+            "weights": problem.weights.tolist(),
+            "penalised": problem.penalised.tolist(),
+            "T": reduced.T.tolist(),
+            "member": reduced.member.tolist(),
+        }
+        self._file.write([header])
+
+    @property
+    def fault(self) -> WriteError | None:
+        """Why there will be no log; None as long as it is written."""
+        return self._file.fault
+
+    def block(self, log: FloatArray) -> None:
+        """Events of the kernels; see `BoxRecords.block`."""
+        self._records.block(log)
+        self._file.write(self._records.taken())
+
+    def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
+        """Multipliers of the last node; see `BoxRecords.leaf`."""
+        self._records.leaf(active, tau, target)
+
+    def merge(self, text: str) -> None:
+        """Lines that another process wrote about subtrees of this search: their nodes have numbers of their own."""
+        self._file.write_text(text)
+
     def finish(self, bound: float, w: FloatArray) -> None:
         """The claim: a stated lower bound (reduced by `SLACK`), and the incumbent."""
         claimed = bound * (1.0 - SLACK) if math.isfinite(bound) else 0.0
-        if self._node is not None:
-            self._close()
-        last = [] if self._node is None else [self._node]
-        self._node = None
-        self._file.write([*last, {"bound": claimed, "w": w.tolist()}])
+        self._file.write([*self._records.taken(last=True), {"bound": claimed, "w": w.tolist()}])
         self._file.seal()

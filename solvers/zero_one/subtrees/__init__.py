@@ -1,0 +1,1 @@
+"""The box search in pieces: subtrees that other processes search, and a search that is kept in a file."""

@@ -1,0 +1,150 @@
+"""A box search in a file: the open nodes, the incumbent, what is proved; written whole or not at all."""
+
+from __future__ import annotations
+
+import math
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from ....errors import DataError, InputError
+from ....files import FAULTS, fault, read_arrays, write_arrays
+from ....models.arrays import FloatArray
+from ....models.fingerprint import fingerprint
+from ....models.views import ZeroOneProblem
+from ..engines.boxes import Begun
+from ..engines.engine import Shared
+from ..engines.ground import Ground
+from ..engines.open_nodes import OpenNodes
+from ..reduced import Reduced
+
+__all__ = ["Checkpoint", "Stopped"]
+
+#: Layout of the file; another one is refused.
+LAYOUT = 1
+#: Seconds between two writings.
+INTERVAL = 60.0
+_BY_NAME = ("rows", "weights", "T", "member", "residual")
+_NUMBERS = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
+
+
+@dataclass(frozen=True, eq=False)
+class Stopped:
+    """A search that was stopped: where it goes on, its incumbent, the bound and the nodes so far."""
+
+    begun: Begun
+    w: FloatArray
+    floor: float
+    nodes: int
+
+
+class Checkpoint:
+    """The file of one search.
+
+    It is written every minute and when the search is stopped, and goes away when the search is over. It is believed: a proof log
+    is what others can check.
+
+    Parameters
+    ----------
+    path : path-like
+    problem : ZeroOneProblem
+        What is searched: a file of another problem is refused.
+    tol : float
+        The search's tolerance; one that began with another is refused, since it has dropped other nodes.
+    """
+
+    def __init__(self, path: str | os.PathLike[str], problem: ZeroOneProblem, tol: float) -> None:
+        self.path, self._problem, self._tol = Path(path), problem, tol
+        self._digest = fingerprint((problem.A, problem.weights, problem.penalised))
+        self._next = time.monotonic() + INTERVAL
+
+    @property
+    def due(self) -> bool:
+        """Whether it is time to write."""
+        return time.monotonic() >= self._next
+
+    def write(self, shared: Shared, ground: Ground, nodes: OpenNodes, unresolved: float, count: int) -> None:
+        """Keep a search.
+
+        Raises
+        ------
+        WriteError
+            The file could not be written; the one before is there still.
+        """
+        reduced = ground.reduced
+        scales = (reduced.unit, reduced.constant, reduced.shrink, reduced.free)
+        numbers = (LAYOUT, self._tol, ground.upper, shared.floor, count, *scales)
+        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _BY_NAME}
+        arrays |= {f"open_{name}": array for name, array in nodes.arrays().items()}
+        arrays |= {"numbers": np.array([*numbers, unresolved], dtype=np.float64), "w": shared.incumbent.w}
+        arrays["problem"] = np.frombuffer(self._digest.encode(), dtype=np.uint8)
+        write_arrays(self.path, arrays)
+        self._next = time.monotonic() + INTERVAL
+
+    def remove(self) -> None:
+        """The search is over."""
+        self.path.unlink(missing_ok=True)
+
+    def read(self) -> Stopped | None:
+        """The search that the file keeps; None where there is no file.
+
+        Raises
+        ------
+        DataError
+            The file is no checkpoint, is damaged, or is one of another problem.
+        InputError
+            It began with another tolerance.
+        """
+        if not self.path.exists():
+            return None
+        arrays = read_arrays(self.path, "a checkpoint of zero-one-bb")
+        try:
+            numbers = dict(zip(_NUMBERS, arrays["numbers"].tolist(), strict=True))
+            if numbers["layout"] != LAYOUT:
+                raise DataError(f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}")
+            if bytes(arrays["problem"]).decode() != self._digest:
+                raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
+            if numbers["tol"] != self._tol:
+                raise InputError(f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now")
+            return self._stopped(arrays, numbers)
+        except (DataError, InputError):
+            raise
+        except FAULTS as error:
+            raise DataError(f"{self.path} is no checkpoint of zero-one-bb, or is damaged: {fault(error)}") from error
+
+    def _stopped(self, arrays: dict[str, Any], numbers: dict[str, float]) -> Stopped:
+        reduced = Reduced(
+            **{name: np.array(arrays[name]) for name in _BY_NAME},
+            unit=numbers["unit"],
+            constant=numbers["constant"],
+            shrink=numbers["shrink"],
+            free=bool(numbers["free"]),
+            problem=self._problem,
+        )
+        nodes = OpenNodes.of_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("open_")})
+        _check(nodes, reduced)
+        begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"])
+        return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]))
+
+
+def _check(nodes: OpenNodes, reduced: Reduced) -> None:
+    """Nodes that compiled loops may be given: every index is one.
+
+    Raises
+    ------
+    ValueError
+        They are not.
+    """
+    m, (n, p) = len(nodes), reduced.rows.shape
+    right = nodes.lo.shape == nodes.hi.shape == nodes.w.shape == (m, p)
+    right = right and all(len(a) == m for a in (nodes.base, nodes.ident, nodes.side, nodes.count))
+    right = right and bool((nodes.count >= 0).all()) and int(nodes.count.sum()) == len(nodes.point)
+    right = right and len(nodes.point) == len(nodes.state) == len(nodes.lower) and bool((np.diff(nodes.key) >= 0).all())
+    right = right and bool(((nodes.point >= 0) & (nodes.point < n)).all()) and bool(np.isin(nodes.state, (-1, 0, 1)).all())
+    right = right and bool(np.isin(nodes.side, (0, 1)).all()) and bool((nodes.count <= n).all())
+    if not right or not np.isfinite(nodes.lo).all() or not np.isfinite(nodes.hi).all() or math.isnan(float(nodes.key.sum())):
+        raise ValueError("its open nodes are none of this problem")

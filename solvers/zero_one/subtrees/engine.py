@@ -1,0 +1,241 @@
+"""The box search on a cluster: this process keeps the open nodes and hands slices of them to the workers.
+
+It begins here. After `HEAD` nodes the open ones are a pool, from which every worker gets a few with the least bounds, the
+incumbent and a time; what is still open afterwards comes back to the pool, with better incumbents, and is divided anew. So idle
+workers take over what busy ones have left after at most a slice, and a short one where the pool is nearly empty. Who is killed
+loses one slice, which another worker gets. The pool, the slices under way and the incumbent are the whole search: what a
+checkpoint holds.
+"""
+
+from __future__ import annotations
+
+import heapq
+import itertools
+import time
+import zlib
+from typing import ClassVar
+
+from ...interface.algorithm import Outcome
+from ...parallel.team import AsynchronousTeam
+from ..engines.boxes import MEMORY, BoxEngine
+from ..engines.engine import Engine, Shared
+from ..engines.open_nodes import OpenNodes
+from ..proof.box_writer import ProofWriter
+from .slices import Found, Slice, packed, search
+
+__all__ = ["HEAD", "SubtreeEngine"]
+
+#: Nodes, or effort (about nanoseconds), of the search here before any is handed out: an easy problem is solved by then.
+HEAD, EFFORT = 1500, 1e9
+#: Nodes handed out at a time, at most: the least ones are soon worked on.
+_MOST = 64
+#: Seconds of a slice where there is enough for everybody, where there is not, and at most where handling takes its time.
+_LONG, _SHORT, _LONGEST = 1.0, 0.1, 30.0
+#: Slices' handling may take this share of a processor here.
+_SHARE = 0.25
+
+
+class SubtreeEngine(Engine):
+    """Branch and bound over boxes by a team; nodes are searched in an order that depends on timing, what is proved does not.
+
+    Parameters
+    ----------
+    shared : Shared
+    first : BoxEngine
+        The search in this process, from the root or from what a checkpoint holds.
+    team : AsynchronousTeam
+    writer : ProofWriter, optional
+        Of the proof log: takes the parts that the workers write.
+    """
+
+    name: ClassVar[str] = "boxes"
+
+    def __init__(self, shared: Shared, first: BoxEngine, team: AsynchronousTeam, writer: ProofWriter | None) -> None:
+        super().__init__(shared)
+        self._first, self._team, self._writer = first, team, writer
+        self.ground = first.ground
+        self._parts: list[tuple[float, int, OpenNodes]] = []  # a heap by least bound
+        self._flying: dict[int, OpenNodes] = {}
+        self._numbers, self._order = itertools.count(1), itertools.count()
+        self._shipped = False
+        self._counts: dict[str, int] = {}
+        self._effort = self._busy = self._wall = self._handling = 0.0
+        self._slices = 0
+        self._who: set[str] = set()
+        self._unresolved = float("inf")
+        self._none = first.open.chosen(slice(0, 0))
+
+    # -- what is known ------------------------------------------------------------------------------------------
+
+    @property
+    def nodes(self) -> int:
+        """Nodes of slices that have come back, and of this process."""
+        return self._first.nodes + self._counts.get("nodes", 0)
+
+    @property
+    def effort(self) -> float:
+        """Work of all."""
+        return self._first.effort + self._effort
+
+    @property
+    def open_nodes(self) -> int:
+        """In the pool and under way."""
+        if not self._shipped:
+            return self._first.open_nodes
+        return sum(len(part) for *_, part in self._parts) + sum(len(part) for part in self._flying.values())
+
+    @property
+    def open(self) -> OpenNodes:
+        """All open nodes; those under way as they were handed out."""
+        if not self._shipped:
+            return self._first.open
+        parts = [*(part for *_, part in self._parts), *self._flying.values()]
+        return OpenNodes.joined([self._none, *parts]).below(self._shared.cut)
+
+    @property
+    def unresolved(self) -> float:
+        """Least bound of the leaves that nobody could settle."""
+        return min(self._unresolved, self._first.unresolved)
+
+    @property
+    def own_bound(self) -> float:
+        """What this tree alone proves, stated."""
+        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+
+    def _bound(self) -> float:
+        if not self._shipped:
+            return self._first.bound
+        parts = [*(key for key, *_ in self._parts), *(part.least for part in self._flying.values())]
+        return min([self.unresolved, self._shared.cut, *parts])
+
+    def figures(self) -> dict[str, float]:
+        """Counts of all; slices handed out, workers met, seconds of handling here, processor and wall seconds of slices."""
+        counts = {name: value + self._counts.get(name, 0) for name, value in self._first.counts().items()}
+        points = counts.pop("points") / max(counts.pop("nodes"), 1)
+        cluster = {"slices": self._slices, "workers": len(self._who), "handling": self._handling}
+        return {**counts, "points_per_node": points, **cluster, "worker_seconds": self._busy, "worker_wall": self._wall}
+
+    # -- driving ------------------------------------------------------------------------------------------------
+
+    @property
+    def rested(self) -> bool:
+        """Once slices are out there are no stretches: what arrives when is the cluster's business."""
+        return self._shipped or self._first.rested
+
+    def begin_stretch(self) -> None:
+        """A stretch of the search in this process."""
+        if not self._shipped:
+            self._first.begin_stretch()
+
+    def work(self, seconds: float) -> Outcome:
+        """Search here, and once the pool is there hand out and take in for about ``seconds``."""
+        if not self._shipped:
+            outcome = self._first.work(seconds)
+            if outcome is Outcome.RUNNING and self._first.rested and (self._first.nodes >= HEAD or self._first.effort >= EFFORT):
+                self._ship()
+            return outcome
+        self.tend(seconds)
+        return self._judged(self._bound(), self._outcome())
+
+    def _outcome(self) -> Outcome:
+        shared, limits = self._shared, self._shared.limits
+        if self._writer is not None and self._writer.fault is not None:
+            return Outcome.UNWRITTEN
+        if not self._parts and not self._flying:
+            return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
+        if limits.nodes is not None and self.nodes >= limits.nodes:
+            return Outcome.NODE_LIMIT
+        return Outcome.MEMORY_LIMIT if self._bytes() > self._room else Outcome.RUNNING
+
+    @property
+    def _room(self) -> float:
+        return MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
+
+    def _bytes(self) -> int:
+        return sum(part.nbytes for *_, part in self._parts)
+
+    def _ship(self) -> None:
+        self._shipped = True
+        self._keep(self._first.open)
+
+    def _keep(self, nodes: OpenNodes) -> None:
+        if len(nodes):
+            heapq.heappush(self._parts, (nodes.least, next(self._order), nodes))
+
+    def tend(self, seconds: float = 0.0) -> None:
+        """Hand out slices, take in what came, hand out again."""
+        if not self._shipped:
+            return
+        begin = time.perf_counter()
+        self._hand_out()
+        self._handling += time.perf_counter() - begin
+        arrived = self._team.collect(seconds) if self._flying else []
+        begin = time.perf_counter()
+        for done in arrived:
+            self._take_in(done.number, done.result())
+        self._hand_out()
+        self._handling += time.perf_counter() - begin
+
+    def release(self) -> None:
+        """Let the cluster go; what is under way stays open."""
+        self._team.cancel()
+
+    # -- handing out and taking in ------------------------------------------------------------------------------
+
+    def _hand_out(self) -> None:
+        """As many slices as keep every worker busy, and one more for each to go on with."""
+        slots = self._team.size
+        wanted = (1 + self._team.ahead) * slots - len(self._flying)
+        if wanted <= 0 or not self._parts:
+            return
+        waiting = sum(len(part) for *_, part in self._parts)
+        each = max(min(waiting // (2 * slots), _MOST), 1)
+        enough = waiting - wanted * each >= slots
+        least = slots * self._handling / max(self._slices, 1)  # with shorter ones this process would be all that is busy
+        seconds = min(max(_LONG, least / _SHARE), _LONGEST) if enough else max(_SHORT, least)
+        for _ in range(wanted):
+            nodes = self._drawn(each)
+            if not len(nodes):
+                break
+            self._send(nodes, seconds)
+
+    def _send(self, nodes: OpenNodes, seconds: float) -> None:
+        shared, number = self._shared, next(self._numbers)
+        incumbent, logged = shared.incumbent, self._writer is not None
+        task = Slice(self.ground, packed(nodes), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
+        self._flying[number] = nodes
+        self._slices += 1
+        self._team.submit(number, search, task)
+
+    def _drawn(self, most: int) -> OpenNodes:
+        """The least nodes of the pool, ``most`` of them; where memory is short the greatest, which is nearly depth-first."""
+        drawn: list[OpenNodes] = []
+        if self._parts and self._bytes() > 0.5 * self._room:
+            self._parts.sort()
+            part = self._parts.pop()[2]
+            heapq.heapify(self._parts)
+            self._keep(part.chosen(slice(0, max(len(part) - most, 0))))
+            return part.chosen(slice(max(len(part) - most, 0), None))
+        while self._parts and most > 0:
+            part = heapq.heappop(self._parts)[2].below(self._shared.cut)
+            drawn.append(part.chosen(slice(0, most)))
+            self._keep(part.chosen(slice(most, None)))
+            most -= len(drawn[-1])
+        return OpenNodes.joined(drawn) if drawn else self._none
+
+    def _take_in(self, number: int, found: Found) -> None:
+        """The outcome of a slice: its nodes, its incumbent (valued anew), its part of the proof."""
+        shared = self._shared
+        del self._flying[number]
+        if found.w is not None:
+            shared.incumbent.offer(shared.reduced, found.w)
+        self._unresolved = min(self._unresolved, found.unresolved)
+        self._keep(found.nodes.below(shared.cut))
+        for name, count in found.counts.items():
+            self._counts[name] = self._counts.get(name, 0) + count
+        self._effort += found.effort
+        self._busy += found.busy
+        self._wall += found.seconds
+        self._who.add(found.who)
+        if self._writer is not None:
+            self._writer.merge(zlib.decompress(found.log).decode())

@@ -1,0 +1,306 @@
+"""The box search in pieces: stopped and continued from a file, and on a cluster whose workers die and come.
+
+The laws count nodes. With the optimum given at the start the cut never moves, so that the tree has the same nodes in any order:
+a lost node, or one that is searched twice, shows.
+"""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from clusters import DaskCluster, dask_cluster, kill
+
+import marginopt as mo
+from marginopt.errors import DataError, InputError, SolverError
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.engines import engine as stretches
+from marginopt.solvers.zero_one.engines.boxes import Begun, BoxEngine
+from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
+from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees
+
+
+def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    return mo.ZeroOneSVM(X, y, lam, intercept="free")
+
+
+def options(found: mo.Result) -> dict[str, Any]:
+    """The search alone, on one thread, with the optimum known."""
+    return {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": found.values["w"]}}
+
+
+@pytest.fixture(scope="module")
+def small() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
+    stated = model(60, 3)
+    alone = options(mo.solve(stated, "zero-one-bb", engine="boxes", threads=1))
+    return stated, alone, mo.solve(stated, "zero-one-bb", **alone)
+
+
+@pytest.fixture(scope="module")
+def large() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
+    stated = model(150, 5)
+    alone = options(mo.solve(stated, "zero-one-bb", engine="boxes", threads=1))
+    return stated, alone, mo.solve(stated, "zero-one-bb", **alone)
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Stretches and slices of a few nodes, so that small trees go in many pieces."""
+    monkeypatch.setattr(stretches, "STRETCH", 2e5)
+    monkeypatch.setattr(subtrees, "HEAD", 40)
+    monkeypatch.setattr(subtrees, "_LONG", 0.02)
+    monkeypatch.setattr(subtrees, "_SHORT", 0.005)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    pytest.importorskip("distributed")
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster: DaskCluster) -> Iterator[Any]:
+    from distributed import Client
+
+    while len([w for w in cluster.workers if w.poll() is None]) < 2:
+        cluster.add()
+    with Client(cluster.address, set_as_default=False) as found:
+        found.wait_for_workers(2, timeout=60)
+        yield found
+
+
+def _same(found: mo.Result, alone: mo.Result) -> None:
+    assert found.status is alone.status is mo.Status.OPTIMAL
+    assert (found.objective, found.bound, found.nodes) == (alone.objective, alone.bound, alone.nodes)
+
+
+# -- open nodes -----------------------------------------------------------------------------------------------------
+
+
+def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small: Any) -> None:
+    stated, _, alone = small
+    view = stated.view(ZeroOneProblem)
+    start = Options(threads=1, start={"w": alone.values["w"]})
+    shared = ZeroOneBB(engine="boxes", restarts=0).init(view, start, np.random.default_rng(0)).shared
+    first = BoxEngine(shared)
+    first.pause = alone.nodes // 3
+    first.work(60.0)
+    nodes = first.open
+    assert len(nodes) > 5 and (np.diff(nodes.key) >= 0).all()
+    again = OpenNodes.of_pool(nodes.planted(len(shared.reduced.rows), 0, shared.upper), np.inf)
+    for name, array in nodes.arrays().items():
+        if name not in ("side",):
+            np.testing.assert_array_equal(array, again.arrays()[name], err_msg=name)
+    halves = [nodes.chosen(slice(0, None, 2)), nodes.chosen(slice(1, None, 2))]
+    joined = OpenNodes.joined(halves)
+    for name, array in nodes.arrays().items():
+        np.testing.assert_array_equal(array, joined.arrays()[name], err_msg=name)
+    total = first.nodes
+    for half in halves:
+        rest = BoxEngine(shared, begun=Begun(first.ground, half))
+        rest.pause = 10**9
+        while rest.open_nodes and len(rest.open):
+            rest.work(1.0)
+        assert rest.unresolved == np.inf
+        total += rest.nodes
+    assert total == alone.nodes
+
+
+# -- a file ---------------------------------------------------------------------------------------------------------
+
+
+def test_a_search_is_stopped_and_continued_without_losing_a_node(small: Any, short: None, tmp_path: Path) -> None:
+    stated, alone, whole = small
+    path, limit, stops = tmp_path / "search.npz", 0, 0
+    while True:
+        limit += whole.nodes // 4
+        # a limit of nodes is one of this run
+        found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=whole.nodes // 4)
+        if found.status is mo.Status.OPTIMAL:
+            break
+        stops += 1
+        assert path.exists() and stops < 9 and found.bound <= whole.objective
+        assert found.nodes <= limit
+    assert stops >= 3 and not path.exists()
+    _same(found, whole)
+
+
+def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: Path) -> None:
+    stated, alone, whole = small
+    path = tmp_path / "search.npz"
+    mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=whole.nodes // 4)
+    with pytest.raises(DataError, match="another problem"):
+        mo.solve(model(60, 3, seed=1), "zero-one-bb", checkpoint=path)
+    with pytest.raises(InputError, match=r"tol=1e-06; it is 0\.01 now"):
+        mo.solve(stated, "zero-one-bb", tol=1e-2, checkpoint=path)
+    kept = path.read_bytes()
+    for damaged in (kept[: len(kept) // 2], kept[:200] + bytes(64) + kept[264:], b"", b"nothing"):
+        path.write_bytes(damaged)
+        with pytest.raises(DataError):
+            mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
+    path.write_bytes(kept)
+    _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path), whole)
+
+
+@pytest.mark.parametrize(
+    ("words", "says"),
+    [
+        ({"engine": "conflicts", "checkpoint": "x.npz"}, "the search of boxes has alone"),
+        ({"checkpoint": "x.npz", "proof": "y.jsonl"}, "not both"),
+        ({"checkpoint": 3}, "must be the path"),
+        ({"cluster": 3}, "cluster must be a distributed.Client"),
+    ],
+)
+def test_what_does_not_go_together(words: dict[str, Any], says: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(InputError, match=says):
+        mo.solve(model(20, 2), "zero-one-bb", **words)
+
+
+def test_a_budget_has_neither(tmp_path: Path) -> None:
+    stated = model(20, 2)
+    budget = mo.ZeroOneSVM(stated.X, stated.y, kappa=0.2, intercept="free")
+    with pytest.raises(InputError, match="cost for each violation"):
+        mo.solve(budget, "zero-one-bb", checkpoint=tmp_path / "x.npz")
+
+
+SCRIPT = """
+import sys
+sys.path.insert(0, sys.argv[1])
+import numpy as np
+import marginopt as mo
+from marginopt.solvers.zero_one.engines import engine
+from marginopt.solvers.zero_one.subtrees import checkpoint
+data = np.load(sys.argv[2])
+engine.STRETCH, checkpoint.INTERVAL = 2e5, 0.0
+stated = mo.ZeroOneSVM(data["X"], data["y"], 10.0, intercept="free")
+mo.solve(stated, "zero-one-bb", engine="boxes", threads=1, restarts=0, start={"w": data["w"]}, checkpoint=sys.argv[3])
+"""
+
+
+def test_a_search_that_is_killed_goes_on_from_its_file(large: Any, tmp_path: Path) -> None:
+    stated, alone, whole = large
+    np.savez(tmp_path / "data.npz", X=stated.X, y=stated.y, w=alone["start"]["w"])
+    path = tmp_path / "search.npz"
+    words = [sys.executable, "-c", SCRIPT, str(Path(__file__).parents[2]), str(tmp_path / "data.npz"), str(path)]
+    process = subprocess.Popen(words, start_new_session=True)
+    while process.poll() is None and not path.exists():
+        time.sleep(0.01)
+    process.send_signal(signal.SIGKILL)
+    process.wait(60)
+    if not path.exists():
+        pytest.skip("it was over before the kill")
+    _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path), whole)
+    assert not path.exists()
+    assert files.INTERVAL > 1.0
+
+
+# -- a cluster ------------------------------------------------------------------------------------------------------
+
+
+def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
+    large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated, alone, whole = large
+    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine._take_in
+
+    def counted(self: Any, number: int, found: Any) -> None:
+        arrived.append(number)
+        if len(arrived) == 6:
+            kill(next(w for w in cluster.workers if w.poll() is None))
+            threads.append(threading.Thread(target=cluster.add))
+            threads[-1].start()
+        take_in(self, number, found)
+
+    monkeypatch.setattr(subtrees.SubtreeEngine, "_take_in", counted)
+    found = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
+    threads[0].join()
+    _same(found, whole)
+    assert len(arrived) == len(set(arrived)) > 10
+    assert found.details["slices"] == len(arrived) and found.details["workers"] >= 2
+
+
+def test_the_workers_parts_of_a_proof_are_one_proof(small: Any, short: None, client: Any, tmp_path: Path) -> None:
+    stated, alone, whole = small
+    path = tmp_path / "proof.jsonl.gz"
+    found = mo.solve(stated, "zero-one-bb", **alone, cluster=client, proof=str(path))
+    assert found.details["slices"] > 2
+    report = check_proof(path, stated)
+    assert report.valid and report.own_data, report
+    assert report.bound == pytest.approx(whole.bound, rel=1e-8) and report.value == pytest.approx(whole.objective, rel=1e-12)
+    with gzip.open(path, "rt") as file:
+        lines = file.readlines()
+    assert len(lines) - 3 == found.nodes  # header, claim and seal; every node once
+    shared_out = mo.check_proof(path, stated, cluster=client)
+    assert shared_out == report
+    assert mo.check_proof(path, model(60, 3, seed=1), cluster=client).valid is False
+    for spoilt, says in (_without_a_leaf(lines), "is missing"), (_with_half_the_multipliers(lines), "neither proved"):
+        _sealed(tmp_path / "spoilt.jsonl", spoilt)
+        here, there = check_proof(tmp_path / "spoilt.jsonl", stated), mo.check_proof(tmp_path / "spoilt.jsonl", cluster=client)
+        assert not here.valid and not there.valid and says in here.message and says in there.message
+
+
+def _without_a_leaf(lines: list[str]) -> list[str]:
+    """A log without the last node that has no children."""
+    last = max(k for k, line in enumerate(lines) if '"id"' in line and '"split"' not in line)
+    return [line for k, line in enumerate(lines) if k != last]
+
+
+def _with_half_the_multipliers(lines: list[str]) -> list[str]:
+    """A log whose leaves have half of each multiplier."""
+    spoilt = []
+    for line in lines:
+        record = json.loads(line)
+        if "id" in record and "split" not in record:
+            record["rounds"] = [[at, z, [0.5 * a for a in alpha], [], []] for at, z, alpha, *_ in record["rounds"]]
+        spoilt.append(json.dumps(record) + "\n")
+    return spoilt
+
+
+def _sealed(path: Path, lines: list[str]) -> None:
+    text = "".join(lines[:-1])
+    path.write_text(text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n")
+
+
+def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
+    large: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    pytest.importorskip("distributed")
+    from distributed import Client
+
+    stated, alone, whole = large
+    path = tmp_path / "search.npz"
+    with dask_cluster(tmp_path, workers=1) as lonely:
+        client = Client(lonely.address, set_as_default=False)
+        take_in = subtrees.SubtreeEngine._take_in
+
+        def closing(self: Any, number: int, found: Any) -> None:
+            take_in(self, number, found)
+            client.close()
+
+        with monkeypatch.context() as patch:
+            patch.setattr(subtrees.SubtreeEngine, "_take_in", closing)
+            with pytest.raises(SolverError, match="connection to the Dask scheduler"):
+                mo.solve(stated, "zero-one-bb", **alone, cluster=client, checkpoint=path)
+    assert path.exists()
+    found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
+    assert (found.objective, found.bound) == (whole.objective, whole.bound) and found.status is mo.Status.OPTIMAL
+    assert found.nodes == whole.nodes  # the slices under way had not arrived, and are searched again
