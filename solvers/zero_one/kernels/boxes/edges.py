@@ -37,7 +37,7 @@ def one_side(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, which: int
 
     Of very many those whose margin is nearest to 1.
     """
-    idx, order, u, left, env, side = node.idx, P.queue, R.u, R.left, R.spare[1], P.side[which]
+    idx, order, u, left, env, side = node.idx, P.queue, R.u, R.left, R.env, P.side[which]
     positive = which == 1
     count = above = 0
     for t in range(m):
@@ -57,7 +57,7 @@ def edges(G: Any, rows: Any, columns: Any, most: Any, env: Any, half: Any, P: Pa
     ``most`` is g_i'mid - 1 with an allowance for the rounding of all that follows, which is in single precision.
     """
     p, nr, nc = half.size, rows.size, columns.size
-    M, sums, envs, acc = P.scaled, P.work[0], P.work[1], P.work[2]
+    M, sums, envs, acc = P.scaled, P.sums, P.envs, P.acc
     words = (nc + 63) >> 6
     for k in range(nc, words << 6):
         sums[k], envs[k] = np.inf, 0.0  # with -∞ of a row not a number: no pair either

@@ -24,8 +24,7 @@ def _lowest(x: Any) -> int:
 @inner
 def _augment(P: Pairs, root: int, words: int) -> bool:
     """Match row ``root``, moving others along an alternating path; columns that lead nowhere stay out of later searches."""
-    free, dead, seen = P.seen[0], P.seen[1], P.seen[2]
-    row_of, column_of = P.match[1], P.match[0]
+    free, dead, seen, row_of, column_of = P.free, P.dead, P.seen, P.row_of, P.column_of
     for q in range(words):
         seen[q] = dead[q]
     P.queue[0] = root
@@ -61,9 +60,9 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
 
 @inner
 def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
-    """A largest matching between rows and columns that still have weight; ``match[0, r]`` is a row's column or -1."""
+    """A largest matching between rows and columns that still have weight; ``column_of[r]`` is a row's column or -1."""
     words = (columns.size + 63) >> 6
-    free, dead = P.seen[0], P.seen[1]
+    free, dead = P.free, P.dead
     for q in range(words):
         free[q] = dead[q] = np.uint64(0)
     for k in range(columns.size):
@@ -73,7 +72,7 @@ def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
         else:
             dead[k >> 6] |= bit
     for r in range(rows.size):
-        P.match[0, r] = -1
+        P.column_of[r] = -1
         if not left[rows[r]] > 0.0:
             continue
         for q in range(words):
@@ -81,10 +80,10 @@ def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
             if bits != 0:
                 k = (q << 6) + _lowest(bits)
                 free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
-                P.match[0, r], P.match[1, k] = k, r
+                P.column_of[r], P.row_of[k] = k, r
                 break
     for r in range(rows.size):
-        if P.match[0, r] >= 0 or not left[rows[r]] > 0.0:
+        if P.column_of[r] >= 0 or not left[rows[r]] > 0.0:
             continue
         for q in range(words):
             if P.adjacent[r, q] & ~dead[q] != 0:

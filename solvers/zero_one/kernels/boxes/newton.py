@@ -81,9 +81,7 @@ def newton(
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
-    al, ws = R.alpha, R.work
-    g, d, wt = ws[0], ws[1], ws[2]
-    H, L = ws[3 : 3 + p], ws[3 + p : 3 + 2 * p]
+    al, g, d, wt, H, L = R.alpha, R.g, R.d, R.trial, R.H, R.L
     on = R.on
     for j in range(p):
         w[j] = min(max(w[j], lo[j]), hi[j])

@@ -68,8 +68,8 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
     """
     lo, hi, w, idx, z, l, G, left = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
-    u, most, env, err = R.u, R.spare[0], R.spare[1], R.spare[2]
-    mid, half, wide = R.work[0], R.work[1], R.work[2]
+    u, most, env, err = R.u, R.most, R.env, R.err
+    mid, half, wide = R.mid, R.half, R.wide
     margins(G, m, w, u)
     for j in range(p):
         mid[j], half[j] = 0.5 * (lo[j] + hi[j]), 0.5 * (hi[j] - lo[j])
@@ -99,8 +99,8 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
         match(P, rows, columns, left)
         more = False
         for r in range(rows.size):
-            if P.match[0, r] >= 0 and count < P.price.size:
-                i, j = rows[r], columns[P.match[0, r]]
+            if P.column_of[r] >= 0 and count < P.price.size:
+                i, j = rows[r], columns[P.column_of[r]]
                 total += _pay(P, count, i, j, left)
                 count += 1
                 more = more or left[i] > 0.0 or left[j] > 0.0

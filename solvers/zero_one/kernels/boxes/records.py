@@ -104,18 +104,30 @@ class Relaxation(NamedTuple):
     ds: Any  #: (p,) bound on the rounding error of s
     left: Any  #: (n,) ρ_i, what the pairs leave of λ_i, by the node's position
     position: Any  #: (n,) the node's position of each row
-    work: Any  #: (3 + 2p, p),
-    spare: Any  #: (3, n) and
-    on: Any  #: (p,) room
+    g: Any  #: (p,) gradient, step, trial point and free coordinates of Newton's method
+    d: Any
+    trial: Any
+    on: Any
+    H: Any  #: (p, p) its matrix, and the factor
+    L: Any
+    mid: Any  #: (p,) the box's centre, half its widths, and what these may be off by
+    half: Any
+    wide: Any
+    most: Any  #: (n,) the greatest margin but for the half widths, less 1; the share of the hinge; the rounding
+    env: Any
+    err: Any
 
 
 def empty_relaxation(n: int, p: int) -> Relaxation:
     """Room for n points in p coordinates."""
+    by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
+    b, cap, h, alpha, u, curved, left, most, env = by_point
+    q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
     return Relaxation(
-        np.empty((p, n)), np.empty(n), np.empty(n), np.empty(n), np.empty(p), np.empty(n), np.empty(n), np.empty(n), np.empty(p),
-        np.empty(p), np.empty(p), np.empty(n), np.empty(n, np.int64), np.empty((3 + 2 * p, max(p, 1))), np.empty((3, n)),
-        np.empty(p, np.bool_),
-    )
+        rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
+        position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
+        mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
+    )  # fmt: skip
 
 
 def empty_node(n: int, p: int) -> Node:
@@ -133,12 +145,17 @@ class Pairs(NamedTuple):
 
     side: Any  #: (2, n) the two sides by falling margin
     adjacent: Any  #: (n, words) bits
-    seen: Any  #: (3, words) columns: free, without a way to a free one, met
-    match: Any  #: (2, n) a row's column or -1, a column's row
+    free: Any  #: (words,) columns: free, without a way to a free one, met
+    dead: Any
+    seen: Any
+    column_of: Any  #: (n,) a row's column or -1
+    row_of: Any  #: (n,) a column's row
     parent: Any  #: (n,) from which row a column was met
     queue: Any  #: (n,)
     scaled: Any  #: (p, 64 words) columns times the box's half-widths, float32
-    work: Any  #: (3, 64 words), float32
+    sums: Any  #: (64 words,) float32: by column, and of a row
+    envs: Any
+    acc: Any
     points: Any  #: (n, 2) the pairs found
     price: Any  #: (n,) and what each is paid
 
@@ -146,12 +163,14 @@ class Pairs(NamedTuple):
 def empty_pairs(n: int, p: int) -> Pairs:
     """Room for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
-    i = np.int64
+    i, single = np.int64, np.float32
+    free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
+    sums, envs, acc = (np.empty(64 * words, single) for _ in range(3))
     return Pairs(
-        np.empty((2, n), i), np.empty((min(n, WIDEST), words), np.uint64), np.empty((3, words), np.uint64), np.empty((2, n), i),
-        np.empty(n, i), np.empty(n, i), np.empty((p, 64 * words), np.float32), np.empty((3, 64 * words), np.float32),
-        np.empty((n, 2), i), np.empty(n),
-    )
+        side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
+        column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
+        scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
+    )  # fmt: skip
 
 
 @by_reference
