@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
@@ -50,7 +51,7 @@ def polished(
     Where the model knows a simpler problem for fixed integers (`Model.with_integers`) that one is solved. Candidates are first
     counted in exact arithmetic where the model's objective jumps (`Model.recounted`). The point is the rounded input where the
     re-solve is not feasible to 1e-9 or not better; the choice is made by recomputed objectives and residuals only. ``seconds``
-    limits the interior point, where the solve itself was limited.
+    limits both together, where the solve itself was limited: what is late is left out.
     """
     x = form.join(values)
     rounded = x.copy()
@@ -75,12 +76,14 @@ def polished(
 
 
 def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
-    """Points of a continuous form and who found them: an interior-point solver's, and that of its active set."""
+    """Points of a continuous form and who found them: an interior-point solver's, and, in time, that of its active set."""
+    begin = time.perf_counter()
     answer = Clarabel().run(BareForm(form), Options(tol=1e-9, time_limit=seconds))
     if answer.values is None:
         return []
     y = form.join(answer.values)
-    on_active_set = _on_active_set(form, y)
+    late = seconds is not None and time.perf_counter() - begin > seconds
+    on_active_set = None if late else _on_active_set(form, y)
     who = f"{Clarabel.info.name} {answer.version}"
     found = [(y, who)]
     return found if on_active_set is None else [*found, (on_active_set, f"{who} and the equations of its active set")]

@@ -183,7 +183,7 @@ def solvers() -> SolverTable:
 
 def _failed(name: str, reason: str) -> dict[str, str]:
     """The row of a solver that a package promises and that cannot be used."""
-    blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "reference"), "")
+    blank = dict.fromkeys(("name", "reads", "gives", "installed", "version", "licence", "summary", "late", "reference"), "")
     return blank | {"name": name, "installed": "no", "version": "not usable", "summary": reason}
 
 
@@ -200,6 +200,7 @@ def _row(solver: Solver) -> dict[str, str]:
         "version": _version(solver) if present else "not installed",
         "licence": licence.state.value if present else "",
         "summary": info.summary,
+        "late": info.late,
         "reference": info.reference,
     }
 

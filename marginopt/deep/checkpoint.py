@@ -10,7 +10,8 @@ from typing import Any, final
 
 import torch
 
-from ..errors import InputError
+from ..errors import InputError, WriteError
+from ..files import whole_file
 from .training import Batches, Training
 
 __all__ = ["Checkpoint", "fingerprint", "plain"]
@@ -57,11 +58,10 @@ class Checkpoint:
             "random": torch.get_rng_state(),
             "cuda": torch.cuda.get_rng_state(device) if device.type == "cuda" else None,
         }
-        partial = self.path.with_name(self.path.name + ".part")
         try:
-            torch.save(state, partial)
-            partial.replace(self.path)
-        except (OSError, RuntimeError) as error:
+            with whole_file(self.path) as file:
+                torch.save(state, file)
+        except (WriteError, RuntimeError) as error:
             raise InputError(f"checkpoint {str(self.path)!r} cannot be written: {error}") from error
 
     def load(self, training: Training, device: torch.device) -> bool:

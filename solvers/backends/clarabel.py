@@ -54,6 +54,7 @@ class Clarabel(Backend):
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
+        late="one factorisation, in each iteration",
         reference="Goulart, Chen: Clarabel, 2024",
     )
 

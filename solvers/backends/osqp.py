@@ -58,6 +58,7 @@ class Osqp(Backend):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
+        late="one factorisation, before the first iteration",
         reference="Stellato et al.: OSQP: an operator splitting solver for quadratic programs, 2020",
     )
 

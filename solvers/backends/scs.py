@@ -76,6 +76,7 @@ class Scs(Backend):
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         tolerance=1e-4,
         first_order=True,
+        late="one factorisation, before the first iteration",
         reference="O'Donoghue: Operator splitting for a homogeneous embedding of the linear complementarity problem, 2021",
     )
 

@@ -70,6 +70,8 @@ class SolverInfo:
         Where ``auto`` may take it, the smallest rank first; nowhere by default.
     extra : str
         Extra of marginopt that installs it; empty where the base install does.
+    late : str
+        What of it does not look at the time limit, where that may take long; empty where nothing does.
     reference : str
         Where the method is described.
     implementation : str
@@ -90,6 +92,7 @@ class SolverInfo:
     reaches: float | None = None
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     extra: str = ""
+    late: str = ""
     reference: str = ""
     implementation: str = ""
 

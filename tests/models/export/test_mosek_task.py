@@ -116,9 +116,12 @@ def test_optimum_of_what_was_read_back(tmp_path, name):
         task.writedata(str(path))
     ours, theirs = (solve_problem(form, "clarabel", Options(tol=1e-7)) for form in (FORMS[name], read_task(path)))
     # the points agree; how near the bound of a semidefinite cone comes to them depends on the processor (1.4e-7 on some)
+    semidefinite = any(isinstance(c.cone, PSD) for c in FORMS[name].constraints)
     for result in (ours, theirs):
         assert result.claim.status is Status.OPTIMAL and result.certificate.primal_residual <= 1e-7
-    assert theirs.certificate.objective == pytest.approx(ours.certificate.objective, rel=2e-7, abs=1e-8)
+        assert semidefinite or result.status is Status.OPTIMAL
+    rel = 2e-7 if semidefinite else 1e-7
+    assert theirs.certificate.objective == pytest.approx(ours.certificate.objective, rel=rel, abs=1e-8)
 
 
 def test_quadratic_objective_beside_cones_goes_to_its_epigraph(tmp_path):

@@ -192,7 +192,18 @@ def test_degenerate_data(kind, eager):
     for C in (1.0, 1e4):
         result = solve_problem(L2SVMDual(X, y, C, RBF(0.5)), SMO(), Options(tol=1e-6))
         assert result.status is Status.OPTIMAL
+        # the objective carries its rounding, the bound is rounded outward: their point in exact arithmetic is within 1e-6
         assert result.certificate.gap <= 1e-6 + result.certificate.resolution
+
+
+def test_points_so_far_apart_that_their_distances_lose_digits(eager):
+    """X × 1000: the algorithm closes its gap as before; what the certificate cannot tell it says, and by how much."""
+    X, y = data(900)
+    for C in (1.0, 1e4):
+        result = solve_problem(L2SVMDual(1e3 * X, y, C, RBF(0.5)), SMO(), Options(tol=1e-6))
+        assert result.claim.status is Status.OPTIMAL and result.certificate.primal_residual <= 1e-12
+        assert result.certificate.gap <= 1e-6 + result.certificate.resolution
+        assert result.status is Status.OPTIMAL or "rounding may hide" in result.evidence
 
 
 def test_a_time_limit_leaves_a_feasible_point():

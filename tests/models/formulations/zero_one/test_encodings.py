@@ -131,8 +131,9 @@ def test_a_start_is_taken_in_every_encoding() -> None:
         assert model.start is not None
         for solver in ("scip", "gurobi"):
             result = solve(model, solver, start=model.start, node_limit=1, threads=1)
-            # no worse than the start; what a solver's own tolerance lets it accept beyond that is not the start's
-            assert result.claim.objective <= model.objective(w) * (1 + 1e-8)
+            # the start is optimal: what SCIP's tolerance lets it accept below it lies at the apex of a cone
+            below = 1e-4 if solver == "scip" and encoding.endswith("cone") else 1e-6
+            assert model.objective(w) * (1 - below) <= result.claim.objective <= model.objective(w) * (1 + 1e-8)
     assert ZeroOneSVM(X, y, 0.5).start is None
 
 
