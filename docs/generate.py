@@ -29,6 +29,42 @@ _LIMIT = 2.0
 _SIGNS = ("clarabel", "scs", "osqp", "piqp", "highs", "gurobi")
 
 
+#: Duals as the solvers give them; their backends' docstrings say the same.
+_NATIVE = [
+    ["`clarabel`", "`z`", "$Ax + s = b$, $s \\in K$", "$z$; bounds are rows"],
+    ["`scs`", "`y`", "$Ax + s = b$, $s \\in K$", "$z = y$ in our order of rows; bounds are rows"],
+    ["`osqp`", "`y`", "$Px + q + A^\\top y = 0$, $l \\le Ax \\le u$", "$z = -y$, $\\zeta = -y$ of the bounds' rows"],
+    [
+        "`piqp`",
+        "`y`, `z_l`, `z_u`, `z_bl`, `z_bu`",
+        "$Px + c + A^\\top y + G^\\top(z_u - z_l) + z_{bu} - z_{bl} = 0$",
+        "$z = -y$ on equalities, $z_l$ on rows, $\\zeta = z_{bl} - z_{bu}$",
+    ],
+    ["`highs`", "`row_dual`, `col_dual`", "$l \\le Ax \\le u$, derivative of the optimum", "the same"],
+    [
+        "`gurobi`",
+        "`Pi`, `QCPi`, `RC`",
+        "$Px + q = A^\\top \\mathrm{Pi} + \\mathrm{RC} + \\dots$",
+        "$z = \\mathrm{Pi}$, $\\zeta = \\mathrm{RC}$; cones from $-\\mathrm{QCPi}$",
+    ],
+    [
+        "`mosek`",
+        "`y`, `doty`, `slx`, `sux`",
+        "derivative of the optimum",
+        "$z = y$ or $\\mathrm{doty}$, $\\zeta = \\mathrm{slx} - \\mathrm{sux}$",
+    ],
+    ["`cvxpy:*`", "`dual_value`", "of a constraint, in the constraint's cone", "by label of the constraint"],
+    ["`pyomo:*`", "`dual`, `rc`", "derivative of the optimum in the right side", "the same"],
+    [
+        "qpsolvers",
+        "`z`, `y`, `z_box`",
+        "$Px + q + G^\\top z + A^\\top y + z_{box} = 0$, $Gx \\le h$",
+        "$z$, $-y$, $\\zeta = -z_{box}$",
+    ],
+    ["`scip`", "none", "mixed-integer", "none: its bound is claimed"],
+]
+
+
 def write(folder: Path) -> None:
     """Write all pages anew."""
     shutil.rmtree(folder, ignore_errors=True)
@@ -167,6 +203,8 @@ def _signs() -> str:
             "([conventions](../conventions.md)). So that nobody has to believe it: the rows `margin` of a hinge SVM on four "
             "points, solved when this page was built.",
             table(["solver", "multipliers of `margin`", "objective", "bound"], rows),
+            "What each solver calls them, and what becomes of its sign:",
+            table(["solver", "native name", "native stationarity, or form of a row", "ours"], _NATIVE),
             "`result.check_duals(model)` perturbs rows and bounds and compares the slopes of the optimum with the multipliers. "
             "`result.into(problem)` gives them back in CVXPY's, Pyomo's or gurobipy's own signs "
             "([your own constraint](../tutorials/own-constraint.md)).",

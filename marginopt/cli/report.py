@@ -18,7 +18,7 @@ from ..instances import Instance
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
-from .stating import named_instance, prepared
+from .stating import named_instance, prepared, two_classes
 from .words import say
 
 __all__ = ["add_options", "report"]
@@ -138,6 +138,12 @@ def _backend(name: str | None) -> AbstractContextManager[Any]:
         raise InputError(f"--backend: joblib has no {name}: {error}") from error
 
 
+def _sized(name: str, n: int | None, a: argparse.Namespace) -> Instance:
+    """The set, with n of its points where n is given."""
+    found = named_instance(name, a)
+    return found if n is None else found.subsample(n, rng=a.seed)
+
+
 def _instances(a: argparse.Namespace) -> list[Instance]:
     """The sets named, sub-sampled at every size; generated ones; the built-in ones where nothing is asked for."""
     sizes = None if a.sizes is None else _list(a.sizes, int, "--sizes")
@@ -145,7 +151,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
         raise InputError("--n is one size, --sizes several: give one of them")
     every: list[int | None] = [None] if sizes is None else [*sizes]
     found = [
-        prepared(named_instance(name, a) if n is None else named_instance(name, a).subsample(n, rng=a.seed), a, intercept=True)
+        prepared(two_classes(_sized(name, n, a), "a gap report"), a, intercept=True)
         for name in a.data
         for n in every
     ]

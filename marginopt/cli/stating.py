@@ -17,7 +17,7 @@ from ..relaxations import default_report_instances
 
 __all__ = [
     "add_data_options", "add_model_options", "add_parameters", "add_proof_options", "named_instance", "prepared", "problems",
-    "stated", "stated_as",
+    "stated", "stated_as", "two_classes",
 ]  # fmt: skip
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
@@ -103,10 +103,8 @@ def stated_as(name: str, data: str | Instance, a: argparse.Namespace) -> Model:
             raise InputError(f"{info.name} is stated on an npz file that holds {', '.join(info.arrays)}, not on {data.name}")
         return info.state(_arrays(info, data), given)
     found = data if isinstance(data, Instance) else prepared(named_instance(data, a), a, intercept=info.intercept(chosen))
-    if info.data is Data.TWO_CLASSES and len(found.classes) > 2:
-        raise InputError(
-            f"{info.name} separates two classes and {found.name} has {len(found.classes)}: choose two with --pair A B"
-        )
+    if info.data is Data.TWO_CLASSES:
+        two_classes(found, info.name)
     return info.state({"X": found.X, "y": found.y}, given)
 
 
@@ -142,6 +140,16 @@ def _arrays(info: FormulationInfo, name: str) -> dict[str, Any]:
         raise InputError(f"{name} cannot be read as an npz file with {wanted}: {error}") from error
 
 
+def two_classes(instance: Instance, what: str) -> Instance:
+    """The instance, if it has no more than two classes."""
+    if len(instance.classes) > 2:
+        names = ", ".join(map(str, list(instance.sizes())[:6])) + (", ..." if len(instance.classes) > 6 else "")
+        raise InputError(
+            f"{what} separates two classes and {instance.name} has {len(instance.classes)} ({names}): choose two with --pair A B"
+        )
+    return instance
+
+
 def named_instance(name: str, a: argparse.Namespace) -> Instance:
     """A data set by catalogue name or file, with the sub-setting that was asked for; not prepared."""
     path = Path(name)
@@ -157,10 +165,10 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
 
 def _class_of(instance: Instance, text: str) -> Any:
     """The class label that a word on the command line stands for."""
-    for value in instance.classes:
+    for value in instance.sizes():
         if str(value) == text or (_is_number(text) and _is_number(str(value)) and float(value) == float(text)):
             return value
-    raise InputError(f"--pair: {instance.name} has no class {text}; it has {', '.join(map(str, instance.classes))}")
+    raise InputError(f"--pair: {instance.name} has no class {text}; it has {', '.join(map(str, instance.sizes()))}")
 
 
 def _is_number(text: str) -> bool:

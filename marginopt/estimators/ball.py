@@ -16,6 +16,7 @@ from ..models.kernels.kernels import Precomputed
 from ..solvers.records.options import Options
 from .multiclass import Pair
 from .record import EstimatorInfo
+from .refusing import refuse
 from .solving import solve_checked
 from .spaces import KernelSpace, Solution, is_precomputed, make_kernel
 from .training_set import Sample, Scaling
@@ -76,7 +77,7 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         self.time_limit = time_limit
         self.verbose = verbose
 
-    def fit(self, X: Any, y: Any = None) -> Self:
+    def fit(self, X: Any, y: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR); y is not used. Points have no weights in this problem: a ball encloses all.
 
         Raises
@@ -84,6 +85,7 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
+        refuse(self, other)
         if not isinstance(self.contamination, (int, float)) or not 0.0 <= self.contamination <= 0.5:
             raise InputError(f"contamination must be a number in [0, 0.5]; it is {self.contamination!r}")
         X = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2))

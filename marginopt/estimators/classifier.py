@@ -24,6 +24,7 @@ from ..solvers.parallel import team_of
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .multiclass import Pair, binary_problems, class_scores
+from .refusing import refuse
 from .solving import Outcome, one_or_all, solved_task
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling, class_weights, sample_weights
@@ -95,7 +96,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
 
     # -- fitting ------------------------------------------------------------------------------------------------
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
@@ -103,6 +104,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
+        refuse(self, other)
         return self._fit(X, y, None)
 
     def _fit(self, X: Any, y: Any, given_weight: Any) -> Self:
@@ -198,7 +200,7 @@ class WeightedClassifier(ModelClassifier):
 
     _weighted = True
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+    def fit(self, X: Any, y: Any, sample_weight: Any = None, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR), their labels and weights ≥ 0.
 
         Raises
@@ -206,6 +208,7 @@ class WeightedClassifier(ModelClassifier):
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
+        refuse(self, other)
         return self._fit(X, y, sample_weight)
 
 

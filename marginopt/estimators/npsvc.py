@@ -23,6 +23,7 @@ from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .kernel_features import Approximation, approximate
 from .record import EstimatorInfo
+from .refusing import refuse
 from .spaces import is_precomputed, make_kernel
 from .training_set import Scaling
 
@@ -83,6 +84,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int, RandomState or None
         Of the start and the features.
+    verbose : bool
+        Whether to write progress.
 
     Attributes
     ----------
@@ -133,6 +136,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         components: int = 500,
         standardise: bool = True,
         random_state: Any = 0,
+        verbose: bool = False,
     ) -> None:
         self.kernel = kernel
         self.gamma = gamma
@@ -159,8 +163,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         self.components = components
         self.standardise = standardise
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
@@ -168,6 +173,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
+        refuse(self, other)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         labels = np.asarray(y)
@@ -222,7 +228,7 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
             qp=self.qp,
             stiefel=self.stiefel,
         )
-        return algorithm.run(model, Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed))
+        return algorithm.run(model, Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=bool(self.verbose)))
 
     def _rows(self, X: Any) -> Points:
         check_is_fitted(self)

@@ -18,7 +18,9 @@ from ...models.kernels.kernels import Precomputed
 from ...solvers.box import box_minimum
 from ...solvers.nonparallel import Majorisation
 from ...solvers.records.options import Options
+from ...terminal import StatusLine
 from ..record import EstimatorInfo
+from ..refusing import refuse
 from ..spaces import is_precomputed, make_kernel
 from ..training_set import Scaling
 
@@ -63,6 +65,8 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         Bring every feature to mean 0 and deviation 1 first.
     random_state : int
         Of the starts.
+    verbose : bool
+        Whether to write a line for each class.
 
     Attributes
     ----------
@@ -97,6 +101,7 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         starts: int = 1,
         standardise: bool = True,
         random_state: int = 0,
+        verbose: bool = False,
     ) -> None:
         self.loss = loss
         self.kernel = kernel
@@ -116,8 +121,9 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.starts = starts
         self.standardise = standardise
         self.random_state = random_state
+        self.verbose = verbose
 
-    def fit(self, X: Any, y: Any) -> Self:
+    def fit(self, X: Any, y: Any, **other: Any) -> Self:
         """Fit to n points (n × p; dense or CSR) and their labels. Points have no weights in this problem: repeat them instead.
 
         Raises
@@ -125,6 +131,7 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
+        refuse(self, other)
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
         check_classification_targets(y)
         points = as_points(X)
@@ -136,7 +143,13 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             epsilon=self.epsilon, tau=self.tau, gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
             offset=self.intercept,
         )  # fmt: skip
-        found = [self._solved(model) for model in models]
+        found = []
+        line = StatusLine()
+        for model in models:
+            found.append(self._solved(model))
+            if self.verbose:
+                _, objective, gap = found[-1]
+                line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
         for model in models:  # their matrices, each of the order of the class's others
             vars(model).pop("program", None)
         self.problems_ = models

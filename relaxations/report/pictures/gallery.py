@@ -8,7 +8,7 @@ from functools import partial
 from ....drawing import Picture
 from ..data import ReportData
 from ..traits import SWEPT
-from .gaps import gap_against_seconds, gap_bars
+from .gaps import gap_against_seconds, gap_bars, integrals
 from .losses import loss_functions
 from .sweeps import against, against_kappa, against_m, convergence, profiles, seeds
 
@@ -56,6 +56,13 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         seeds,
         "Spread over seeds",
         "Times to a proven optimum over their geometric mean: a dot for each seed, a line for each instance.",
+    ),
+    (
+        "primal-dual-integral",
+        integrals,
+        "Primal-dual integral",
+        "The gap (incumbent - bound)/incumbent over the time of a run, integrated (Berthold 2013): what a run is worth before it "
+        "ends. Bars end at the mean, a dot is a run; trivial optima are left out.",
     ),
     (
         "convergence",

@@ -8,9 +8,9 @@ import numpy as np
 
 from ....drawing import GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
 from ..data import ReportData
-from ..means import SECONDS, shifted_geometric_mean
+from ..means import SECONDS, primal_dual_integral, shifted_geometric_mean
 
-__all__ = ["gap_against_seconds", "gap_bars"]
+__all__ = ["gap_against_seconds", "gap_bars", "integrals"]
 
 
 def _gaps(report: ReportData) -> dict[str, tuple[list[float], list[float]]]:
@@ -65,6 +65,30 @@ def gap_against_seconds(report: ReportData) -> str | None:
     ax.set_ylabel("median gap", fontsize=9)
     ax.grid(alpha=0.3, color=GREY)
     figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    return svg_of(figure)
+
+
+def integrals(report: ReportData) -> str | None:
+    """Primal-dual integral of every exact run: a bar to the mean of each variant, a dot for each run."""
+    found: dict[str, list[float]] = {}
+    for cell in report.exacts:
+        value = primal_dual_integral(cell)
+        if value is not None and cell.key not in report.trivial:
+            found.setdefault(cell.variant, []).append(value)
+    if not found:
+        return None
+    figure = figure_of(6.8, 1.0 + 0.42 * len(found))
+    ax = figure.subplots()
+    for k, values in enumerate(found.values()):
+        mean = float(np.mean(values))
+        ax.barh(k, mean, 0.6, color=colour_of(0), alpha=0.35)
+        ax.plot(values, np.full(len(values), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
+        ax.annotate(f"{mean:.3g} s", (max(values), k), (6, 0), textcoords="offset points", va="center", fontsize=8)
+    ax.set_yticks(range(len(found)), [plain(name) for name in found], fontsize=9)
+    ax.set_ylim(len(found) - 0.5, -0.5)
+    ax.margins(x=0.12)
+    ax.tick_params(axis="x", labelsize=8)
+    ax.set_xlabel("primal-dual integral in seconds", fontsize=9)
     return svg_of(figure)
 
 

@@ -115,3 +115,19 @@ def test_wrong_use_without_data(data: Path, tmp_path: Path, capsys: pytest.Captu
         "cannot be made",
     )
     assert len(told) == 6 and all(word in line for word, line in zip(words, told, strict=True))
+
+
+def test_three_classes_by_name_are_chosen_from(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    """A file whose label is a word: the classes are called by their names, in advice and by --pair."""
+    rng = np.random.default_rng(1)
+    path = tmp_path / "trees.csv"
+    kinds = np.repeat(["ash", "elm", "oak"], 8)
+    rows = [f"{k},{a:.3f},{b:.3f}\n" for k, (a, b) in zip(kinds, rng.normal(size=(24, 2)), strict=True)]
+    path.write_text("kind,height,girth\n" + "".join(rows), encoding="utf-8")
+    asked = ("report", path, "--label", "kind", "--relaxations", "conic", "--exact", "none", "--out", tmp_path / "out", "--quiet")
+    assert run(*asked) == 2
+    assert "has 3 (ash, elm, oak): choose two with --pair A B" in capsys.readouterr().err
+    assert run(*asked, "--pair", "ash", "yew") == 2
+    assert "no class yew; it has ash, elm, oak" in capsys.readouterr().err
+    assert run(*asked, "--pair", "ash", "oak") == 0
+    assert capsys.readouterr().out.splitlines()[-1].startswith("wrote ")

@@ -7,7 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.calibration import CalibratedClassifierCV
 from sklearn.datasets import make_blobs
+from sklearn.metrics import brier_score_loss
 from sklearn.svm import SVC
 from sklearn.utils.validation import has_fit_parameter
 
@@ -50,13 +52,29 @@ def test_decision_functions_have_scikit_learn_s_shapes(info: Any) -> None:
 def test_what_takes_no_weights_says_so(info: Any) -> None:
     if not has_fit_parameter(info.estimator(), "sample_weight"):
         assert "no weights" in inspect.getdoc(info.estimator.fit).replace("\n", " ")
+        with pytest.raises(TypeError, match=rf"{info.estimator.__name__} takes no sample_weight"):
+            info.make().fit(X2, Y2, sample_weight=np.ones(40))
+    with pytest.raises(TypeError, match="groups"):
+        info.make().fit(X2, Y2, groups=Y2)
 
 
 def test_verbose_tells_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
-    mo.L2SVC(verbose=True).fit(X2, Y2)
-    assert ": " in capsys.readouterr().err
+    for estimator in (mo.L2SVC, mo.KernelNPSVC, mo.NonparallelSVC):
+        estimator(verbose=True).fit(X2, Y2)
+        assert ": " in capsys.readouterr().err
     mo.L2SVC().fit(X2, Y2)
     assert capsys.readouterr().err == ""
+
+
+@pytest.mark.parametrize("info", mo.estimators().values(), ids=mo.estimators())
+def test_scikit_learn_calibrates_them(info: Any) -> None:
+    """Probabilities by Platt's fit on folds, in the order of the classes, better than chance."""
+    if not hasattr(info.estimator, "decision_function") or "y is not used" in (inspect.getdoc(info.estimator.fit) or ""):
+        pytest.skip("no classifier")
+    calibrated = CalibratedClassifierCV(info.make(), method="sigmoid", cv=2).fit(X2, Y2)
+    probability = calibrated.predict_proba(X2)
+    np.testing.assert_allclose(probability.sum(axis=1), 1.0)
+    assert brier_score_loss(Y2, probability[:, 1]) < 0.25
 
 
 def test_features_are_set_out_as_frames() -> None:

@@ -25,6 +25,7 @@ from marginopt.relaxations import (
 from marginopt.relaxations.report.formats.latex import escaped
 from marginopt.relaxations.report.means import VIRTUAL, exact_means, exact_ratios, primal_dual_integral, relaxation_means
 from marginopt.relaxations.report.pictures import sweeps as pictures_sweeps
+from marginopt.relaxations.report.pictures.gaps import integrals
 from marginopt.relaxations.report.pictures.sweeps import against, against_kappa, against_m, convergence, profiles, seeds
 from marginopt.relaxations.report.tables.column import shown
 from marginopt.relaxations.report.tables.kappas import KAPPA_COLUMNS
@@ -138,6 +139,17 @@ def test_means_are_of_one_family_and_lambda() -> None:
     assert exact["scip, strengthened"].reached == (0.5, 0.5)
 
 
+def test_the_primal_dual_integral_has_a_picture() -> None:
+    report = made_up()
+    known = [cell for cell in report.exacts if primal_dual_integral(cell) is not None and cell.key not in report.trivial]
+    svg = integrals(report)
+    assert (svg is not None) is bool(known)
+    traced = tuple(replace(c, trace=((0.1, 8.0, 1.0), (0.5, 7.0, 7.0)), proven=True) for c in report.exacts)
+    drawn = integrals(GapReport(report.instances, report.relaxations, traced))
+    assert drawn is not None and all(c.variant in drawn for c in traced)
+    assert integrals(GapReport(report.instances, report.relaxations, ())) is None
+
+
 def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(pictures_sweeps, "PANELS", 2)  # of three
     report = made_up()
@@ -182,8 +194,8 @@ def test_markdown_links_to_its_pictures(tmp_path: Path, drawn: GapReport) -> Non
     report = drawn
     text = report.to_markdown(tmp_path / "gaps.md", pictures=True).read_text(encoding="utf-8")
     links = re.findall(r"!\[[^]]+\]\((.+?)\)", text)
-    names = ("gaps", "gap-against-seconds", "against-n", "against-m", "profiles", "seeds", "convergence", "against-kappa",
-             "losses")  # fmt: skip
+    names = ("gaps", "gap-against-seconds", "against-n", "against-m", "profiles", "seeds", "primal-dual-integral",
+             "convergence", "against-kappa", "losses")  # fmt: skip
     assert links == [f"gaps-pictures/{name}.svg" for name in names]
     assert all((tmp_path / link).read_text(encoding="utf-8").rstrip().endswith("</svg>") for link in links)
     assert [p.name for p in report.to_pictures(tmp_path / "a" / "b")] == [f"{name}.svg" for name in names]
