@@ -14,7 +14,9 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .box_view import BoxPoint, BoxQP, CoarseFactor
 from .kernels.gram import GramOperator
 
-__all__ = ["BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem"]
+__all__ = [
+    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "RampProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -138,6 +140,37 @@ class ZeroOneProblem:
         """True objective of w; margins within ``tol`` of 1 count as met."""
         norm = float(w[self.penalised] @ w[self.penalised])
         return norm + float(self.weights[self.A @ w < 1.0 - tol].sum())
+
+
+@dataclass(frozen=True, eq=False)
+class RampProblem:
+    """min μ Σ_j d_j w_j² + Σ_i c_i (h/d) min{(1 - a_i'w)_+, d}: the ramp loss problem.
+
+    Parameters
+    ----------
+    A : ndarray (n, p)
+        Signed rows a_i = y_i x_i.
+    costs : ndarray (n,)
+        c_i ≥ 0.
+    penalised : ndarray of bool (p,)
+        d_j: False for a free intercept, whose column, the first, of A is y.
+    height, width : float
+        h and d.
+    mu : float
+        μ > 0.
+    """
+
+    A: FloatArray
+    costs: FloatArray
+    penalised: BoolArray
+    height: float
+    width: float
+    mu: float = 1.0
+
+    def objective(self, w: FloatArray) -> float:
+        """True objective of w."""
+        loss = self.height / self.width * np.clip(1.0 - self.A @ w, 0.0, self.width)
+        return self.mu * float(w[self.penalised] @ w[self.penalised]) + float(self.costs @ loss)
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 
+from ..errors import MarginoptError
 from ..models.arrays import FloatArray
 from ..models.model import Model
+from ..solvers.auto import choose
+from ..solvers.interface.solver import Gives
 from ..solvers.records.options import Options
+from ..solvers.registry import get_solver
+from ..solvers.solve import solve_problem
 from .composed.points import allowed, parts_of
 
 __all__ = ["known_point"]
@@ -15,10 +22,26 @@ __all__ = ["known_point"]
 def known_point(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """w and its true objective; None where none is known.
 
-    w = 0 where a problem from parts allows it.
+    What an exact solver of its own begins with, where there is one (`ramp-bb`, `zero-one-bb`: local search from several starts);
+    else w = 0 where a problem from parts allows it.
     """
+    found = _begun(model, options)
     composed = parts_of(model)
     if composed is None:
-        return None
+        return found
     w = np.zeros(composed.points.shape[1])
-    return (w, composed.objective(w)) if allowed(composed, w) else None
+    if not allowed(composed, w) or (found is not None and found[1] <= composed.objective(w)):
+        return found
+    return w, composed.objective(w)
+
+
+def _begun(model: Model, options: Options) -> tuple[FloatArray, float] | None:
+    """The incumbent of a structured branch and bound after its first node."""
+    try:
+        solver = get_solver(choose(model, options)[0])
+        if solver.reads_form or Gives.BOUND not in solver.info.gives:
+            return None
+        result = solve_problem(model, solver, replace(options, node_limit=1))
+    except MarginoptError:
+        return None  # the exact rows say why
+    return (np.asarray(result.values["w"]), result.objective) if "w" in result.values else None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import ClassVar, Literal
+from typing import ClassVar, Literal, TypeVar
 
 import numpy as np
 import scipy.sparse as sp
@@ -23,6 +23,8 @@ from .margin.model import Margin
 from .zero_one.binary_margins import BinaryMargins, as_prices
 
 __all__ = ["RampSVM"]
+
+V = TypeVar("V")
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,6 +130,10 @@ class RampSVM(BinaryMargins):
     def spending(self) -> GivenUp:
         """The whole ramp."""
         return GivenUp(self.weights)
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `RampProblem` view: independent of M."""
+        return self.composed.view(kind)
 
     @property
     def form_bytes(self) -> int:

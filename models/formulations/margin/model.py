@@ -17,7 +17,7 @@ from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
 from ...program.form import StandardForm
 from ...statement import Statement
-from ..linear import first_column_is_one, warn_about_features
+from ..linear import dense_signed_rows, first_column_is_one, warn_about_features
 from .assembly import Assembly
 from .checked import checked_parts
 from .domains import Domain, Reals
@@ -142,12 +142,24 @@ class Margin(Model):
         return self
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem` where errors and coefficients are counted, and coefficients are whole numbers within bounds."""
-        if kind is not ScoringProblem or self.kernel is not None:
+        """The `ScoringProblem` where errors and coefficients are counted, and coefficients are whole numbers within bounds.
+
+        Else that of the loss (`Loss.view`), where mu ||w||² is the regulariser and nothing restricts w.
+        """
+        if kind is not ScoringProblem:
+            return self._loss_view(kind)
+        if self.kernel is not None:
             return None
         data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
         parts = (self.loss, self.regulariser, self.domain, self.subject_to)
         return composed_problem(data, self.penalised, *parts)  # type: ignore[return-value]
+
+    def _loss_view(self, kind: type[V]) -> V | None:
+        mu = self.regulariser.square
+        if mu is None or not self.domain.free or self.subject_to or not self.loss.labels:
+            return None
+        view = self.loss.view(dense_signed_rows(self.points, self.y), self._costs, self.penalised, mu)
+        return view if isinstance(view, kind) else None
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 import scipy.sparse as sp
 
-from ....arrays import FloatArray, Points
+from ....arrays import BoolArray, FloatArray, Points
 from ....statement import Line
 from ...linear import signed_rows
 from ..assembly import Affine, Assembly
@@ -88,6 +88,10 @@ class Loss(Part):
     def branches(self) -> tuple[Branch, ...]:
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
+        """What a solver of its own reads of min μ Σ_penalised w_j² + Σ costs · loss(Aw) (`models.views`); None without one."""
+        return None
 
     def nonnegative(self) -> bool:
         """Whether no value is below 0, so that the objective bounds the regulariser."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....arrays import FloatArray, as_positive
+from ....arrays import BoolArray, FloatArray, as_positive
 from ....statement import Line
+from ....views import RampProblem
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from .branch import Branch
@@ -76,6 +77,10 @@ class Ramp(Loss):
         """The hinge of slope h/d, and h."""
         slope = self.height / self.width
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height),))
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> RampProblem:
+        """`RampProblem`."""
+        return RampProblem(A, costs, penalised, self.height, self.width, mu)
 
     def flat(self) -> float:
         """Zero from 1 on, h from 1 - d down."""

@@ -7,8 +7,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from ....arrays import FloatArray, as_positive
+from ....arrays import BoolArray, FloatArray, as_positive
 from ....statement import Line
+from ....views import ZeroOneProblem
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from .branch import Branch
@@ -72,6 +73,11 @@ class ZeroOne(Loss):
     def counted(self) -> float:
         """t."""
         return self.threshold
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
+        """`ZeroOneProblem`, of violated margins at μ = 1."""
+        plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
+        return ZeroOneProblem(A, costs, penalised) if plain else None
 
     def flat(self) -> float:
         """Zero from t on, one below it."""

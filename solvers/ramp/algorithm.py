@@ -1,0 +1,211 @@
+"""`ramp-bb`: the exact solver of the ramp-loss SVM, branch and bound over boxes of w, on the shared driver."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import dataclass
+from functools import cache
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray, IntArray
+from ...models.views import RampProblem
+from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
+from ..records.options import Options
+from ..records.rank import Purpose
+from . import kernels
+from .rotated import Rotated, rotated
+
+__all__ = ["RampBB", "RampState"]
+
+#: Open nodes that there is room for at the beginning, and bytes that nodes may take without a memory limit.
+_ROOM, _MEMORY = 4096, 2e9
+#: Nodes of the first call of the compiled loop; then by the clock.
+_FIRST = 20
+
+
+@dataclass(eq=False)
+class RampState:
+    """Where a run stands; ``boxes``, ``keys``, ``heap``, ``count`` and ``state`` are `kernels.explore`'s."""
+
+    problem: RampProblem
+    rotated: Rotated
+    options: Options
+    boxes: FloatArray
+    keys: FloatArray
+    heap: IntArray
+    count: IntArray
+    state: FloatArray
+    found: FloatArray
+    best: FloatArray  #: w in the problem's own coordinates
+    value: float
+    rate: float = 0.0
+
+
+@dataclass(frozen=True, eq=False)
+class RampBB(Algorithm[RampProblem, RampState]):
+    """Exact branch and bound for min μ Σ_{penalised} w_j² + Σ c_i (h/d) min{(1 - a_i'w)_+, d}, a ramp of height h and width d.
+
+    A node is a box of w. Where it bounds a margin, the ramp has a convex envelope: a constant, a line, or a hinge, so a node is a
+    small hinge problem whose dual values bound it (`solvers.ramp.kernels`); the ball about its minimiser shrinks the box.
+
+    Parameters
+    ----------
+    restarts : int
+        Starts of the convex-concave procedure before the search, each from a random weighting of the points.
+
+    Notes
+    -----
+    The bound is proved: envelopes and dual values have their rounding taken off, and so has the rotation to the principal axes of
+    the points. For few features: the number of boxes grows fast beyond five or six.
+    """
+
+    restarts: int = 20
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="ramp-bb",
+        rank={Purpose.STRUCTURE: 1},
+        summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",
+        views=(RampProblem,),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-6,
+        reference="docs/compose.md",
+    )
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.restarts, int) or self.restarts < 0:
+            raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+
+    def load(self, view: RampProblem) -> None:
+        """Compile the loops, or load them."""
+        _load()
+
+    def init(self, view: RampProblem, options: Options, rng: np.random.Generator) -> RampState:
+        """Rotate, find an incumbent, and plant the root box."""
+        p = view.A.shape[1]
+        axes = rotated(view)
+        tol = options.tolerance(self.info.tolerance)
+        room = _ROOM
+        state = RampState(
+            view, axes, options, np.zeros((room, 2, p)), np.full(room, -np.inf), np.arange(room), np.array([1, 0]),
+            np.array([np.inf, 0.25 * tol, np.inf]), np.zeros(p), np.zeros(p), np.inf,
+        )  # fmt: skip
+        self._offer(state, np.zeros(p))
+        start = None if options.start is None else options.start.get("w")
+        if start is not None:
+            w = np.asarray(start, dtype=np.float64)
+            if w.shape != (p,) or not np.isfinite(w).all():
+                raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+            self._offer(state, axes.into(w))
+        self._search(state, rng)
+        reach = axes.reach(state.value)
+        state.boxes[0, 0], state.boxes[0, 1] = -reach, reach
+        return state
+
+    def _offer(self, state: RampState, w: FloatArray) -> None:
+        """Take a point, in rotated coordinates, that is better."""
+        own = state.rotated.back(w)
+        value = state.problem.objective(own) / state.problem.mu
+        if value < state.value:
+            state.best, state.value = own, value
+            state.found[:] = w
+            state.state[0] = value
+
+    def _search(self, state: RampState, rng: np.random.Generator) -> None:
+        """The convex-concave procedure from the hinge's solution, the two intercepts, and random weightings."""
+        axes = state.rotated
+        n, p = axes.A.shape
+        reach = axes.reach(state.value)
+        starts = [np.zeros(p)]
+        if not axes.penalised.all():
+            starts += [np.where(axes.penalised, 0.0, b) for b in (-1.0, 1.0)]
+        far = axes.width + 1.0  # every margin of these starts is on the ramp
+        for k in range(len(starts) + self.restarts):
+            w = starts[k].copy() if k < len(starts) else np.clip(rng.normal(size=p) / np.sqrt(p), -reach, reach)
+            costs = axes.costs if k < len(starts) else axes.costs * rng.random(n)
+            if k >= len(starts):
+                kernels.descend(axes.A, costs, axes.penalised, axes.height * far / axes.width, far, -reach, reach, w)
+            kernels.descend(axes.A, axes.costs, axes.penalised, axes.height, axes.width, -reach, reach, w)
+            self._offer(state, w)
+
+    def advance(self, state: RampState, seconds: float) -> Outcome:
+        """Nodes, as many as the clock allows."""
+        axes, end = state.rotated, time.perf_counter() + seconds
+        if state.value <= 0.0:
+            return Outcome.CONVERGED
+        ramp = np.array([axes.height, axes.width])
+        while True:
+            limit = state.options.node_limit
+            left = np.inf if limit is None else limit - int(state.count[1])
+            if left <= 0:
+                return Outcome.NODE_LIMIT
+            nodes = int(min(left, max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST))
+            begin, before = time.perf_counter(), int(state.count[1])
+            code = kernels.explore(
+                axes.A, axes.costs, axes.penalised, ramp, state.boxes, state.keys, state.heap, state.count, state.state,
+                state.found, nodes,
+            )  # fmt: skip
+            state.rate = max(1.0, (int(state.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
+            self._offer(state, state.found.copy())
+            if code == kernels.DONE:
+                return Outcome.CONVERGED if state.state[2] >= self._cut(state) else Outcome.STALLED
+            if code == kernels.FULL and not self._grown(state):
+                return Outcome.MEMORY_LIMIT
+            if time.perf_counter() >= end:
+                return Outcome.RUNNING
+
+    def _cut(self, state: RampState) -> float:
+        """Nodes at or above it are closed."""
+        return float(state.state[0] * (1.0 - state.state[1]))
+
+    def _grown(self, state: RampState) -> bool:
+        """Twice the room for nodes; False where memory does not allow it."""
+        room, limit = state.heap.size, state.options.memory_limit
+        if 2.0 * 2.0 * state.boxes.nbytes > (_MEMORY if limit is None else limit):
+            return False
+        state.boxes = np.concatenate([state.boxes, np.zeros_like(state.boxes)])
+        state.keys = np.concatenate([state.keys, np.zeros(room)])
+        state.heap = np.concatenate([state.heap, np.arange(room, 2 * room)])
+        return True
+
+    def measure(self, state: RampState) -> Measure:
+        """Incumbent, proved bound, nodes and open nodes."""
+        open_nodes = int(state.count[0])
+        found = float(state.keys[state.heap[0]]) if open_nodes else np.inf
+        bound = state.rotated.proved(min(found, self._cut(state), float(state.state[2])), state.value)
+        mu = state.problem.mu
+        return Measure(
+            iteration=int(state.count[1]),
+            objective=mu * state.value,
+            bound=mu * min(max(bound, 0.0), state.value),
+            active=open_nodes,
+            step="boxes",
+        )
+
+    def answer(self, state: RampState) -> Answer:
+        """The incumbent and the proved bound."""
+        problem, w = state.problem, state.best
+        u = problem.A @ w
+        given_up = u < 1.0 - problem.width
+        xi = np.where(given_up, 0.0, np.clip(1.0 - u, 0.0, problem.width))
+        return Answer(
+            values={"w": w, "z": given_up.astype(np.float64), "xi": xi},
+            bound=self.measure(state).bound,
+            proved=True,
+            nodes=int(state.count[1]),
+            details={"open_nodes": int(state.count[0])},
+        )
+
+
+@cache
+def _load() -> None:
+    """The smallest problem, so that every loop is there."""
+    rows = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
+    problem = RampProblem(rows, np.full(3, 0.4), np.ones(2, dtype=bool), 2.0, 2.0)
+    algorithm = RampBB(restarts=1)
+    state = algorithm.init(problem, Options(), np.random.default_rng(0))
+    algorithm.advance(state, 0.01)

@@ -1,0 +1,161 @@
+"""`ramp-bb` beside enumeration on a thousand problems, Gurobi and SCIP; its envelopes and bounds beside the loss itself."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError
+from marginopt.models.views import RampProblem
+from marginopt.solvers import Options, Status
+from marginopt.solvers.ramp import RampBB, kernels
+from marginopt.solvers.ramp.rotated import rotated
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+
+def points(seed: int, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(n) % 2 == 0, -1.0, 1.0)
+    return np.column_stack([np.ones(n), rng.normal(size=(n, p - 1)) + 0.6 * y[:, None]]), y
+
+
+def enumerated(A: np.ndarray, costs: np.ndarray, height: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Least objectives of problems A (k, n, p) by all 2^n choices of the points to give up, from below and from above.
+
+    What is left of a choice is a hinge problem, solved by coordinate ascent of its dual Σα - ||A'α||²/4, 0 ≤ α ≤ c h/d; the dual
+    value bounds it, and the primal objective at w = A'α/2 is attained.
+    """
+    kept = np.array(list(itertools.product([0.0, 1.0], repeat=A.shape[1])))
+    top = kept[None] * (costs * height / width)[:, None, None]
+    squares = np.einsum("kij,kij->ki", A, A)
+    alpha, v = np.zeros(top.shape), np.zeros((*top.shape[:2], A.shape[2]))
+    low, high = np.zeros(len(A)), np.full(len(A), np.inf)
+    left = np.arange(len(A))
+    for _ in range(200):
+        a, w, rows = alpha[left], v[left], A[left]
+        for i in list(range(A.shape[1])) * 100:
+            gradient = 1.0 - 0.5 * np.einsum("ksj,kj->ks", w, rows[:, i])
+            after = np.clip(a[:, :, i] + 2.0 * gradient / squares[left, None, i], 0.0, top[left, :, i])
+            w += (after - a[:, :, i])[:, :, None] * rows[:, None, i]
+            a[:, :, i] = after
+        alpha[left], v[left] = a, w
+        lost = (1.0 - kept).sum(axis=1) * (costs * height)[left, None]
+        low[left] = (a.sum(axis=2) - 0.25 * (w**2).sum(axis=2) + lost).min(axis=1)
+        clipped = np.clip(1.0 - 0.5 * np.einsum("ksj,kij->ksi", w, rows), 0.0, width[left, None, None])
+        ramp = (height / width)[left, None] * clipped.sum(axis=2)
+        high[left] = (0.25 * (w**2).sum(axis=2) + costs[left, None] * ramp).min(axis=1)
+        left = np.flatnonzero(high - low > 1e-7 * high)
+        if left.size == 0:
+            break
+    return low, high
+
+
+def test_a_thousand_problems_beside_enumeration() -> None:
+    rng = np.random.default_rng(0)
+    k, n, p = 1000, 5, 2
+    A = rng.normal(size=(k, n, p))
+    costs, height, width = rng.uniform(0.1, 3.0, size=k), rng.uniform(0.5, 3.0, size=k), rng.uniform(0.3, 3.0, size=k)
+    low, high = enumerated(A, costs, height, width)
+    assert (high - low <= 1e-7 * high).all()
+    solver = RampBB()
+    for j in range(k):
+        problem = RampProblem(A[j], np.full(n, costs[j]), np.ones(p, dtype=bool), float(height[j]), float(width[j]))
+        state = solver.init(problem, Options(), np.random.default_rng(0))
+        outcome = solver.advance(state, 10.0)
+        measured = solver.measure(state)
+        assert outcome.name == "CONVERGED", j
+        assert measured.objective == pytest.approx(high[j], rel=2e-6), j
+        assert measured.bound <= high[j] * (1.0 + 1e-12), j
+        assert measured.bound >= low[j] * (1.0 - 1e-6), j
+
+
+@pytest.mark.parametrize("solver", ["gurobi", "scip"])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_the_optimum_is_that_of_a_mixed_integer_solver(solver: str, intercept: str) -> None:
+    for seed in range(2):
+        X, y = points(seed, 10, 3)
+        model = mo.RampSVM(X, y, 0.7, intercept=intercept)
+        ours, theirs = mo.solve(model, "ramp-bb"), mo.solve(model, solver)
+        assert ours.status is theirs.status is Status.OPTIMAL
+        assert ours.objective == pytest.approx(theirs.objective, rel=3e-6)
+        assert ours.bound_kind == "proved"
+        assert ours.bound <= theirs.objective * (1.0 + 1e-6)
+
+
+@pytest.mark.parametrize("regulariser", ["l2", "half-l2"])
+def test_compositions_are_read(regulariser: str) -> None:
+    X, y = points(3, 10, 3)
+    loss = margin.Ramp(1.0, 1.5)
+    model = mo.Margin(X, y, loss, regulariser, weights=np.linspace(0.3, 1.0, 10), intercept="free")
+    ours = mo.solve(model, "ramp-bb")
+    assert ours.status is Status.OPTIMAL
+    assert ours.objective == pytest.approx(model.objective(ours.values["w"]), rel=1e-9)
+    assert ours.objective == pytest.approx(mo.solve(model, "scip").objective, rel=3e-6)
+    assert mo.solve(model).solver == "ramp-bb"
+
+
+def test_a_kernel_is_read() -> None:
+    X, y = points(5, 10, 2)
+    model = mo.Margin(X[:, 1:], y, "ramp", weights=0.8, kernel=mo.RBF(0.05))
+    assert model.view(RampProblem) is not None
+
+
+@pytest.mark.parametrize(
+    "parts",
+    [
+        {"regulariser": "l1"},
+        {"domain": margin.Box(-1.0, 1.0)},
+        {"subject_to": mo.keep([0])},
+    ],
+)
+def test_what_is_not_read_is_refused(parts: dict[str, object]) -> None:
+    X, y = points(0, 8, 2)
+    model = mo.Margin(X, y, "ramp", **parts)  # type: ignore[arg-type]
+    assert model.view(RampProblem) is None
+    with pytest.raises(mo.UnsupportedModelError, match="ramp-bb cannot solve Margin: it reads the structural view RampProblem"):
+        mo.solve(model, "ramp-bb")
+
+
+def test_a_node_limit_leaves_a_proved_bound_and_a_start_is_taken() -> None:
+    X, y = points(7, 40, 4)
+    model = mo.RampSVM(X, y, 1.0)
+    stopped = mo.solve(model, "ramp-bb", node_limit=5)
+    assert stopped.status is Status.NODE_LIMIT
+    whole = mo.solve(model, "ramp-bb")
+    assert stopped.bound <= whole.bound <= whole.objective <= stopped.objective
+    again = mo.solve(model, ("ramp-bb", {"restarts": 0}), start=dict(whole.values))
+    assert again.objective <= whole.objective * (1.0 + 1e-12)
+    with pytest.raises(InputError, match="restarts"):
+        mo.solve(model, ("ramp-bb", {"restarts": -1}))
+
+
+def test_the_rotation_costs_what_it_says() -> None:
+    X, y = points(9, 20, 4)
+    problem = RampProblem(y[:, None] * X, np.full(20, 0.5), np.array([False, True, True, True]), 2.0, 1.5, mu=0.5)
+    axes = rotated(problem)
+    rng = np.random.default_rng(0)
+    for _ in range(50):
+        w = rng.normal(size=4)
+        v = axes.into(w)
+        norm = float(v[1:] @ v[1:])
+        inside = norm + float(axes.costs @ (2.0 / 1.5 * np.clip(1.0 - axes.A @ v, 0.0, 1.5)))
+        true = problem.objective(w) / problem.mu
+        reached = float(np.linalg.norm(w[1:]))
+        assert inside <= true * (1.0 + axes.stretch) + axes.shift * reached + 1e-13 * true
+    assert axes.shift < 1e-11
+
+
+def test_descent_never_rises() -> None:
+    X, y = points(11, 30, 3)
+    axes = rotated(RampProblem(y[:, None] * X, np.full(30, 0.5), np.ones(3, dtype=bool), 2.0, 2.0))
+    reach = axes.reach(30.0)
+    rng = np.random.default_rng(0)
+    for _ in range(20):
+        w = rng.normal(size=3)
+        before = float(w @ w) + float(axes.costs @ np.clip(1.0 - axes.A @ w, 0.0, 2.0))
+        assert kernels.descend(axes.A, axes.costs, axes.penalised, 2.0, 2.0, -reach, reach, w) <= before
