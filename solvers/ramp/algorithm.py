@@ -11,6 +11,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
+from ...models.model import Model
 from ...models.views import RampProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
@@ -57,6 +58,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
     ----------
     restarts : int
         Starts of the convex-concave procedure before the search, each from a random weighting of the points.
+    most : int
+        Coefficients, intercept included, up to which a problem is read: with each more there are far more boxes.
 
     Notes
     -----
@@ -65,6 +68,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
     """
 
     restarts: int = 20
+    most: int = 6
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
@@ -79,6 +83,18 @@ class RampBB(Algorithm[RampProblem, RampState]):
     def __post_init__(self) -> None:
         if not isinstance(self.restarts, int) or self.restarts < 0:
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
+        if not isinstance(self.most, int) or self.most < 1:
+            raise InputError(f"most must be an integer ≥ 1; it is {self.most!r}")
+
+    def obstacle(self, model: Model) -> str | None:
+        """A model without the view, or with too many coefficients."""
+        view = self.view_of(model)
+        if view is None or view.A.shape[1] <= self.most:
+            return super().obstacle(model)
+        return (
+            f"it searches boxes of up to {self.most} coefficients, and {model.name} has {view.A.shape[1]}; "
+            f"RampBB(most={view.A.shape[1]}) of marginopt.solvers.ramp tries all the same"
+        )
 
     def load(self, view: RampProblem) -> None:
         """Compile the loops, or load them."""

@@ -16,28 +16,41 @@ squared radius UB - L. What rounding may do is taken off L.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any, TypeVar, cast
+
+import numba as nb
 import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray, IntArray
-from ..zero_one.kernels.compiled import EPS, entry, inner
 
 __all__ = ["DONE", "FULL", "PAUSED", "descend", "explore", "loss"]
 
 #: What `explore` ends with: no open nodes, no room, its nodes are used up.
 DONE, FULL, PAUSED = 0, 1, 2
+EPS = 2.0**-53
 #: Times that a node's box is tightened by its ball; a width that falls to less than this part is worth another.
 _ROUNDS, _SHRUNK = 6, 0.9
 #: Newton steps for each smoothing; smoothings of a node, and of one whose bound is within this part of what closes it.
 _STEPS, _ROUGH, _FINE, _NEAR = 12, 4, 8, 1e-2
 
+_njit: Any = nb.njit  # its options are not in the published types
+F = TypeVar("F", bound=Callable[..., Any])
 
-@inner
+
+def _compiled(function: F) -> F:
+    """These loops make small arrays, so they keep reference counts (`interface.compiled` has none); infinities are met here."""
+    flags = {"nogil": True, "error_model": "numpy", "fastmath": {"reassoc", "contract", "nsz"}, "no_cfunc_wrapper": True}
+    return cast("F", _njit(cache=True, **flags)(function))
+
+
+@_compiled
 def loss(u: float, height: float, width: float) -> float:
     """(h/d) min{(1-u)_+, d}."""
     return height / width * min(max(1.0 - u, 0.0), width)
 
 
-@inner
+@_compiled
 def _objective(A: FloatArray, costs: FloatArray, penalised: BoolArray, height: float, width: float, w: FloatArray) -> float:
     """Σ_penalised w_j² + Σ c_i ρ(a_i'w)."""
     total = 0.0
@@ -52,7 +65,7 @@ def _objective(A: FloatArray, costs: FloatArray, penalised: BoolArray, height: f
     return total
 
 
-@inner
+@_compiled
 def _solve_hinge(
     A: FloatArray, slopes: FloatArray, q: FloatArray, penalised: BoolArray, lo: FloatArray, hi: FloatArray, w: FloatArray,
     alpha: FloatArray, smoothings: int,
@@ -103,7 +116,7 @@ def _solve_hinge(
         alpha[i] = slopes[i] * min(max((1.0 - u[i]) / smooth, 0.0), 1.0)
 
 
-@inner
+@_compiled
 def _smoothed(
     A: FloatArray, slopes: FloatArray, q: FloatArray, penalised: BoolArray, w: FloatArray, smooth: float, u: FloatArray
 ) -> float:
@@ -122,7 +135,7 @@ def _smoothed(
     return value
 
 
-@inner
+@_compiled
 def _direction(
     H: FloatArray, gradient: FloatArray, lo: FloatArray, hi: FloatArray, w: FloatArray, step: FloatArray
 ) -> float:
@@ -158,7 +171,7 @@ def _direction(
     return along
 
 
-@entry
+@_compiled
 def descend(
     A: FloatArray, costs: FloatArray, penalised: BoolArray, height: float, width: float, lo: FloatArray, hi: FloatArray,
     w: FloatArray,
@@ -185,7 +198,7 @@ def descend(
     return best
 
 
-@inner
+@_compiled
 def _envelopes(
     A: FloatArray, costs: FloatArray, height: float, width: float, lo: FloatArray, hi: FloatArray, floor: FloatArray,
     slopes: FloatArray, lines: FloatArray, q: FloatArray,
@@ -224,7 +237,7 @@ def _envelopes(
     return constant
 
 
-@inner
+@_compiled
 def _bound(
     A: FloatArray, alpha: FloatArray, q: FloatArray, constant: float, penalised: BoolArray, lo: FloatArray, hi: FloatArray,
     best: FloatArray,
@@ -252,7 +265,7 @@ def _bound(
     return total - 4.0 * (n + p + 8) * EPS * size
 
 
-@inner
+@_compiled
 def _tightened(
     A: FloatArray, penalised: BoolArray, room: float, at: FloatArray, lo: FloatArray, hi: FloatArray, floor: FloatArray
 ) -> bool:
@@ -285,7 +298,7 @@ def _tightened(
     return shrunk
 
 
-@inner
+@_compiled
 def _coordinate(
     A: FloatArray, costs: FloatArray, height: float, width: float, slopes: FloatArray, lines: FloatArray, lo: FloatArray,
     hi: FloatArray, w: FloatArray,
@@ -308,7 +321,7 @@ def _coordinate(
     return j if score[j] > 0.0 else int(np.argmax(hi - lo))
 
 
-@inner
+@_compiled
 def _push(heap: IntArray, keys: FloatArray, count: int, node: int) -> None:
     """A binary heap's push, least key first; ``count`` nodes are there."""
     k = count
@@ -321,7 +334,7 @@ def _push(heap: IntArray, keys: FloatArray, count: int, node: int) -> None:
     heap[k] = node
 
 
-@inner
+@_compiled
 def _pop(heap: IntArray, keys: FloatArray, count: int) -> int:
     """Its pop."""
     first, last = heap[0], heap[count - 1]
@@ -341,7 +354,7 @@ def _pop(heap: IntArray, keys: FloatArray, count: int) -> int:
     return int(first)
 
 
-@entry
+@_compiled
 def explore(
     A: FloatArray, costs: FloatArray, penalised: BoolArray, ramp: FloatArray, boxes: FloatArray, keys: FloatArray, heap: IntArray,
     count: IntArray, state: FloatArray, found: FloatArray, nodes: int,

@@ -12,6 +12,7 @@ from marginopt import margin
 from marginopt.errors import InputError
 from marginopt.models.views import RampProblem
 from marginopt.solvers import Options, Status
+from marginopt.solvers.auto import choose
 from marginopt.solvers.ramp import RampBB, kernels
 from marginopt.solvers.ramp.rotated import rotated
 
@@ -119,6 +120,15 @@ def test_what_is_not_read_is_refused(parts: dict[str, object]) -> None:
     assert model.view(RampProblem) is None
     with pytest.raises(mo.UnsupportedModelError, match="ramp-bb cannot solve Margin: it reads the structural view RampProblem"):
         mo.solve(model, "ramp-bb")
+
+
+def test_many_features_are_left_to_others() -> None:
+    X, y = points(0, 12, 8)
+    model = mo.RampSVM(X, y, 0.5)
+    with pytest.raises(mo.UnsupportedModelError, match="up to 6 coefficients, and RampSVM has 8"):
+        mo.solve(model, "ramp-bb")
+    assert choose(model, Options())[0] != "ramp-bb"
+    assert mo.solve(model, RampBB(most=8), node_limit=3).status is Status.NODE_LIMIT
 
 
 def test_a_node_limit_leaves_a_proved_bound_and_a_start_is_taken() -> None:
