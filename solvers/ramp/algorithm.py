@@ -18,7 +18,6 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
-from . import kernels
 from .rotated import Rotated, rotated
 
 __all__ = ["RampBB", "RampState"]
@@ -133,6 +132,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     def _search(self, state: RampState, rng: np.random.Generator) -> None:
         """The convex-concave procedure from the hinge's solution, the two intercepts, and random weightings."""
+        from . import kernels  # Numba comes with it
+
         axes = state.rotated
         n, p = axes.A.shape
         reach = axes.reach(state.value)
@@ -150,6 +151,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     def advance(self, state: RampState, seconds: float) -> Outcome:
         """Nodes, as many as the clock allows."""
+        from . import kernels
+
         axes, end = state.rotated, time.perf_counter() + seconds
         if state.value <= 0.0:
             return Outcome.CONVERGED
