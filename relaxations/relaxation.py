@@ -55,4 +55,5 @@ class Relaxation:
     @property
     def applicability(self) -> str:
         """Models and needs in words."""
-        return ", ".join([" or ".join(kind.__name__ for kind in self.reads), *(need.words for need in self.needs)])
+        models = " or ".join("any model" if kind is Model else kind.__name__ for kind in self.reads)
+        return ", ".join([models, *(need.words for need in self.needs)])

@@ -29,7 +29,7 @@ __all__ = ["Rows"]
 
 #: Numbers of the least-squares matrix at most: half a second.
 _MOST = 600_000
-#: A row whose slack is below this, relative to its terms, counts as active.
+#: A row whose slack is below this, relative to the size of x and of its constant, counts as active, as one that is violated does.
 _ACTIVE = 1e-6
 #: Relative residual that counts as none.
 _NONE = 1e-7
@@ -137,8 +137,8 @@ class Rows:
         """Least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
         gradient = self.form.gradient(x)
         size = max(float(np.linalg.norm(gradient)), 1e-300)
-        slack = np.abs(self.A @ x + self.b)
-        active = self.equal | (slack <= _ACTIVE * (np.abs(self.A) @ np.abs(x) + np.abs(self.b)))
+        slack = self.A @ x + self.b  # rows have unit length: a distance, as x is
+        active = self.equal | (slack <= _ACTIVE * (float(np.abs(x).max(initial=0.0)) + np.abs(self.b)))
         z, _ = self._least(self.A.T, gradient / size, active)
         if z is None:
             return None

@@ -25,6 +25,7 @@ from marginopt.papers.record import Entry, Experiment, Published, Run
 from marginopt.papers.reproduce import reproduce
 from marginopt.papers.task import NOT_RUN, measure_all, stored
 from marginopt.relaxations import CellStore
+from marginopt.solvers.parallel.team import Alone
 
 
 def measure(run: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,7 +115,7 @@ def test_figures_without_runs_are_not_drawn_or_need_none(name: str) -> None:
 
 def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     runs = entry(None, 1.0).runs
-    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", 1, False)
+    found, lacking = measure_all(runs[:2], tmp_path / "runs.db", Alone(), False)
     assert len(found) == 2
     assert not lacking
     there, missing = stored(runs, tmp_path / "runs.db")

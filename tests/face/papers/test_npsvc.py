@@ -21,6 +21,7 @@ from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
 from marginopt.papers.task import measure_all
+from marginopt.solvers.parallel.team import Alone
 
 
 @pytest.fixture
@@ -52,7 +53,7 @@ def test_a_set_that_nobody_has_is_said(monkeypatch: pytest.MonkeyPatch, tmp_path
     run = Run.of(ACCURACY, dataset="chg", method="SVM", seed=0, points=0)
     with pytest.raises(DataError, match=r"chg\.libsvm\.bz2"):
         ACCURACY.measure(run.parameters)
-    found, lacking = measure_all([run], tmp_path / "runs.db", 1, False)
+    found, lacking = measure_all([run], tmp_path / "runs.db", Alone(), False)
     assert not found
     assert "MARGINOPT_DATA" in lacking[run]
 

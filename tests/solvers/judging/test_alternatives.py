@@ -155,3 +155,11 @@ def test_what_is_not_linear_or_too_large_is_left_alone() -> None:
     cone = mo.ConicSVM([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], [1, -1, 1], lam=1.0).form
     assert Rows.of(cone) is None
     assert Rows.of(program(np.ones((1, 1200)), [0], np.ones(1200))) is None
+
+
+def test_a_point_beside_its_bound_by_rounding_has_the_bound_active() -> None:
+    """x_1 = -8.8e-10 beside x_1 ≥ 0 is active: no slack relative to itself is small."""
+    form = program([[1, 2]], [-2], [1.5, 1], lower=[0, 0])
+    result = judged(form, Status.OPTIMAL, values={"x": np.array([-8.8e-10, 1.0])})
+    assert result.status is Status.OPTIMAL and result.bound_kind == "proved"
+    assert result.bound == pytest.approx(1.0, abs=1e-8)
