@@ -10,6 +10,7 @@ which a library sums. Numbers so small that products underflow (below 1e-146) ar
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
@@ -23,6 +24,8 @@ UNIT = 2.0**-53
 _SPLITTER = 2.0**27 + 1.0
 #: Larger numbers overflow when they are split; their inner products get the a-priori bound.
 _LARGE = 1e150
+#: Terms up to which Python's exact sum is faster than the tree's passes.
+_FEW = 250
 #: Entries of a matrix that are split at once: 8 MB.
 _AT_ONCE = 1_000_000
 
@@ -81,10 +84,11 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def total(terms: FloatArray) -> Rounded:
-    """Σ terms: the roundings of a tree of additions are kept and added at the end."""
+    """Σ terms: rounded once where they are few; else the roundings of a tree of additions are kept and added at the end."""
     partial = np.ravel(np.asarray(terms, dtype=np.float64))
-    if not partial.size:
-        return Rounded(0.0)
+    if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
+        value = math.fsum(partial.tolist())
+        return Rounded(value, UNIT * abs(value))
     lost, size = np.zeros(partial.size), 0
     while partial.size > 1:
         half = partial.size // 2

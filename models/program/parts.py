@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -31,7 +32,7 @@ class Block:
     @property
     def size(self) -> int:
         """Number of scalar variables."""
-        return svec_size(self.shape[0]) if self.symmetric else int(np.prod(self.shape, dtype=np.int64))
+        return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
 
     def names(self) -> list[str]:
         """One name for each scalar variable: ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""

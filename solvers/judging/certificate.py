@@ -175,14 +175,15 @@ def objective_scale(form: StandardForm) -> float:
     """
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
-        rows = np.flatnonzero((c.g != 0.0) & (np.diff(c.F.indptr) > 0))
-        if not rows.size:
+        stored = np.diff(c.F.indptr)
+        counted = (c.g != 0.0) & (stored > 0)
+        if not counted.any():
             continue
-        F = c.F if rows.size == c.rows else c.F[rows]
-        stored, size = np.diff(F.indptr), np.abs(F.data)
-        kept = size > _COUNTS * np.repeat(np.maximum.reduceat(size, F.indptr[:-1]), stored)
-        squares += np.bincount(F.indices, kept * size * size, form.n)
-        sides += np.bincount(F.indices, kept * np.repeat(c.g[rows] ** 2, stored), form.n)
+        filled, size = stored > 0, np.abs(c.F.data)
+        largest = np.maximum.reduceat(size, c.F.indptr[:-1][filled])  # of the rows that hold something
+        kept = np.repeat(counted[filled], stored[filled]) & (size > _COUNTS * np.repeat(largest, stored[filled]))
+        squares += np.bincount(c.F.indices, kept * size * size, form.n)
+        sides += np.bincount(c.F.indices, kept * np.repeat(c.g**2, stored), form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)

@@ -95,6 +95,8 @@ class Options:
         if not (options is None or isinstance(options, Options)):
             raise InputError(f"options must be Options(...); they are a {type(options).__name__}; single ones are keywords")
         base = cls() if options is None else options
+        if not overrides:
+            return base
         common = {name: value for name, value in overrides.items() if name in COMMON}
         own = {name: value for name, value in overrides.items() if name not in COMMON and name != "native"}
         return replace(base, **common, native={**base.native, **overrides.get("native", {}), **own})

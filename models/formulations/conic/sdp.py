@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...arrays import FloatArray
@@ -23,49 +25,56 @@ def sdp_form(name: str, problem: ConicProblem) -> StandardForm:
     labels = ("w", "W", "z", "r_plus", "r_minus", "s", "t")
     blocks = (Block("w", (p,)), Block("W", (p, p), symmetric=True), *(Block(label, (n,)) for label in labels[2:]))
     sizes = dict(zip(labels, (p, svec_size(p), n, n, n, n, n), strict=True))
-    identity, empty = sp.eye_array(n, format="csr"), None
+    total = sum(sizes.values())
+    starts = dict(zip(labels, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
+    kind = np.int32 if n * total < 2**31 else np.int64  # of indices, as SciPy chooses it
+    points = np.arange(n, dtype=kind)
 
-    def rows(**parts: object) -> sp.csr_array:
-        count = next(part.shape[0] for part in parts.values())  # type: ignore[attr-defined]
-        pieces = [parts.get(label, empty) for label in labels]
-        pieces = [
-            sp.csr_array((count, sizes[label])) if piece is None else piece for label, piece in zip(labels, pieces, strict=True)
-        ]
-        return sp.csr_array(sp.hstack(pieces, format="csr"))
+    def rows(**parts: FloatArray | float) -> sp.csr_array:
+        """One row for each point: matrices as they are, numbers for multiples of the identity."""
+        at: list[npt.NDArray[Any]] = []
+        columns: list[npt.NDArray[Any]] = []
+        data: list[FloatArray] = []
+        for label in labels:
+            part = parts.get(label)
+            if isinstance(part, np.ndarray):
+                row, column = np.nonzero(part)
+                at, columns, data = [*at, row], [*columns, starts[label] + column], [*data, part[row, column]]
+            elif part is not None:
+                at, columns, data = [*at, points], [*columns, starts[label] + points], [*data, np.full(n, float(part))]
+        where = np.concatenate(at).astype(kind), np.concatenate(columns).astype(kind)
+        return sp.csr_array((np.concatenate(data), where), shape=(n, total))
 
-    def triples(first: dict[str, object], second: dict[str, object], third: dict[str, object]) -> sp.csr_array:
-        stacked = sp.vstack([rows(**first), rows(**second), rows(**third)], format="csr")
-        order = np.arange(3 * n).reshape(3, n).T.ravel()  # the three rows of each point side by side
-        return sp.csr_array(stacked[order])
+    def triples(*parts: tuple[str, float]) -> sp.csr_array:
+        """Three rows side by side for each point, each a multiple of one of its variables."""
+        columns = np.column_stack([starts[label] + points for label, _ in parts]).ravel().astype(kind)
+        data = np.tile([factor for _, factor in parts], n)
+        return sp.csr_array((data, columns, np.arange(3 * n + 1, dtype=kind)), shape=(3 * n, total))
 
-    signed = sp.csr_array(A)
     one_of_three = np.zeros((n, 3))
     kept = one_of_three.copy()
     kept[:, 1] = 1.0
     constraints = [
-        Constraint("lifted", *_lifted(p, sum(sizes.values())), PSD.of_order(p + 1)),
-        Constraint(
-            "hull", rows(W=sp.csr_array(svec_rank_one(A)), w=-2.0 * signed, s=-identity, t=-identity), np.ones(n), Nonnegative(n)
-        ),
-        Constraint("split", rows(r_plus=identity, r_minus=-identity, w=signed), -np.ones(n), Zero(n)),
+        Constraint("lifted", *_lifted(p, total), PSD.of_order(p + 1)),
+        Constraint("hull", rows(W=svec_rank_one(A), w=-2.0 * A, s=-1.0, t=-1.0), np.ones(n), Nonnegative(n)),
+        Constraint("split", rows(r_plus=1.0, r_minus=-1.0, w=A), -np.ones(n), Zero(n)),
         Constraint(
             "violated",
-            triples({"s": 0.5 * identity}, {"z": identity}, {"r_plus": identity}),
+            triples(("s", 0.5), ("z", 1.0), ("r_plus", 1.0)),
             one_of_three.ravel(),
             RotatedSecondOrder(3, n),
         ),
         Constraint(
             "kept",
-            triples({"t": 0.5 * identity}, {"z": -identity}, {"r_minus": identity}),
+            triples(("t", 0.5), ("z", -1.0), ("r_minus", 1.0)),
             kept.ravel(),
             RotatedSecondOrder(3, n),
         ),
     ]
     if problem.kappa is not None:
-        constraints.append(
-            Constraint("budget", rows(z=sp.csr_array(-np.ones((1, n)))), np.array([problem.kappa * n]), Nonnegative(1))
-        )
-    total = sum(sizes.values())
+        place = (starts["z"] + points).astype(kind)
+        violations = sp.csr_array((-np.ones(n), place, np.array([0, n], dtype=kind)), shape=(1, total))
+        constraints.append(Constraint("budget", violations, np.array([problem.kappa * n]), Nonnegative(1)))
     q = np.zeros(total)
     q[p : p + svec_size(p)] = svec(np.eye(p) if metric is None else metric)
     if problem.lam is not None:

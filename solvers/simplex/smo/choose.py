@@ -87,7 +87,8 @@ class AutoSimplex(Algorithm[SimplexQP, AutoState]):
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> AutoState:
         """Choose and start."""
         algorithm, reason = choose(view, options)
-        algorithm = replace(algorithm, stride=self.stride)
+        if self.stride is not None:
+            algorithm = replace(algorithm, stride=self.stride)
         return AutoState(algorithm, reason, algorithm.init(view, options, rng))
 
     def advance(self, state: AutoState, seconds: float) -> Outcome:
