@@ -50,7 +50,8 @@ def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doc
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             said = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
-            context[part] = said.replace("<pre>", '<pre tabindex="0">')
+            said = said.replace("<pre>", '<pre tabindex="0">')
+            context[part] = said.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
 
 
 def setup(app: Any) -> None:
