@@ -37,14 +37,18 @@ def _missing(cell: KappaCell) -> str:
     if cell.reason:
         return f"not run: {cell.reason}"
     if "infeasible" in (cell.status, cell.exact_status):
-        return f"no classifier violates at most {cell.budget} margins"
-    missing = ["no bound: the solve ended without one"] if cell.bound is None else []
+        return f"no classifier violates at most {cell.budget} margins, so there is no point, no gap and no rank"
     zeta = _optimum(cell)
-    if cell.recovered is None:
-        missing.append(f"no choice of {cell.budget} points to give up that leaves the rest separable was found")
-    if zeta is not None and zeta.high <= 0.0:
-        missing.append("no gap: w = 0 is within the budget, the optimum is 0")
-    return "; ".join(missing)
+    reasons = {
+        "no bound: the solve ended without one": cell.bound is None,
+        f"no choice of {cell.budget} points to give up that leaves the rest separable was found": cell.recovered is None,
+        "no gap: w = 0 is within the budget, the optimum is 0": zeta is not None and zeta.high <= 0.0,
+        "no Σz and no rank: without violations to give away it is a quadratic program, or the solve left no point": (
+            cell.share is None or cell.rank_ratio is None
+        ),
+        f"no nodes or time of an exact solve ({cell.exact_status})": cell.exact_nodes is None or cell.exact_seconds is None,
+    }
+    return "; ".join(reason for reason, holds in reasons.items() if holds)
 
 
 KAPPA_COLUMNS: tuple[Column, ...] = (
