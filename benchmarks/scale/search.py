@@ -280,6 +280,8 @@ def killed(a: argparse.Namespace) -> None:
 
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
 
+        coming = threading.Thread(target=lambda: told(f"worker {cluster.add().pid} joins"))
+
         def watched(self: Any, number: int, found: Any) -> None:
             take_in(self, number, found)
             arrived[0] += 1
@@ -290,12 +292,13 @@ def killed(a: argparse.Namespace) -> None:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
                 told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._flying)}")
-                threading.Thread(target=lambda: told(f"worker {cluster.add().pid} joins")).start()
+                coming.start()
 
         rule.SubtreeEngine._take_in = watched
         with Client(cluster.address, set_as_default=False) as client:
             found = mo.solve(model, "zero-one-bb", **common, cluster=client)
             told(f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes, {found.details['slices']} slices")
+            coming.join()
             removed = client.run_on_scheduler(_removals)
     print("\n".join(f"scheduler: {line}" for line in removed))
     assert (found.bound, found.nodes) == (one.bound, one.nodes)

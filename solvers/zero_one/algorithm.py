@@ -30,7 +30,7 @@ from ..records.rank import Purpose
 from .engines.engine import Limits, Shared
 from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
-from .pieces import keep, take_up
+from .pieces import check_pieces, checkpoint_of, keep, take_up
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import reduce_problem
 from .state import ZeroOneState
@@ -40,7 +40,6 @@ from .turns import EngineName, first_engine, incumbents_sought, rested_engine
 if TYPE_CHECKING:
     from ...models.model import Model
     from ..judging.result import Result
-    from .subtrees.checkpoint import Checkpoint
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
@@ -106,26 +105,13 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
-        self._check_pieces()
+        check_pieces(self.engine, self.cluster, self.checkpoint, self.proof)
         if self.proof is not None:
             if not isinstance(self.proof, str | os.PathLike):
                 raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
             check_target(self.proof, "the proof log")
         if self.proof is not None and self.earlier:
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
-
-    def _check_pieces(self) -> None:
-        """A search in pieces is one of boxes."""
-        asked = " and ".join(name for name in ("cluster", "checkpoint") if getattr(self, name) is not None)
-        if asked and self.engine == "conflicts":
-            raise InputError(f"{asked} asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
-        if self.checkpoint is None:
-            return
-        if not isinstance(self.checkpoint, str | os.PathLike):
-            raise InputError(f"checkpoint must be the path of a file; it is {self.checkpoint!r}")
-        check_target(self.checkpoint, "the checkpoint")
-        if self.proof is not None:
-            raise InputError("a proof log holds one search from its root to its end: give checkpoint= or proof=, not both")
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
@@ -167,7 +153,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
-        keeper = self._keeper(view, limits)
+        keeper = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if keeper is None else keeper.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
         incumbent = trivial_incumbent(reduced)
@@ -185,13 +171,6 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if reduced.rows.shape[0]:
             state.heuristic = Heuristic(shared, rng, self.restarts, self.neighbourhoods if name == "conflicts" else 0)
         return state
-
-    def _keeper(self, view: ZeroOneProblem, limits: Limits) -> Checkpoint | None:
-        if self.checkpoint is None:
-            return None
-        from .subtrees.checkpoint import Checkpoint
-
-        return Checkpoint(self.checkpoint, view, limits.tol)
 
     def _take_start(self, state: ZeroOneState, w: FloatArray) -> None:
         p = state.shared.reduced.T.shape[0]

@@ -2,18 +2,51 @@
 
 from __future__ import annotations
 
+import os
 from typing import TYPE_CHECKING
 
-from ...errors import DataError, WriteError
+from ...errors import DataError, InputError, WriteError
+from ...files import check_target
+from ...models.views import ZeroOneProblem
 from .engines.engine import Engine
 from .incumbent import Polish
 from .proof.box_writer import ProofWriter
 from .state import ZeroOneState
 
 if TYPE_CHECKING:
-    from .subtrees.checkpoint import Stopped
+    from .subtrees.checkpoint import Checkpoint, Stopped
 
-__all__ = ["in_pieces", "keep", "take_up"]
+__all__ = ["check_pieces", "checkpoint_of", "in_pieces", "keep", "take_up"]
+
+
+def check_pieces(engine: str, cluster: object, checkpoint: object, proof: object) -> None:
+    """What goes together with a search in pieces.
+
+    Raises
+    ------
+    InputError
+        Another engine than boxes, a checkpoint beside a proof log or that is no path.
+    WriteError
+        The checkpoint cannot be written there.
+    """
+    given = {"cluster": cluster, "checkpoint": checkpoint}
+    asked = " and ".join(name for name, value in given.items() if value is not None)
+    if asked and engine == "conflicts":
+        raise InputError(f"{asked} asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
+    if checkpoint is None:
+        return
+    if not isinstance(checkpoint, str | os.PathLike):
+        raise InputError(f"checkpoint must be the path of a file; it is {checkpoint!r}")
+    check_target(checkpoint, "the checkpoint")
+    if proof is not None:
+        raise InputError("a proof log holds one search from its root to its end: give checkpoint= or proof=, not both")
+
+
+def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
+    """The file of a search."""
+    from .subtrees.checkpoint import Checkpoint
+
+    return Checkpoint(path, problem, tol)
 
 
 def take_up(state: ZeroOneState, stopped: Stopped) -> None:

@@ -14,6 +14,7 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -249,6 +250,9 @@ def test_the_workers_parts_of_a_proof_are_one_proof(small: Any, short: None, cli
     with gzip.open(path, "rt") as file:
         lines = file.readlines()
     assert len(lines) - 3 == found.nodes  # header, claim and seal; every node once
+    unknown = mo.solve(stated, "zero-one-bb", threads=1, cluster=client, proof=str(tmp_path / "unknown.jsonl"))
+    assert unknown.status is mo.Status.OPTIMAL and unknown.objective == pytest.approx(whole.objective, rel=2e-6)
+    assert check_proof(tmp_path / "unknown.jsonl", stated).valid  # incumbents came from anywhere, at any time
     shared_out = mo.check_proof(path, stated, cluster=client)
     assert shared_out == report
     assert mo.check_proof(path, model(60, 3, seed=1), cluster=client).valid is False
@@ -304,3 +308,21 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
     assert (found.objective, found.bound) == (whole.objective, whole.bound) and found.status is mo.Status.OPTIMAL
     assert found.nodes == whole.nodes  # the slices under way had not arrived, and are searched again
+
+
+def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    ray = pytest.importorskip("ray", reason="marginopt[ray] is not installed")
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    stated, alone, whole = small
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=80_000_000
+        )
+        try:
+            found = mo.solve(stated, "zero-one-bb", **alone, cluster="ray", proof=str(tmp_path / "proof.jsonl"))
+            report = mo.check_proof(tmp_path / "proof.jsonl", stated, cluster="ray")
+        finally:
+            ray.shutdown()
+    _same(found, whole)
+    assert report.valid and report == check_proof(tmp_path / "proof.jsonl", stated)

@@ -1,6 +1,6 @@
 """The picture of docs/simplex.md: Frank-Wolfe with and without away steps, gap and support size by iteration.
 
-    python benchmarks/simplex_picture.py --out docs/images/frank-wolfe.png
+    python benchmarks/pictures/simplex.py --out docs/images/frank-wolfe.png
 
 An L2-SVM dual on two overlapping Gaussian classes; every step is a row of the trace (stride 1). MFW's gap falls linearly once
 the support is found, FW's like 1/k; MFW drops points, FW cannot. With away steps forbidden MFW is FW, iterate by iterate.
