@@ -113,7 +113,7 @@ ENTRIES: tuple[Expected, ...] = (
     Expected("shuttle", 58000, 9, 7, f"{_UCI}: Statlog (Shuttle)", openml=40685),
     Expected("mnist", 70000, 784, 10, "LeCun, Cortes, Burges: MNIST", openml=554),
     Expected(
-        "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), openml=24, nominal=True,
+        "mushroom", 8124, 112, 2, f"{_UCI}: Mushroom", counts=(4208, 3916), file=True, openml=24, nominal=True,
         note="22 attributes, categories as 0/1 columns",
     ),
     Expected("a1a", 1605, 123, 2, f"Adult; {_PLATT}", counts=(1210, 395), file=True),

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import numpy as np
 import pytest
+from sklearn.datasets import dump_svmlight_file, load_digits
 from sklearn.svm import SVC
 
+from marginopt.papers import inputs
 from marginopt.papers.effort import EFFORTS, effort_of
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.judge import judge
 from marginopt.papers.max_min.hinge import hinge_scores
 from marginopt.papers.max_min.protocol import ACCURACY, SETS, accuracy_runs, parts
+from marginopt.papers.max_min.table_2 import SIZES
 from marginopt.papers.max_min.table_3 import PRINTED, _measured
 from marginopt.papers.max_min.table_5 import AT
 from marginopt.papers.record import Run
@@ -51,6 +56,18 @@ def test_tables_3_to_6_and_the_figures_from_one_split() -> None:
         picture = figures()[name].draw(results)
         assert picture is not None
         assert "BRE" in picture.svg
+
+
+def test_a_set_that_nobody_has_from_a_file_of_its_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Phishing: two of the digits under its name."""
+    X, y = load_digits(n_class=2, return_X_y=True)
+    dump_svmlight_file(X[:150], y[:150], str(tmp_path / "phishing.libsvm"))
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    inputs._read.cache_clear()
+    found = ACCURACY.measure({"dataset": SETS["PHI"], "method": "MaxMin-SVC", "seed": 0})
+    assert found["accuracy"] > 0.9
+    assert SIZES.measure({"dataset": SETS["PHI"]})["instances"] == 150
+    inputs._read.cache_clear()
 
 
 def test_the_binomial_test_is_that_of_at_least_so_many() -> None:
