@@ -160,7 +160,7 @@ def _head(effort: Effort, command: str) -> tuple[tuple[str, str], ...]:
     """How it was made."""
     packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
     versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]
-    most = "the paper's number" if effort.most is None else f"at most {effort.most}"
+    most = ("the paper's number" if effort.most is None else f"at most {effort.most}") + " (each cell says how many were done)"
     grids = "thinned as each table says" if effort.thin else "the paper's"
     return (
         ("effort", f"{effort.name}: repetitions {most}, grids {grids}" + (", one row of each table" if effort.one_row else "")),
