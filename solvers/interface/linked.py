@@ -16,8 +16,8 @@ from numba.core.compiler import Compiler
 
 __all__ = ["LINKED"]
 
-#: Releases of Numba that this holds for. With others Numba does it all by itself: the same code, and longer to wait for it.
-_KNOWN = ((0, 60), (0, 68))
+#: Releases of Numba that this was run with. With others Numba does it all by itself: the same code, and longer to wait for it.
+_KNOWN = {(0, 68)}
 
 
 class _Part(JITCodeLibrary):
@@ -60,5 +60,5 @@ def _release() -> tuple[int, int]:
 
 #: Options of `numba.njit` for such functions.
 LINKED: dict[str, Any] = {"no_cpython_wrapper": True}
-if _KNOWN[0] <= _release() <= _KNOWN[1]:
+if _release() in _KNOWN:
     LINKED["pipeline_class"] = _PartCompiler
