@@ -161,6 +161,15 @@ class Margin(Model):
         view = self.loss.view(dense_signed_rows(self.points, self.y), self._costs, self.penalised, mu)
         return view if isinstance(view, kind) else None
 
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks of a scoring system from ``w``, where some are missing: whole coefficients, errors, what is not 0, sizes."""
+        if "z" in values or self.view(ScoringProblem) is None:
+            return dict(values)
+        w, (A, c) = np.rint(np.asarray(values["w"], dtype=np.float64)), self.loss.rows(self.points, self.y)
+        features = w[self.penalised]
+        known = {"w": w, "z": self.loss.values(A @ w + c), "a": np.abs(features)}
+        return {block.label: known.get(block.label, (features != 0).astype(np.float64)) for block in self.form.blocks}
+
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""

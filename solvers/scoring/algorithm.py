@@ -1,0 +1,151 @@
+"""`supports-bb`: the exact solver of scoring systems, on the shared driver."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import TYPE_CHECKING, Any, ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.formulations.margin.scoring_problem import ScoringProblem
+from ..interface.algorithm import Algorithm, Measure, Outcome
+from ..interface.solver import Gives, SolverInfo
+from ..records.answer import Answer
+from ..records.options import Options
+from ..records.rank import Purpose
+
+if TYPE_CHECKING:
+    from .search import Search
+
+__all__ = ["SupportsBB", "SupportsState"]
+
+#: Nodes for each further descent, once the first ones are done.
+_NODES_A_DESCENT = 4_000
+#: Seconds of descents before the search begins, at most, in counted effort: scores computed, 1e8 of them for each.
+_EFFORT = 4e8
+
+
+@dataclass(eq=False)
+class SupportsState:
+    """The search, its limits, and how many descents come first."""
+
+    search: Search
+    options: Options
+    tol: float
+    first: int
+    floor: Fraction = Fraction(0)
+
+
+@dataclass(frozen=True, eq=False)
+class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
+    """Exact branch and bound for scoring systems, over supports and boxes of whole coefficients.
+
+    A node is a box of coefficients. Its bound counts what points of one cell must get wrong, and pairs of points of which one is
+    wrong whatever the system (`solvers.scoring.bounds`). All bounds are whole numbers, all values fractions: nothing is rounded.
+
+    Parameters
+    ----------
+    branching : {"auto", "supports", "signs"}
+        What is decided first: which coefficients are not 0, or each with its sign. By the number of features and of their values.
+    descents : int
+        Descents for an incumbent before the search, at most; fewer where they take long.
+    """
+
+    branching: str = "auto"
+    descents: int = 100
+
+    info: ClassVar[SolverInfo] = SolverInfo(
+        name="supports-bb",
+        rank={Purpose.STRUCTURE: 1},
+        summary="exact branch and bound for scoring systems: supports and boxes of whole coefficients",
+        views=(ScoringProblem,),
+        gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        tolerance=1e-9,
+        reference="docs/open-instances.md",
+    )
+
+    def __post_init__(self) -> None:
+        if self.branching not in ("auto", "supports", "signs"):
+            raise InputError(f"branching must be 'auto', 'supports' or 'signs'; it is {self.branching!r}")
+        if isinstance(self.descents, bool) or not isinstance(self.descents, int) or self.descents < 1:
+            raise InputError(f"descents must be an integer ≥ 1; it is {self.descents!r}")
+
+    def load(self, view: ScoringProblem) -> None:
+        """Compile the loops, or load them from Numba's cache on disk."""
+        _load()
+
+    def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
+        """Merge equal rows, and take the start."""
+        from .reduced import reduce_problem
+        from .search import Search
+
+        search = Search(reduce_problem(view), rng, branching=self.branching)
+        m, d = search.reduced.Z.shape
+        one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
+        state = SupportsState(search, options, options.tolerance(0.0), int(np.clip(_EFFORT / one, 5, self.descents)))
+        if options.start is not None and "w" in options.start:
+            w = np.asarray(options.start["w"], dtype=np.float64)
+            free = view.intercept != (0, 0)
+            if w.shape != (d + free,) or not np.isfinite(w).all():
+                raise InputError(f"start['w'] must hold {d + free} finite numbers; it has shape {w.shape}")
+            whole = np.rint(w).astype(np.int64)
+            search.offer(int(whole[0]) if free else 0, whole[free:])
+        return state
+
+    def advance(self, state: SupportsState, seconds: float) -> Outcome:
+        """A descent, or a stretch of the search; what comes when is counted in nodes, not in time."""
+        search, limit = state.search, state.options.node_limit
+        if not search.heap:
+            return Outcome.CONVERGED
+        due = state.first + search.nodes // _NODES_A_DESCENT
+        if search.rounds < due and search.value > 0:
+            search.improve()
+            return Outcome.RUNNING
+        if limit is not None and search.nodes >= limit:
+            return Outcome.NODE_LIMIT
+        search.step(*(() if limit is None else (min(limit - search.nodes, 400),)))
+        state.floor = max(state.floor, search.bound)
+        if search.value - state.floor <= Fraction(state.tol) * search.value:
+            return Outcome.CONVERGED
+        if state.options.memory_limit is not None and search.memory > state.options.memory_limit:
+            return Outcome.MEMORY_LIMIT
+        return Outcome.RUNNING if search.heap else Outcome.CONVERGED
+
+    def measure(self, state: SupportsState) -> Measure:
+        """Incumbent, proved bound, nodes and open nodes."""
+        search = state.search
+        bound = float(max(state.floor, search.bound))
+        return Measure(search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents")
+
+    def answer(self, state: SupportsState) -> Answer:
+        """The incumbent, and the proved bound."""
+        search, problem = state.search, state.search.reduced.problem
+        free = problem.intercept != (0, 0)
+        w = np.concatenate([[search.rho0] * free, search.rho]).astype(np.float64)
+        bound = max(state.floor, search.bound)
+        details: Mapping[str, Any] = {
+            "value": str(search.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
+            "distinct_rows": len(search.reduced.Z), "branching": "supports" if search.by_support else "signs",
+        }  # fmt: skip
+        return Answer(values={"w": w}, bound=float(bound), proved=True, nodes=search.nodes, details=dict(details))
+
+
+@functools.cache
+def _load() -> None:
+    """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
+    from .reduced import reduce_problem
+    from .search import Search
+
+    X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0], [0.0, 2.0]])
+    y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
+    for branching in ("supports", "signs"):
+        bounds = np.array([3.0, 3.0])
+        problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
+        search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
+        search.improve()
+        while search.heap:
+            search.step()

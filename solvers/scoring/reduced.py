@@ -1,0 +1,98 @@
+"""A scoring problem with equal rows merged and its costs in whole units: what the search works on."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from fractions import Fraction
+
+import numpy as np
+
+from ...models.arrays import FloatArray, IntArray
+from ...models.formulations.margin.scoring_problem import ScoringProblem, as_fraction
+
+__all__ = ["Reduced", "reduce_problem"]
+
+#: Largest sum of all costs in units; the search adds in 64-bit integers.
+_MOST_UNITS = 2**60
+
+
+@dataclass(frozen=True, eq=False)
+class Reduced:
+    """Distinct rows, the costs of their points by class, and prices, all in whole units of 1/``unit`` or less.
+
+    Costs and prices are rounded down where no unit makes them whole, so that a bound in units is a bound. Values of points are
+    not taken from here: they are fractions (`ScoringProblem.value`).
+
+    Parameters
+    ----------
+    problem : ScoringProblem
+    Z : ndarray (m, d)
+        Distinct rows of the features.
+    codes : ndarray of int (d, m)
+        The same, each column's values numbered.
+    levels : ndarray of int (d,)
+        How many values a column has.
+    positive, negative : ndarray of int (m,)
+        What the points of class +1, and of class -1, with this row cost in units.
+    unit : int
+    price, size_price : int
+        In units.
+    apart : float
+        Scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes.
+    whole : bool
+        Whether scores are whole numbers and doubles hold them.
+    """
+
+    problem: ScoringProblem
+    Z: FloatArray
+    codes: IntArray
+    levels: IntArray
+    positive: IntArray
+    negative: IntArray
+    unit: int
+    price: int
+    size_price: int
+    apart: float
+    whole: bool
+
+    def units(self, value: Fraction) -> int:
+        """The least whole number of units that is not below a value: a bound that reaches it has reached the value."""
+        return math.ceil(value * self.unit)
+
+    def bound(self, units: int) -> Fraction:
+        """A bound in units as a fraction."""
+        return Fraction(units, self.unit)
+
+
+def reduce_problem(problem: ScoringProblem) -> Reduced:
+    """Merge equal rows, and choose the unit: a common denominator, or a power of two where that would be too large."""
+    rows, back = np.unique(problem.X, axis=0, return_inverse=True)
+    rows = np.ascontiguousarray(rows + 0.0)
+    coded = [np.unique(column, return_inverse=True) for column in rows.T]
+    costs = [as_fraction(c) for c in problem.weights.tolist()]
+    sizes = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
+    most = sum(costs, Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
+    unit = math.lcm(*{c.denominator for c in costs}, problem.price.denominator, problem.size_price.denominator)
+    if unit * most > _MOST_UNITS:
+        unit = 2 ** int(math.log2(_MOST_UNITS / max(float(most), 1e-300)))
+    in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)
+    sums = np.zeros((2, len(rows)), dtype=np.int64)
+    np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
+    reach = float((np.abs(rows) @ np.maximum(np.abs(problem.lower), np.abs(problem.upper))).max(initial=0.0))
+    exact = problem.whole and reach < 2.0**50
+    rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52
+    apart = 2.0 * (math.ceil(problem.threshold) if exact else float(problem.threshold)) - rounding
+    return Reduced(
+        problem=problem,
+        Z=rows,
+        codes=np.array([code.ravel() for _, code in coded], dtype=np.int64).reshape(rows.shape[1], len(rows)),
+        levels=np.array([values.size for values, _ in coded], dtype=np.int64),
+        positive=sums[0],
+        negative=sums[1],
+        unit=unit,
+        price=int(problem.price * unit),
+        size_price=int(problem.size_price * unit),
+        apart=apart,
+        whole=exact,
+    )

@@ -1,0 +1,203 @@
+"""Compiled: a depth-first search below one node, for so many nodes, in arrays that Python keeps between calls.
+
+Nodes are split in three ways.
+
+- *By support* (`SUPPORT`, only with ``more``): the system uses j and nothing else that is not decided; or j and something
+  else; or not j but something else. Where ``more`` does not hold yet (`BEGIN`): nothing that is not decided; or something.
+- *By sign* (`SIGN`): ρ_j = 0 (where it may be), ρ_j ≥ 1, ρ_j ≤ -1.
+- *In halves* (`HALVES`): ρ_j ≤ h, ρ_j > h.
+
+Each child's number is the next free one, in this order. Every split and every node that is closed goes into ``events``.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from ..interface.compiled import entry, inner
+from .bounds import ALL, Scratch, bound, scratch_for
+from .reduced import Reduced
+
+__all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "stack_for"]
+
+#: Events: what happened to a node.
+CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
+#: Entries of ``Stack.at``: nodes on it, nodes bounded so far, the next free number, events and single systems so far.
+TOP, NODES, NEXT, EVENTS, FOUND = 0, 1, 2, 3, 4
+_ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
+
+
+class Stack(NamedTuple):
+    """Open nodes, the last one on top; what happened; and single systems, whose intercept is not chosen yet."""
+
+    lower: Any
+    upper: Any
+    must: Any
+    more: Any
+    bound: Any
+    number: Any
+    events: Any
+    found: Any
+    spread: Any
+    order: Any
+    at: Any
+    scratch: Scratch
+
+
+def stack_for(reduced: Reduced, order: np.ndarray, spread: np.ndarray) -> Stack:
+    """Room; ``order`` is that of splits by support, ``spread`` how much a coefficient moves scores."""
+    d = reduced.Z.shape[1]
+    return Stack(
+        lower=np.zeros((_ROOM, d), np.int64),
+        upper=np.zeros((_ROOM, d), np.int64),
+        must=np.zeros((_ROOM, d), np.bool_),
+        more=np.zeros(_ROOM, np.int64),
+        bound=np.zeros(_ROOM, np.int64),
+        number=np.zeros(_ROOM, np.int64),
+        events=np.zeros((_EVENTS, 4), np.int64),
+        found=np.zeros((_FOUND, d), np.int64),
+        spread=spread,
+        order=order,
+        at=np.zeros(5, np.int64),
+        scratch=scratch_for(reduced),
+    )
+
+
+@inner
+def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
+    at = k.at[EVENTS]
+    k.events[at, 0], k.events[at, 1], k.events[at, 2], k.events[at, 3] = kind, number, j, half
+    k.at[EVENTS] += 1
+
+
+@inner
+def _push(rows: Any, k: Any, slot: Any, cut: Any, parent: Any) -> Any:
+    """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
+    units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, k.scratch)
+    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.at[NEXT]
+    k.at[NEXT] += 1
+    k.at[NODES] += 1
+    if k.bound[slot] >= cut:
+        _event(k, CLOSED, k.number[slot], 0, 0)
+        return False
+    return True
+
+
+@inner
+def _copy(k: Any, source: Any, slot: Any) -> Any:
+    k.lower[slot], k.upper[slot], k.must[slot], k.more[slot] = k.lower[source], k.upper[source], k.must[source], k.more[source]
+
+
+@inner
+def _undecided(k: Any, at: Any, j: Any) -> Any:
+    return k.lower[at, j] <= 0 <= k.upper[at, j] and k.lower[at, j] < k.upper[at, j] and not k.must[at, j]
+
+
+@inner
+def _choose(k: Any, at: Any, by_support: Any) -> Any:
+    """How to split a node, and which coefficient: (kind, j); kind CLOSED where the node is a single system."""
+    d = k.spread.size
+    if by_support:
+        for t in range(d):
+            if _undecided(k, at, k.order[t]):
+                return (SUPPORT if k.more[at] else BEGIN), k.order[t]
+    best, chosen, kind = -1.0, -1, CLOSED
+    for j in range(d):
+        l, u = k.lower[at, j], k.upper[at, j]
+        if l == u:
+            continue
+        inside = l <= 0 <= u
+        value = (u - l) * k.spread[j] * (1.5 if inside else 1.0)
+        if value > best:
+            best, chosen, kind = value, j, SIGN if inside else HALVES
+    return kind, chosen
+
+
+@inner
+def _child(k: Any, slot: Any, kind: Any, j: Any, half: Any, c: Any) -> Any:
+    """Make the copy at ``slot`` child c of its parent."""
+    d = k.spread.size
+    if kind == BEGIN:
+        if c == 0:
+            for t in range(d):
+                if _undecided(k, slot, t):
+                    k.lower[slot, t] = k.upper[slot, t] = 0
+        else:
+            k.more[slot] = 1
+    elif kind == SUPPORT:
+        if c < 2:
+            k.must[slot, j] = True
+        else:
+            k.lower[slot, j] = k.upper[slot, j] = 0
+        if c == 0:
+            k.more[slot] = 0
+            for t in range(d):
+                if _undecided(k, slot, t):
+                    k.lower[slot, t] = k.upper[slot, t] = 0
+    elif kind == SIGN:
+        if c == 0:
+            k.lower[slot, j] = k.upper[slot, j] = 0
+        elif c == 1:
+            k.lower[slot, j] = max(k.lower[slot, j], 1)
+        else:
+            k.upper[slot, j] = min(k.upper[slot, j], -1)
+    elif c == 0:
+        k.upper[slot, j] = half
+    else:
+        k.lower[slot, j] = half + 1
+
+
+@inner
+def _worst_first(k: Any, base: Any, count: Any) -> Any:
+    """Sort the new nodes so that the one of the least bound is on top."""
+    for a in range(base, base + count - 1):
+        worst = a
+        for b in range(a + 1, base + count):
+            if k.bound[b] > k.bound[worst]:
+                worst = b
+        if worst != a:
+            spare = k.bound.size - 1
+            _copy(k, a, spare)
+            units, number = k.bound[a], k.number[a]
+            _copy(k, worst, a)
+            k.bound[a], k.number[a] = k.bound[worst], k.number[worst]
+            _copy(k, spare, worst)
+            k.bound[worst], k.number[worst] = units, number
+
+
+@entry
+def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
+    """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
+    end = k.at[NODES] + most
+    while k.at[TOP] > 0 and k.at[NODES] < end:
+        if k.at[EVENTS] + 8 > k.events.shape[0] or k.at[FOUND] == k.found.shape[0] or k.at[TOP] + 5 > k.bound.size:
+            return
+        k.at[TOP] -= 1
+        at, number, parent = k.at[TOP], k.number[k.at[TOP]], k.bound[k.at[TOP]]
+        if parent >= cut:
+            _event(k, CLOSED, number, 0, 0)
+            continue
+        kind, j = _choose(k, at, by_support)
+        if kind == CLOSED:
+            _event(k, CLOSED, number, 0, 0)
+            k.found[k.at[FOUND]] = k.lower[at]
+            k.at[FOUND] += 1
+            continue
+        half = (k.lower[at, j] + k.upper[at, j]) // 2
+        _event(k, kind, number, j, half)
+        children = 3 if kind in (SUPPORT, SIGN) else 2
+        origin = k.bound.size - 2
+        _copy(k, at, origin)
+        kept = 0
+        for c in range(children):
+            slot = at + kept
+            _copy(k, origin, slot)
+            _child(k, slot, kind, j, half, c)
+            kept += _push(rows, k, slot, cut, parent)
+        _worst_first(k, at, kept)
+        k.at[TOP] += kept
+
+
+assert ALL > 0
