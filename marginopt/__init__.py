@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         MEBOneClass as MEBOneClass,
         MulticlassSVC as MulticlassSVC,
         NonparallelSVC as NonparallelSVC,
+        ScoringSystemClassifier as ScoringSystemClassifier,
         ZeroOneSVC as ZeroOneSVC,
     )
     from .estimators.record import EstimatorInfo
