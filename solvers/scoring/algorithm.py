@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -11,6 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 
 from ...errors import InputError
+from ...files import check_target
 from ...models.formulations.margin.scoring_problem import ScoringProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
@@ -19,6 +21,7 @@ from ..records.options import Options
 from ..records.rank import Purpose
 
 if TYPE_CHECKING:
+    from .log import ProofLog
     from .search import Search
 
 __all__ = ["SupportsBB", "SupportsState"]
@@ -37,6 +40,7 @@ class SupportsState:
     options: Options
     tol: float
     first: int
+    log: ProofLog | None = None
     floor: Fraction = Fraction(0)
 
 
@@ -53,10 +57,13 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         What is decided first: which coefficients are not 0, or each with its sign. By the number of features and of their values.
     descents : int
         Descents for an incumbent before the search, at most; fewer where they take long.
+    proof : str, optional
+        Path of a proof log that `solvers.scoring.check.check_scoring_proof` verifies, also where a limit ends the search.
     """
 
     branching: str = "auto"
     descents: int = 100
+    proof: str | None = None
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",
@@ -73,6 +80,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             raise InputError(f"branching must be 'auto', 'supports' or 'signs'; it is {self.branching!r}")
         if isinstance(self.descents, bool) or not isinstance(self.descents, int) or self.descents < 1:
             raise InputError(f"descents must be an integer ≥ 1; it is {self.descents!r}")
+        if self.proof is not None:
+            if not isinstance(self.proof, str | os.PathLike):
+                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
+            check_target(self.proof, "the proof log")
 
     def load(self, view: ScoringProblem) -> None:
         """Compile the loops, or load them from Numba's cache on disk."""
@@ -80,13 +91,15 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     def init(self, view: ScoringProblem, options: Options, rng: np.random.Generator) -> SupportsState:
         """Merge equal rows, and take the start."""
+        from .log import ProofLog
         from .reduced import reduce_problem
         from .search import Search
 
-        search = Search(reduce_problem(view), rng, branching=self.branching)
+        log = None if self.proof is None else ProofLog(str(self.proof), view)
+        search = Search(reduce_problem(view), rng, None if log is None else log.take, self.branching)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
-        state = SupportsState(search, options, options.tolerance(0.0), int(np.clip(_EFFORT / one, 5, self.descents)))
+        state = SupportsState(search, options, options.tolerance(0.0), int(np.clip(_EFFORT / one, 5, self.descents)), log)
         if options.start is not None and "w" in options.start:
             w = np.asarray(options.start["w"], dtype=np.float64)
             free = view.intercept != (0, 0)
@@ -109,6 +122,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             return Outcome.NODE_LIMIT
         search.step(*(() if limit is None else (min(limit - search.nodes, 400),)))
         state.floor = max(state.floor, search.bound)
+        if state.log is not None and state.log.fault is not None:
+            return Outcome.UNWRITTEN
         if search.value - state.floor <= Fraction(state.tol) * search.value:
             return Outcome.CONVERGED
         if state.options.memory_limit is not None and search.memory > state.options.memory_limit:
@@ -131,7 +146,13 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             "value": str(search.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
             "distinct_rows": len(search.reduced.Z), "branching": "supports" if search.by_support else "signs",
         }  # fmt: skip
-        return Answer(values={"w": w}, bound=float(bound), proved=True, nodes=search.nodes, details=dict(details))
+        unwritten = None
+        if state.log is not None:
+            state.log.finish(search.bound, search.rho0, search.rho)
+            details, unwritten = {**details, "proof": str(self.proof)}, state.log.fault
+        return Answer(
+            values={"w": w}, bound=float(bound), proved=True, nodes=search.nodes, unwritten=unwritten, details=dict(details)
+        )  # fmt: skip
 
 
 @functools.cache

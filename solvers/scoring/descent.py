@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from ..interface.compiled import entry, inner
 from .bounds import ALL
+from .compiled import entry, inner
 
 __all__ = ["best_intercept", "descend"]
 

@@ -16,8 +16,8 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from ..interface.compiled import entry, inner
 from .bounds import ALL, Scratch, bound, scratch_for
+from .compiled import entry, inner
 from .reduced import Reduced
 
 __all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "stack_for"]
