@@ -31,7 +31,7 @@ from .reach import Reach
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
-from .scoring_problem import ScoringProblem, composed_problem
+from .scoring_problem import ScoringProblem, composed_problem, whole_blocks
 from .statement import margin_statement, margin_summary
 
 __all__ = ["Margin"]
@@ -142,10 +142,7 @@ class Margin(Model):
         return self
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem` where errors and coefficients are counted, and coefficients are whole numbers within bounds.
-
-        Else that of the loss (`Loss.view`), where mu ||w||² is the regulariser and nothing restricts w.
-        """
+        """The `ScoringProblem` of counts and whole coefficients, or the loss's (`Loss.view`) with mu ||w||² and no restriction."""
         if kind is not ScoringProblem:
             return self._loss_view(kind)
         if self.kernel is not None:
@@ -162,13 +159,11 @@ class Margin(Model):
         return view if isinstance(view, kind) else None
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of a scoring system from ``w``, where some are missing: whole coefficients, errors, what is not 0, sizes."""
-        if "z" in values or self.view(ScoringProblem) is None:
-            return dict(values)
-        w, (A, c) = np.rint(np.asarray(values["w"], dtype=np.float64)), self.loss.rows(self.points, self.y)
-        features = w[self.penalised]
-        known = {"w": w, "z": self.loss.values(A @ w + c), "a": np.abs(features)}
-        return {block.label: known.get(block.label, (features != 0).astype(np.float64)) for block in self.form.blocks}
+        """All blocks of a scoring system from ``w``, where some are missing."""
+        known = "z" in values or self.view(ScoringProblem) is None
+        return dict(values) if known else whole_blocks(
+            values["w"], self.penalised, self.loss, self.loss.rows(self.points, self.y), self.form.blocks
+        )  # fmt: skip
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
