@@ -142,7 +142,7 @@ class Margin(Model):
         return self
 
     def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem` of counts and whole coefficients, or the loss's (`Loss.view`) with mu ||w||² and no restriction."""
+        """The `ScoringProblem` of counts and whole coefficients; else the loss's (`Loss.view`), with mu ||w||² unrestricted."""
         if kind is not ScoringProblem:
             return self._loss_view(kind)
         if self.kernel is not None:
@@ -160,10 +160,8 @@ class Margin(Model):
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of a scoring system from ``w``, where some are missing."""
-        known = "z" in values or self.view(ScoringProblem) is None
-        return dict(values) if known else whole_blocks(
-            values["w"], self.penalised, self.loss, self.loss.rows(self.points, self.y), self.form.blocks
-        )  # fmt: skip
+        known, rows = "z" in values or self.view(ScoringProblem) is None, self.loss.rows(self.points, self.y)
+        return dict(values) if known else whole_blocks(values["w"], self.penalised, self.loss, rows, self.form)
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
-from ...program.form import Block
+from ...program.form import StandardForm
 from .domains import Domain
 from .losses.loss import Loss
 from .regularisers.regulariser import Regulariser
@@ -131,10 +131,10 @@ def composed_problem(
 
 
 def whole_blocks(
-    w: FloatArray, penalised: BoolArray, loss: Loss, rows: tuple[sp.csr_array, FloatArray], blocks: Sequence[Block]
+    w: FloatArray, penalised: BoolArray, loss: Loss, rows: tuple[sp.csr_array, FloatArray], form: StandardForm
 ) -> dict[str, FloatArray]:
     """The blocks of a composed scoring system at whole coefficients: errors ``z``, sizes ``a``, and else what is not 0."""
     whole, (A, c) = np.rint(np.asarray(w, dtype=np.float64)), rows
     features = whole[penalised]
     known = {"w": whole, "z": loss.values(A @ whole + c), "a": np.abs(features)}
-    return {block.label: known.get(block.label, (features != 0).astype(np.float64)) for block in blocks}
+    return {block.label: known.get(block.label, (features != 0).astype(np.float64)) for block in form.blocks}
