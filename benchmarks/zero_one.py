@@ -7,6 +7,8 @@
     python benchmarks/zero_one.py targets [--only 200x3 100x10] [--seeds 5] [--tols 1e-4 1e-6] [--out rows.csv]
                                           the times that the solver is to meet
     python benchmarks/zero_one.py real    [--out rows.csv]       immunotherapy, pima, the strongest features of breast-ljubljana
+    python benchmarks/zero_one.py slim    [--only breastcancer-best ...] [--limit 600]
+                                          scoring systems, MIPLIB's and their authors' other ones, by supports-bb
     python benchmarks/zero_one.py summary rows.csv [more.csv] [--published hard_margin_benders.csv]
                                           what the rows of any of them say: shares proven, agreement with the published table,
                                           performance profile, ratios, growth, targets met
@@ -31,6 +33,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import zero_one_slim
 import zero_one_summary
 import zero_one_tables
 from zero_one_rows import BROOKS, CLUSTERS, REAL, TARGETS, Rows, word
@@ -209,6 +212,9 @@ def main() -> None:
     for command in (first, second, fourth):
         command.add_argument("--limit", type=float, default=60.0)
         command.add_argument("--tol", type=float, default=1e-6)
+    fifth = commands.add_parser("slim")
+    fifth.add_argument("--only", nargs="+", default=[], choices=["-".join(key) for key in zero_one_slim.PUBLISHED])
+    fifth.add_argument("--limit", type=float, default=600.0)
     last = commands.add_parser("summary")
     last.add_argument("files", type=Path, nargs="+")
     last.add_argument("--published", type=Path)
@@ -217,6 +223,9 @@ def main() -> None:
     args = parser.parse_args()
     if args.command == "summary":
         zero_one_summary.summarise(args.files, args.tol, args.only_threads, args.published)
+        return
+    if args.command == "slim":
+        zero_one_slim.slim(args.only, args.limit)
         return
     warm_up()
     {"brooks": brooks, "clusters": clusters, "targets": targets, "real": real}[args.command](args)
