@@ -62,8 +62,10 @@ def parts(name: str) -> Parts:
 
 
 def published_test(name: str) -> bool:
-    """Whether a set is tested on the published points: of Adult and Web where their test file is at hand."""
-    return not name.startswith(("a", "w")) or data_file(SOURCES[name][0], "test") is not None
+    """Whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file is."""
+    own, larger = SOURCES[name]
+    with_file = larger or own in _POOLED or name.startswith(("a", "w"))
+    return not with_file or data_file(own, "test") is not None
 
 
 def _split(own: str) -> Parts:
