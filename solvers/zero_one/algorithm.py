@@ -34,7 +34,7 @@ from .pieces import check_pieces, checkpoint_of, keep, take_up
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import reduce_problem
 from .state import ZeroOneState
-from .transfer import Earlier, as_earlier, carried_bound, ends_first
+from .transfer import Earlier, as_earlier, ends_first
 from .turns import EngineName, first_engine, incumbents_sought, rested_engine
 
 if TYPE_CHECKING:
@@ -166,30 +166,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.team = cluster_team(self.cluster)
         shared.raise_floor(0.0)
         if options.start is not None and "w" in options.start:
-            self._take_start(state, np.asarray(options.start["w"], dtype=np.float64))
-        self._take_earlier(state, view)
+            state.take_start(np.asarray(options.start["w"], dtype=np.float64))
+        state.take_earlier(view, as_earlier(self.earlier))
         if reduced.rows.shape[0]:
             state.heuristic = Heuristic(shared, rng, self.restarts, self.neighbourhoods if name == "conflicts" else 0)
         return state
-
-    def _take_start(self, state: ZeroOneState, w: FloatArray) -> None:
-        p = state.shared.reduced.T.shape[0]
-        if w.shape != (p,) or not np.isfinite(w).all():
-            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
-        state.shared.incumbent.offer(state.shared.reduced, w)
-        state.shared.polish.improve(state.shared.incumbent, state.shared.reduced.contract(w))
-
-    def _take_earlier(self, state: ZeroOneState, view: ZeroOneProblem) -> None:
-        """Points and bounds of earlier problems."""
-        shared, earlier = state.shared, as_earlier(self.earlier)
-        if not earlier:
-            return
-        bound = carried_bound(view, earlier)
-        for item in earlier:
-            if item.w is not None:
-                self._take_start(state, item.w)
-        shared.floor = max(shared.floor, min(bound, shared.incumbent.value))
-        state.carried = shared.floor
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
         """The engine's stretch, and before each stretch the heuristic's steps that are due."""

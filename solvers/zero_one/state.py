@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from ...errors import InputError
 from ...models.arrays import FloatArray
+from ...models.views import ZeroOneProblem
 from ..parallel.team import AsynchronousTeam
 from ..records.options import Options
 from .engines.engine import Engine, Shared
@@ -17,6 +20,7 @@ from .proof.conflict_recorder import ConflictRecorder
 
 if TYPE_CHECKING:
     from .subtrees.checkpoint import Checkpoint, Stopped
+from .transfer import Earlier, carried_bound
 
 __all__ = ["ZeroOneState"]
 
@@ -46,3 +50,29 @@ class ZeroOneState:
     def order(self) -> FloatArray:
         """Hinge violation of every point: the conflict engine deletes the worst first."""
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
+
+    def take_start(self, w: FloatArray) -> None:
+        """Offer a classifier as the incumbent, and what polishing makes of it.
+
+        Raises
+        ------
+        InputError
+            Not one finite number for each column.
+        """
+        reduced = self.shared.reduced
+        p = reduced.T.shape[0]
+        if w.shape != (p,) or not np.isfinite(w).all():
+            raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
+        self.shared.incumbent.offer(reduced, w)
+        self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
+
+    def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[Earlier]) -> None:
+        """Points and bounds of earlier problems."""
+        if not earlier:
+            return
+        bound = carried_bound(view, earlier)
+        for item in earlier:
+            if item.w is not None:
+                self.take_start(item.w)
+        self.shared.floor = max(self.shared.floor, min(bound, self.shared.incumbent.value))
+        self.carried = self.shared.floor

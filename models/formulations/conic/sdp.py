@@ -20,7 +20,7 @@ __all__ = ["lifted_matrix", "sdp_form"]
 
 def sdp_form(name: str, problem: ConicProblem) -> StandardForm:
     """The SDP with every cone a labelled constraint; see `ConicSVM`."""
-    A, metric = problem.A, problem.metric
+    A = problem.A
     n, p = A.shape
     labels = ("w", "W", "z", "r_plus", "r_minus", "s", "t")
     blocks = (Block("w", (p,)), Block("W", (p, p), symmetric=True), *(Block(label, (n,)) for label in labels[2:]))
@@ -75,15 +75,20 @@ def sdp_form(name: str, problem: ConicProblem) -> StandardForm:
         place = (starts["z"] + points).astype(kind)
         violations = sp.csr_array((-np.ones(n), place, np.array([0, n], dtype=kind)), shape=(1, total))
         constraints.append(Constraint("budget", violations, np.array([problem.kappa * n]), Nonnegative(1)))
-    q = np.zeros(total)
-    q[p : p + svec_size(p)] = svec(np.eye(p) if metric is None else metric)
-    if problem.lam is not None:
-        q[p + svec_size(p) : p + svec_size(p) + n] = problem.lam
-    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
-    start = p + svec_size(p)
-    lower[start : start + n], upper[start : start + n] = 0.0, 1.0
-    lower[start + n : start + 3 * n] = 0.0
+    q, lower, upper = _cost_and_bounds(problem, starts, total)
     return StandardForm(name, blocks, q, tuple(constraints), lower, upper, np.zeros(total, dtype=bool))
+
+
+def _cost_and_bounds(problem: ConicProblem, starts: Mapping[str, int], total: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """q, and lower and upper bounds: 0 ≤ z ≤ 1, r ≥ 0."""
+    n, p = problem.A.shape
+    q = np.zeros(total)
+    q[starts["W"] : starts["z"]] = svec(np.eye(p) if problem.metric is None else problem.metric)
+    if problem.lam is not None:
+        q[starts["z"] : starts["z"] + n] = problem.lam
+    lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
+    lower[starts["z"] : starts["s"]], upper[starts["z"] : starts["z"] + n] = 0.0, 1.0
+    return q, lower, upper
 
 
 def _lifted(p: int, total: int) -> tuple[sp.csr_array, FloatArray]:

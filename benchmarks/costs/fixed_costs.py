@@ -1,6 +1,6 @@
 """What a solve costs where there is next to nothing to solve, in processor time.
 
-    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/fixed_costs.py [--repeat 4] [--all]
+    OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 python benchmarks/costs/fixed_costs.py [--repeat 4] [--all]
 
 The smallest example of every formulation by every solver that reads it, warm, the best of a few; then a path of 100 values and
 the report on one instance. "in the solver" is what the result says of it, seconds of the clock: the rest is ours.

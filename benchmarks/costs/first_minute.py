@@ -1,6 +1,6 @@
 """What a new user waits for: import, prompt, the first run of every solver with nothing compiled, and the next one.
 
-    python benchmarks/first_minute.py [--solvers smo zero-one-bb] [--repeat 5]
+    python benchmarks/costs/first_minute.py [--solvers smo zero-one-bb] [--repeat 5]
 
 Every figure is processor time of a fresh process, so that it can be measured again on a machine that does other work too.
 "cold" is the first run with an empty cache of compiled code, "load" the first run of a process that finds the cache of another
