@@ -176,6 +176,8 @@ class Rows:
     def _nonnegative(A: FloatArray, b: FloatArray) -> tuple[FloatArray | None, FloatArray]:
         from scipy.optimize import nnls  # imported here: it is slow, and few answers need it
 
+        if not (np.isfinite(A).all() and np.isfinite(b).all()):  # data beside the largest numbers there are
+            return None, b
         if not A.shape[1]:
             return np.zeros(0), b
         try:

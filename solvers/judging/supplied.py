@@ -20,6 +20,8 @@ __all__ = ["Examined", "examined", "with_multipliers"]
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
+#: A point that violates them by no more than this may be judged by a bound: first-order methods stop there.
+_NEARLY = 1e-4
 _NOTE = "by least squares: the solver gave none that bound the objective"
 
 
@@ -86,7 +88,7 @@ def with_multipliers(
     judge : callable
         The certificate of the same point with an answer's multipliers.
     """
-    hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(1e-6)
+    hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
     if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None or answer.values is None:
         return answer, certificate
     rows = Rows.of(form)

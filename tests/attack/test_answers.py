@@ -49,6 +49,14 @@ def test_corrupted_answers_never_escape() -> None:
 
 
 @pytest.mark.filterwarnings("ignore")
+def test_a_point_off_by_more_than_the_tolerance_beside_a_claimed_bound() -> None:
+    """Case 7851, lie 2345: multipliers of a wrong shape, a point 1.7e-4 off and the true bound, claimed, at tol 1e-4."""
+    _, fault, result = attack.natural(7851)
+    assert result is not None and not fault
+    assert attack.judged(2345, result.answer, attack.case(7851), result.solver) == ""
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_an_optimum_of_zero_within_rounding_claims_an_interval_and_no_digit() -> None:
     """Case 8956: 2.2e-7 beside kernel entries of 1.2e8. What is claimed is an interval about zero, and the truth lies in it."""
     _, fault, result = attack.natural(8956)

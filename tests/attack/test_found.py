@@ -138,6 +138,12 @@ def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     relaxed = rx.relax(model, rx.Hinge(M=1.0))
     assert relaxed.bound > mo.solve(model, "zero-one-bb").objective  # of its own problem, which is another one
     assert "no bound of the 0-1 optimum: M is below" in str(relaxed)
+    data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", rng=1)
+    printed = str(
+        mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(M=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)
+    )
+    (line,) = [line for line in printed.splitlines() if "hinge, M=1 " in line]
+    assert "proved, no bound of ζ" in line
 
 
 # -- claims that can be checked ----------------------------------------------------------------------------------------

@@ -77,7 +77,10 @@ class MulticlassSVM(Model):
         object.__setattr__(self, "loss", named(self.loss, CLASS_LOSSES, "loss of several classes"))
         if not isinstance(self.loss, ClassLoss):
             raise InputError(f"loss must be one of {', '.join(CLASS_LOSSES)}; it is {self.loss!r}")
-        labels = np.asarray(self.y)
+        try:
+            labels = np.asarray(self.y)
+        except ValueError as error:
+            raise InputError(f"y must hold one label for each of the {X.shape[0]} rows of X: {error}") from error
         if labels.shape != (X.shape[0],) or (labels.dtype.kind == "f" and not np.isfinite(labels).all()):
             raise InputError(f"y must hold one finite label for each of the {X.shape[0]} rows of X; its shape is {labels.shape}")
         if np.unique(labels).size < 2:

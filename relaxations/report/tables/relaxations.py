@@ -22,6 +22,11 @@ def _bounds(row: ReportRow) -> str:
     return f"its own optimum alone: {cell.caveat}" if cell.caveat else "ζ"
 
 
+def _kind(row: ReportRow) -> str:
+    cell = row.relaxation
+    return cell.reason or (f"{cell.kind}, no bound of ζ" if cell.caveat and cell.bound is not None else cell.kind)
+
+
 COLUMNS: tuple[Column, ...] = (
     Column(
         "instance", "instance", "Name of the data set; its source is in the table of instances.", lambda r: r.instance.instance
@@ -48,7 +53,7 @@ COLUMNS: tuple[Column, ...] = (
         "kind",
         "kind of bound",
         "proved: from a dual point made exactly feasible; claimed by solver: the solver's word; none; or why there is no result.",
-        lambda r: r.relaxation.reason or r.relaxation.kind,
+        _kind,
     ),
     Column(
         "bounds",

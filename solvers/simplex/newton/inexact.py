@@ -75,7 +75,7 @@ def inexact_finish(
             if run.exact and gap <= tol * scale:
                 break
         since += 1
-        if since > _PATIENCE:
+        if since > _PATIENCE or not guess.size:  # no guess: the point is no longer made of numbers
             break
         if not (yield from matrix.cover(guess)):
             wanted, matrix = matrix.landmarks.size, _Matrix(cache, np.union1d(guess, dropped), view.n)
@@ -129,7 +129,7 @@ class _Run:
         view, x = self.view, self.x
         level = np.bincount(view.groups, weights=x * self.g, minlength=view.simplices)
         below = level[view.groups] - self.g
-        residual = float(np.abs(below[x > 0]).max())
+        residual = float(np.abs(below[x > 0]).max(initial=0.0))  # none: x has overflowed
         return np.flatnonzero((x > 0) | ((x == 0) & (below > residual))), np.flatnonzero(x < 0)
 
     def step(self, matrix: _Matrix, guess: IntArray, dropped: IntArray, accuracy: float, target: float) -> Steps:
