@@ -142,6 +142,16 @@ until the Riemannian gradient is small against its scale""",
 repeat
     P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to tol times the scale at P
 until the relative Riemannian gradient is small""",
+    "ramp-bb": """
+rotate to the principal axes of the points; UB <- the convex-concave procedure from several starts
+heap <- the box that holds every w better than UB
+repeat until the heap is empty, or its least bound >= cut
+    take the box of least bound; bound the margins on it
+    envelope of each ramp there: a constant, a line or a hinge
+    bound <- dual value of the small hinge problem, rounding taken off
+    if bound >= cut: drop the box
+    w of the hinge problem may lower UB; the ball about it shrinks the box
+    halve the box, put both halves on the heap""",
     "zero-one-bb": """
 merge equal rows, rotate to the coordinates that matter, round rows outward
 UB <- heuristic incumbent; cut <- UB - 0.9 tol UB
