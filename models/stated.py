@@ -67,6 +67,11 @@ class Stated(Displayed, ABC):
         return None
 
     @property
+    def unviewed(self) -> str:
+        """The parts because of which there is no structural view, in words; empty where it is the formulation itself."""
+        return ""
+
+    @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""
         return None

@@ -99,6 +99,11 @@ class Changed(Model):
         return self.base.unrestricted
 
     @property
+    def unviewed(self) -> str:
+        """The change, which no algorithm for the model would see."""
+        return f"it is {self.change.suffix}, and a view would not show that"
+
+    @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """What the model needs, the changed one needs too, unless the change relaxes it."""
         return self.base.separable_data if self.change.restricts else None

@@ -101,7 +101,8 @@ class SolverInfo:
         if any(model.view(kind) is not None for kind in self.views):
             return None
         needed = " or ".join(view.__name__ for view in self.views)
-        return f"it reads the structural view {needed}, which {model.name} does not have"
+        why = model.unviewed
+        return f"it reads the structural view {needed}, which {model.name} does not have" + (f" ({why})" if why else "")
 
 
 class Solver(ABC):

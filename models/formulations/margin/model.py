@@ -163,6 +163,13 @@ class Margin(Model):
         known, rows = "z" in values or self.view(ScoringProblem) is None, self.loss.rows(self.points, self.y)
         return dict(values) if known else whole_blocks(values["w"], self.penalised, self.loss, rows, self.form)
 
+    @property
+    def unviewed(self) -> str:
+        """Parts that the algorithms for single losses do not read; else the loss, at this regulariser."""
+        others = [*([] if self.domain.free else [self.domain]), *self.subject_to]
+        named = [type(part).__name__ for part in ([] if self.regulariser.square else [self.regulariser]) + others]
+        return f"because of {', '.join(named)}" if named else f"its loss is {self.loss!r} with {self.regulariser!r}"
+
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
