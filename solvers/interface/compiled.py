@@ -1,8 +1,8 @@
 """How the loops of the algorithms are compiled: one set of flags, and nothing compiled that Python never calls.
 
 State that a loop shares with Python is a named tuple of arrays, passed by reference (`by_reference`), and of one structured
-scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays: what they need is in the tuple. So they
-are compiled without reference counts, which were a quarter of the time that compiling took.
+scalar, whose fields both read and write by name (`named_scalars`). Loops make no arrays where it can be helped: what they need is
+in the tuple. So they are compiled without reference counts, which were a quarter of the time that compiling took.
 """
 
 from __future__ import annotations
@@ -35,12 +35,15 @@ class Loops:
     folder : Path, optional
         Where functions that call each other are. Compiled code on disk is fresh where no file of it has changed. Without a folder
         Numba asks only for the function's own file, so that its callees must be in there.
+    arrays : bool
+        Whether the functions make arrays, and so count references.
     """
 
-    def __init__(self, fastmath: set[str], folder: Path | None = None) -> None:
+    def __init__(self, fastmath: set[str], folder: Path | None = None, arrays: bool = False) -> None:
         self._flags: dict[str, Any] = {
-            "nogil": True, "error_model": "numpy", "fastmath": fastmath, "no_cfunc_wrapper": True, "_nrt": False
+            "nogil": True, "error_model": "numpy", "fastmath": fastmath, "no_cfunc_wrapper": True, "_nrt": arrays
         }  # fmt: skip
+        self._part: dict[str, Any] = {"no_cpython_wrapper": True} if arrays else LINKED
         self._stamp = None if folder is None else _digest(folder)
 
     def entry(self, function: F) -> F:
@@ -52,11 +55,11 @@ class Loops:
 
     def inner(self, function: F) -> F:
         """A function that only compiled code calls."""
-        return cast("F", _njit(**self._flags, **LINKED)(function))
+        return cast("F", _njit(**self._flags, **self._part)(function))
 
     def inlined(self, function: F) -> F:
         """The same, called at one place: it becomes part of its caller before types are inferred."""
-        return cast("F", _njit(**self._flags, **LINKED, inline="always")(function))
+        return cast("F", _njit(**self._flags, **self._part, inline="always")(function))
 
 
 def _digest(folder: Path) -> bytes:
