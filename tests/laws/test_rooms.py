@@ -19,7 +19,6 @@ MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 #: Longer files, and why. To be shortened, never added to.
 LONG_FILES = {
     "solvers/simplex/frank_wolfe/loops.py": "compiled functions that call each other: Numba's disk cache sees one file's changes",
-    "solvers/ramp/kernels.py": "likewise",
 }
 #: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
 LONG_FUNCTIONS = {
@@ -38,7 +37,9 @@ MANY_ARGUMENTS = {
     "models/formulations/conic/dual_value.py": {"_at"},
     "relaxations/report/plan.py": {"of"},
     "relaxations/report/run.py": {"gap_report"},
-    "solvers/ramp/kernels.py": {"_coordinate", "_envelopes", "_solve_hinge", "explore"},
+    "solvers/ramp/kernels/envelopes.py": {"envelopes"},
+    "solvers/ramp/kernels/exploration.py": {"_coordinate", "explore"},
+    "solvers/ramp/kernels/hinge.py": {"solve_hinge"},
     "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
     "solvers/zero_one/kernels/conflicts/proving.py": {"prove"},
 }
