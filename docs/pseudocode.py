@@ -152,6 +152,19 @@ repeat until the heap is empty, or its least bound >= cut
     if bound >= cut: drop the box
     w of the hinge problem may lower UB; the ball about it shrinks the box
     halve the box, put both halves on the heap""",
+    "supports-bb": """
+merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
+UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems
+repeat until the heap is empty, or its least bound is above every better value
+    take the node of least bound, search below it in depth for a while, put back what stays open
+        bound <- prices of the coefficients that are not 0
+               + the cheaper class of each cell of points with one score
+               + the largest flow between points of two classes that are never both right in the box
+        if nothing below UB has this bound: drop the node
+        a box of one system is judged; it may lower UB
+        branch: is one more coefficient 0 or not (many features of few values), or: negative, 0, positive; then halve
+    now and then a descent from a small support or from the incumbent
+every split goes to the proof log where one is asked for""",
     "zero-one-bb": """
 merge equal rows, rotate to the coordinates that matter, round rows outward
 UB <- heuristic incumbent; cut <- UB - 0.9 tol UB

@@ -32,7 +32,7 @@ from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
 from .scoring_problem import ScoringProblem, composed_problem, whole_blocks
-from .statement import margin_statement, margin_summary
+from .statement import margin_statement, margin_summary, unread_parts
 
 __all__ = ["Margin"]
 
@@ -98,14 +98,11 @@ class Margin(Model):
     name = "Margin"
 
     def __post_init__(self) -> None:
-        loss, regulariser, restrictions = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
-        object.__setattr__(self, "loss", loss)
-        object.__setattr__(self, "regulariser", regulariser)
-        object.__setattr__(self, "subject_to", restrictions)
-        X = as_points(self.X)
-        object.__setattr__(self, "X", X)
-        y = as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y")
-        object.__setattr__(self, "y", y)
+        parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
+        for name, part in zip(("loss", "regulariser", "subject_to"), parts, strict=True):
+            object.__setattr__(self, name, part)
+        object.__setattr__(self, "X", X := as_points(self.X))
+        object.__setattr__(self, "y", as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y"))
         weights = as_vector(self.weights, X.shape[0], "weights")
         if not (weights >= 0).all():
             raise InputError(f"weights must be ≥ 0; one is {weights.min():g}")
@@ -165,20 +162,16 @@ class Margin(Model):
 
     @property
     def unviewed(self) -> str:
-        """Parts that the algorithms for single losses do not read; else the loss, at this regulariser."""
-        others = [*([] if self.domain.free else [self.domain]), *self.subject_to]
-        named = [type(part).__name__ for part in ([] if self.regulariser.square else [self.regulariser]) + others]
-        return f"because of {', '.join(named)}" if named else f"its loss is {self.loss!r} with {self.regulariser!r}"
+        """What keeps the algorithms for single losses from reading it."""
+        return unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
         lower, upper = self.domain.bounds(self.points.shape[1])
         A, c = self.loss.rows(self.points, self.y)
-        alone = not self.subject_to and self.domain.free
-        level = self._level(lower, upper)
-        known = Reach(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone)
-        return known.bounds()
+        level, alone = self._level(lower, upper), not self.subject_to and self.domain.free
+        return Reach(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone).bounds()
 
     @property
     def parts(self) -> tuple[Part, ...]:

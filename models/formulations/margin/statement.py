@@ -10,12 +10,13 @@ from ...arrays import FloatArray, Points
 from ...kernels.kernels import Kernel
 from ...statement import DualStatement, Line, Statement
 from ..linear import linear_summary
+from .domains import Domain
 from .losses.loss import Loss
 from .part import Part
 from .regularisers.regulariser import Regulariser
 from .restrictions.restriction import Restriction
 
-__all__ = ["margin_statement", "margin_summary"]
+__all__ = ["margin_statement", "margin_summary", "unread_parts"]
 
 
 def margin_statement(
@@ -55,3 +56,10 @@ def margin_summary(
     found = linear_summary(Z, y, w) if loss.labels else found
     broken = {r.name: r.violation(Z, y, w) for r in restrictions}
     return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
+
+
+def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:
+    """Parts that the algorithms for single losses do not read; else the loss, at this regulariser."""
+    norm: list[Part] = [] if regulariser.square else [regulariser]
+    named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
+    return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"
