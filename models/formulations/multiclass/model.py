@@ -159,6 +159,11 @@ class MulticlassSVM(Model):
         left = np.maximum(self.costs.sum() - self.costs, 0.0)
         return 1.0 + 2.0 * np.sqrt(row_norms_squared(self.features.rows) * left)
 
+    @property
+    def level(self) -> float:
+        """The value of W = 0, behind M; infinite for the convex losses, which need none."""
+        return float("inf") if self._loss.convex else float(self.costs.sum())
+
     def margins(self, W: FloatArray) -> FloatArray:
         """m_ik, n × (K - 1)."""
         return np.asarray(self._rows @ W.ravel()).reshape(-1, self.classes.size - 1)

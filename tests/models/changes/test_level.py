@@ -70,6 +70,19 @@ def test_what_the_level_is() -> None:
     assert mo.Margin(X, y, margin.EpsilonInsensitive(0.1)).level == np.inf
 
 
+def test_constants_of_several_classes() -> None:
+    """A row that W = 0 does not satisfy: where M holds, enough; beyond the value of W = 0, nothing is claimed."""
+    X, _ = points()
+    model = mo.MulticlassSVM(X, np.arange(8) % 3, loss="zero-one", weights=0.5)
+    assert model.level == 4.0
+    assert mo.MulticlassSVM(X, np.arange(8) % 3).level == np.inf
+    near = mo.solve(model.with_constraint(lambda v: v.W[0, 1] >= 0.5), "scip")
+    assert near.status is Status.OPTIMAL
+    far = mo.solve(model.with_constraint(lambda v: v.W[0, 1] >= 30.0), "scip")
+    assert far.status is Status.INACCURATE
+    assert "up to 4" in far.evidence
+
+
 def test_a_bound_goes_no_further_than_the_level() -> None:
     X, y = points()
     changed = mo.RampSVM(X, y, 0.1, intercept="penalised").with_constraint(lambda v: v.w[1] <= -0.5)
