@@ -99,8 +99,8 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
     from .solvers.api import compare, solve
     from .solvers.path import path
+    from .solvers.proofs import check_proof
     from .solvers.read_solution import read_solution
-    from .solvers.zero_one.checked import check_proof
     from .warming import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
@@ -126,7 +126,7 @@ _HOMES = {
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",
     ),
-    ".solvers.zero_one.checked": ("check_proof",),
+    ".solvers.proofs": ("check_proof",),
     ".deep": ("DeepNPSVC",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}

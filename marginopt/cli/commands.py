@@ -172,7 +172,7 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
 
 def check_proof(a: argparse.Namespace) -> int:
     """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
-    from ..solvers.zero_one.checked import check_proof as verify
+    from ..solvers.proofs import check_proof as verify
 
     if not Path(a.file).is_file():
         raise InputError(

@@ -58,7 +58,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     descents : int
         Descents for an incumbent before the search, at most; fewer where they take long.
     proof : str, optional
-        Path of a proof log that `solvers.scoring.check.check_scoring_proof` verifies, also where a limit ends the search.
+        Path of a proof log that `check_proof` verifies, also where a limit ends the search.
     """
 
     branching: str = "auto"

@@ -52,8 +52,8 @@ def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     assert report.valid, report
     assert report.own_data
     assert report.bound == report.value == result.objective
-    assert check_scoring_proof(path).valid
-    assert not check_scoring_proof(path, model(seed + 1)).valid
+    assert mo.check_proof(path) == check_scoring_proof(path) and mo.check_proof(path).valid
+    assert not mo.check_proof(path, model(seed + 1)).valid
 
 
 def test_a_search_that_a_limit_ended_has_a_log_of_its_bound(tmp_path: Path) -> None:

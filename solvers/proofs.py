@@ -1,24 +1,27 @@
-"""``check_proof`` as users call it: the independent checker, alone or with the processes and clusters of everything else."""
+"""``check_proof`` as users call it: the checker of a log's format, alone or with other processes and clusters."""
 
 from __future__ import annotations
 
+import gzip
+import json
 from pathlib import Path
 
-from ...models.model import Model
-from ..parallel import Cluster, team_of
-from .check.checker import ProofReport, check_proof as verify
+from ..models.model import Model
+from .parallel import Cluster, team_of
+from .scoring.check import FORMAT, check_scoring_proof
+from .zero_one.check.checker import ProofReport, check_proof as verify
 
 __all__ = ["check_proof"]
 
 
 def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | None = None, cluster: Cluster = None) -> ProofReport:
-    """Verify a proof log of ``zero-one-bb``.
+    """Verify a proof log of ``zero-one-bb`` or of ``supports-bb``.
 
     Parameters
     ----------
     path : str or Path
-        The file that ``zero-one-bb`` wrote with ``proof=path``.
-    model : ZeroOneSVM, optional
+        The file that the solver wrote with ``proof=path``.
+    model : ZeroOneSVM or ScoringSystem, optional
         The problem that the log should be about: a proof about other data, costs or another intercept is refused.
     jobs : int, optional
         Parts of a tree of boxes at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
@@ -35,7 +38,18 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
     Raises
     ------
     InputError
-        The model is no `ZeroOneSVM`, ``cluster`` no cluster.
+        The model is none that such logs are about, ``cluster`` no cluster.
     """
+    if _format(Path(path)) == FORMAT:
+        return check_scoring_proof(path, model)
     with team_of(jobs, cluster) as team:
         return verify(path, model, team)
+
+
+def _format(path: Path) -> object:
+    """What the first line says that the log is; nothing where it cannot be read, which the checker then says."""
+    try:
+        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+            return json.loads(file.readline()).get("format")
+    except Exception:  # noqa: BLE001 - a file may be wrong in every way
+        return None
