@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import gzip
 import lzma
+from pathlib import Path
 
 import numpy as np
 from hypothesis import HealthCheck, settings
@@ -21,3 +22,14 @@ def random_matrix(n=12, p=3, seed=0):
 def same(data, X, y):
     assert np.array_equal(data.dense().X, X)
     assert np.array_equal(data.y, y)
+
+
+def points_file(folder: Path, n: int = 16, apart: float = 0.8) -> Path:
+    """A CSV file of two features and the column ``label``: n normal points, half of each class, their means 2 ``apart``."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], n // 2)
+    X = rng.normal(size=(n, 2)) + apart * y[:, None]
+    path = folder / "points.csv"
+    lines = ["a,b,label", *(f"{float(r[0])!r},{float(r[1])!r},{label}" for r, label in zip(X, y, strict=True))]
+    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return path

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data_files import points_file
 
 from marginopt.cli.main import COMMANDS, main, parser
 from marginopt.models.formulations import all_formulations
@@ -18,13 +19,7 @@ from marginopt.models.record import Data
 
 @pytest.fixture
 def csv(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    y = np.repeat([-1, 1], 8)
-    X = rng.normal(size=(16, 2)) + 0.8 * y[:, None]
-    path = tmp_path / "points.csv"
-    lines = ["a,b,label", *(f"{float(r[0])!r},{float(r[1])!r},{label}" for r, label in zip(X, y, strict=True))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return points_file(tmp_path)
 
 
 def run(capsys: Any, *words: object) -> tuple[int, str, str]:

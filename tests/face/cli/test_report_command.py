@@ -7,6 +7,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from data_files import points_file
 
 from marginopt.cli.main import main
 from marginopt.relaxations import CellStore, GapReport
@@ -14,12 +15,7 @@ from marginopt.relaxations import CellStore, GapReport
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(24) < 12, 1, -1)
-    X = rng.normal(size=(24, 2)) + 0.7 * y[:, None]
-    path = tmp_path / "points.csv"
-    path.write_text("a,b,label\n" + "".join(f"{u},{v},{k}\n" for (u, v), k in zip(X, y, strict=True)))
-    return path
+    return points_file(tmp_path, 24, 0.7)
 
 
 def run(*words: object) -> int:

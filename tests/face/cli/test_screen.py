@@ -14,8 +14,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import numpy as np
 import pytest
+from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
@@ -25,13 +25,7 @@ from marginopt.terminal import StatusLine
 
 @pytest.fixture
 def data(tmp_path: Path) -> Path:
-    rng = np.random.default_rng(0)
-    y = np.repeat([-1, 1], 8)
-    X = rng.normal(size=(16, 2)) + 0.8 * y[:, None]
-    path = tmp_path / "points.csv"
-    lines = ["a,b,label", *(f"{float(r[0])!r},{float(r[1])!r},{label}" for r, label in zip(X, y, strict=True))]
-    path.write_text("\n".join(lines) + "\n", encoding="utf-8")
-    return path
+    return points_file(tmp_path)
 
 
 def run(capsys: Any, *words: object) -> tuple[int, str, str]:

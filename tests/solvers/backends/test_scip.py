@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import os
-import signal
-import subprocess
-import sys
 
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from interrupts import interrupted
 
 from marginopt.errors import ExportError, InputError
 from marginopt.models import (
@@ -224,38 +222,6 @@ def test_nothing_is_printed(capfd):
     assert capfd.readouterr() == ("", "")
 
 
-INTERRUPTED = """
-import sys, numpy as np
-from pathlib import Path
-from marginopt.models import ZeroOneSVM
-from marginopt.solvers.records.options import Options
-from marginopt.solvers.solve import solve_problem
-rng = np.random.default_rng(0)
-X = np.column_stack([np.ones(60), rng.normal(size=(60, 6))])
-model = ZeroOneSVM(X, np.where(rng.random(60) < 0.5, -1.0, 1.0), lam=10.0)
-def callback(row):
-    if np.isfinite(row.objective) and np.isfinite(row.bound):
-        Path(sys.argv[1]).touch()
-r = solve_problem(model, "scip", Options(time_limit=60, callback=callback))
-print()
-print(r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50, 0 < r.bound < r.objective)
-"""
-
-
 @pytest.mark.skipif(os.name != "posix", reason="sends SIGINT")
 def test_ctrl_c_gives_the_incumbent(tmp_path):
-    flag = tmp_path / "ready"
-    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, str(flag)], stdout=subprocess.PIPE, text=True)
-    try:
-        for _ in range(600):
-            if flag.exists():
-                break
-            try:
-                child.wait(0.1)
-            except subprocess.TimeoutExpired:
-                continue
-        child.send_signal(signal.SIGINT)
-        out, _ = child.communicate(timeout=60)
-    finally:
-        child.kill()
-    assert out.splitlines()[-1] == "INTERRUPTED True True True"
+    assert interrupted("scip", tmp_path) == "INTERRUPTED True True True"

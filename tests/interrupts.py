@@ -1,0 +1,47 @@
+"""Ctrl-C in the middle of a search of somebody else's solver."""
+
+from __future__ import annotations
+
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+INTERRUPTED = """
+import sys, numpy as np
+from pathlib import Path
+from marginopt.models import ZeroOneSVM
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
+rng = np.random.default_rng(0)
+X = np.column_stack([np.ones(90), rng.normal(size=(90, 8))])
+model = ZeroOneSVM(X, np.where(rng.random(90) < 0.5, -1.0, 1.0), lam=10.0)
+def callback(row):
+    if np.isfinite(row.objective) and np.isfinite(row.bound):
+        Path(sys.argv[2]).touch()
+r = solve_problem(model, sys.argv[1], Options(time_limit=60, threads=1, callback=callback))
+print("result:", r.status.name, r.certificate.feasible(1e-6), r.solve_seconds < 50, 0 < r.bound < r.objective)
+"""
+
+
+def interrupted(solver: str, folder: Path) -> str:
+    """Send Ctrl-C once an incumbent and a bound are there; what the process says of the result.
+
+    Solvers may write lines of their own, before or (from C's buffers) after it.
+    """
+    flag = folder / "ready"
+    child = subprocess.Popen([sys.executable, "-c", INTERRUPTED, solver, str(flag)], stdout=subprocess.PIPE, text=True)
+    try:
+        for _ in range(600):
+            if flag.exists():
+                break
+            try:
+                child.wait(0.1)
+            except subprocess.TimeoutExpired:
+                continue
+        child.send_signal(signal.SIGINT)
+        out, _ = child.communicate(timeout=60)
+    finally:
+        child.kill()
+    (line,) = [line for line in out.splitlines() if line.startswith("result: ")]
+    return line.removeprefix("result: ")
