@@ -71,7 +71,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
-        rank={Purpose.STRUCTURE: 1},
+        rank={Purpose.STRUCTURE: 2},
         summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",
         views=(RampProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

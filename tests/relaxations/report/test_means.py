@@ -43,7 +43,7 @@ def made_up(count: int = 3) -> GapReport:
         for m, bound in ((5.0, 4.0), (50.0, 1.0), (5000.0, 0.01)):
             relaxations.append(
                 RelaxationCell(name, 1.0, f"big-M, M={m:g}", "piqp", "1", "optimal", bound=bound, kind="proved",
-                               m_source="M", m_low=m / 2, m_high=m, recovered=11.0, solve_seconds=0.01)
+                               m_source="M", m_low=m / 2, m_high=m, recovered=11.0, solve_seconds=0.01, against_m=True)
             )  # fmt: skip
         relaxations.append(
             RelaxationCell(name, 1.0, "conic SDP", "conic-ipm", "1", "optimal", bound=6.0, kind="proved", solve_seconds=3.0)

@@ -153,7 +153,8 @@ def _problems(points: Any) -> list[Model]:
         HingeSVM(X, y), models_.L2SVMDual(X, y), models_.ConvexHullsDual(X, y), models_.MEBDual(X), models_.L1SVMDual(X, y),
         models_.ConicSVM(X, y, lam=1.0), models_.ZeroOneSVM(X, y), models_.MaxMinSVM(X, y),
         models_.NonparallelSVM(X, y, 1.0, loss="capped"), models_.NonparallelSVM(X, y, 1.0), models_.ChebyshevNPSVC(X, y),
-        models_.StiefelQP(np.eye(3), np.eye(3)[:, :2]),
+        models_.StiefelQP(np.eye(3), np.eye(3)[:, :2]), models_.RampSVM(X, y, 1.0),
+        models_.ScoringSystem(np.column_stack([np.ones(len(y)), np.rint(X[:, 1:])]), y),
     ]  # fmt: skip
     return [*models, BareForm(linear)]
 
