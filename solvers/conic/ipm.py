@@ -71,7 +71,7 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
 
     info = SolverInfo(
         name="conic-ipm",
-        rank={Purpose.STRUCTURE: 4},
+        rank={Purpose.STRUCTURE: 3},
         summary="structured primal-dual interior-point method for the conic SVM",
         views=(ConicProblem,),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.WARM_START, Gives.TRACE, Gives.INTERRUPT}),

@@ -112,7 +112,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     info = SolverInfo(
         name="maxmin",
-        rank={Purpose.STRUCTURE: 9},
+        rank={Purpose.STRUCTURE: 8},
         summary="gradient ascent in the kernel parameter over the two-hulls dual",
         views=(MaxMinProblem,),
         gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),

@@ -17,7 +17,6 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from ..records.rank import Purpose
 from .rotated import Rotated, rotated
 
 __all__ = ["RampBB", "RampState"]
@@ -71,7 +70,6 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
-        rank={Purpose.STRUCTURE: 2},
         summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",
         views=(RampProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

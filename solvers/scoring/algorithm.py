@@ -67,7 +67,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",
-        rank={Purpose.STRUCTURE: 3},
+        rank={Purpose.STRUCTURE: 2},
         summary="exact branch and bound for scoring systems: supports and boxes of whole coefficients",
         views=(ScoringProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),

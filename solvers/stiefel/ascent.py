@@ -198,7 +198,7 @@ class BarzilaiBorwein(_Ascent):
 
     info: ClassVar[SolverInfo] = SolverInfo(
         name="stiefel-bb",
-        rank={Purpose.STRUCTURE: 12},
+        rank={Purpose.STRUCTURE: 11},
         summary="Riemannian Barzilai-Borwein steps on the Stiefel manifold",
         views=(StiefelProblem,),
         gives=_GIVES,

@@ -178,8 +178,7 @@ def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     from marginopt.models import RampSVM
     from marginopt.solvers.auto import choose
 
-    wide = np.column_stack([_X, np.random.default_rng(1).normal(size=(_Y.size, 5))])  # more than `ramp-bb` takes
-    chosen = [choose(RampSVM(wide, _Y), Options())]
+    chosen = [choose(RampSVM(_X, _Y), Options())]
     monkeypatch.setitem(sys.modules, "piqp", None)
     chosen.append(choose(HingeSVM(_X, _Y), Options()))
     picked = solve_problem(HingeSVM(_X[:20], _Y[:20]), "auto", Options()).details["picked"]
