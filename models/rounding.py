@@ -12,12 +12,13 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
+from fractions import Fraction
 
 import numpy as np
 
 from .arrays import FloatArray
 
-__all__ = ["UNIT", "Rounded", "dot", "gamma", "total", "transposed_product", "two_product", "two_sum"]
+__all__ = ["UNIT", "Rounded", "below", "dot", "gamma", "total", "transposed_product", "two_product", "two_sum"]
 
 #: Relative error of one operation.
 UNIT = 2.0**-53
@@ -28,6 +29,12 @@ _LARGE = 1e150
 _FEW = 250
 #: Entries of a matrix that are split at once: 8 MB.
 _AT_ONCE = 1_000_000
+
+
+def below(exact: Fraction) -> float:
+    """The largest number of float64 that is not above: a lower bound that was found as a fraction."""
+    nearest = float(exact)
+    return nearest if Fraction(nearest) <= exact else math.nextafter(nearest, -math.inf)
 
 
 def gamma(n: int) -> float:

@@ -1,15 +1,16 @@
-"""Fixtures that every test may use. All are session-scoped, so Hypothesis tests can take them."""
+"""Fixtures that every test may use. All but the clusters are session-scoped, so Hypothesis tests can take them."""
 
 from __future__ import annotations
 
 import signal
-from collections.abc import Callable, Generator
+from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from clusters import DaskCluster, dask_cluster
 from hypothesis import settings
 
 from marginopt.conformance.kkt import broken_conditions
@@ -37,6 +38,26 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
         used = item.fixturenames if isinstance(item, pytest.Function) else []
         if any(f"{file}::{name}" in SLOW for name in (function, *used)):
             item.add_marker(pytest.mark.slow)
+
+
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
+    """A Dask cluster of a module's own: its tests kill workers."""
+    pytest.importorskip("distributed")
+    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
+        yield found
+
+
+@pytest.fixture
+def client(cluster: DaskCluster) -> Iterator[Any]:
+    """A client of the module's cluster, two workers at least there."""
+    from distributed import Client
+
+    while len([w for w in cluster.workers if w.poll() is None]) < 2:
+        cluster.add()
+    with Client(cluster.address, set_as_default=False) as found:
+        found.wait_for_workers(2, timeout=60)
+        yield found
 
 
 def run_to_end(steps: Generator[Any, None, Any]) -> Any:

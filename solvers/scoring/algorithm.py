@@ -14,6 +14,7 @@ import numpy as np
 from ...errors import InputError
 from ...files import check_target
 from ...models.formulations.margin.scoring_problem import ScoringProblem
+from ...models.rounding import below
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
@@ -133,7 +134,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def measure(self, state: SupportsState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
         search = state.search
-        bound = float(max(state.floor, search.bound))
+        bound = below(max(state.floor, search.bound))
         return Measure(search.nodes, float(search.value), bound, search.open_nodes, step="search" if search.nodes else "descents")
 
     def answer(self, state: SupportsState) -> Answer:
@@ -151,7 +152,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             state.log.finish(search.bound, search.rho0, search.rho)
             details, unwritten = {**details, "proof": str(self.proof)}, state.log.fault
         return Answer(
-            values={"w": w}, bound=float(bound), proved=True, nodes=search.nodes, unwritten=unwritten, details=dict(details)
+            values={"w": w}, bound=below(bound), proved=True, nodes=search.nodes, unwritten=unwritten, details=dict(details)
         )  # fmt: skip
 
 

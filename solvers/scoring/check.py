@@ -24,6 +24,7 @@ from scipy.sparse.csgraph import maximum_flow
 from ...models.arrays import IntArray
 from ...models.formulations.margin.scoring_problem import ScoringProblem
 from ...models.model import Model
+from ...models.rounding import below
 from ..zero_one.check.arithmetic import InvalidProofError
 from ..zero_one.check.checker import ProofReport
 
@@ -213,7 +214,7 @@ def check_scoring_proof(path: str | Path, model: Model | None = None) -> ProofRe
         if rho.shape != problem.lower.shape or not problem.allows(int(claim["rho0"]), rho) or (rho != np.rint(rho)).any():
             raise InvalidProofError("the incumbent is no system of the problem")
         best = problem.value(int(claim["rho0"]), rho)
-        bound, value = float(exact), float(best)
+        bound, value = below(exact), float(best)
         if exact > best:
             raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
         data = Data.of(problem)

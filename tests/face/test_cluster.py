@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +12,7 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
-from clusters import DaskCluster, dask_cluster, kill
+from clusters import DaskCluster, kill
 from data import clouds
 
 import marginopt as mo
@@ -26,23 +26,6 @@ from marginopt.selection import select
 from marginopt.solvers.parallel import team_of
 
 pytest.importorskip("distributed")
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster: DaskCluster) -> Iterator[Any]:
-    from distributed import Client
-
-    while len([w for w in cluster.workers if w.poll() is None]) < 2:
-        cluster.add()
-    with Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)
-        yield found
 
 
 def _report(**more: Any) -> Any:

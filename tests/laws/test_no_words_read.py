@@ -40,7 +40,6 @@ TEXTS = {
     "solvers/interface/native_options.py": "an option that a user misspelt",
     "solvers/records/answer.py": "an update in a file of results",
     "solvers/interface/deferred.py": "a path to a class, as entry points write it",
-    "solvers/zero_one/subtrees/checkpoint.py": "names of arrays in a file of its own",
 }
 #: Where a formulation's class is asked for outside the formulations.
 KINDS = {

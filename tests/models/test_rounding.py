@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from marginopt.models.rounding import dot, total
+from marginopt.models.rounding import below, dot, total
 
 NUMBERS = st.floats(-1e140, 1e140, allow_nan=False)
 
@@ -40,3 +41,9 @@ def test_the_error_covers_the_exact_product(pairs: list[tuple[float, float]]) ->
     exact = sum((Fraction(x) * Fraction(y) for x, y in kept), Fraction(0))
     found = dot(a, b)
     assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
+
+
+@settings(deadline=None, max_examples=60)
+@given(st.fractions(-1_000_000, 1_000_000))
+def test_a_fraction_is_rounded_down(exact: Fraction) -> None:
+    assert Fraction(below(exact)) <= exact < Fraction(math.nextafter(below(exact), math.inf))

@@ -26,6 +26,8 @@ SOURCES: dict[str, tuple[str, str]] = {
 }  # fmt: skip
 #: Published sets of one file whose first points are the training part: m_max and m_min of Table 1 are those of these points.
 _FIRST = {"letter": 15000, "shuttle": 43500, "mnist": 60000}
+#: Adult and Web sets that no larger one follows: their test part is a file of its own.
+_LARGEST = ("a5a", "a6a", "a7a", "w7a", "w8a")
 #: Points of the training part where the source at hand pools the parts: the published numbers, drawn at random.
 _POOLED = {"pendigits": 7494, "usps": 7291}
 
@@ -64,7 +66,7 @@ def parts(name: str) -> Parts:
 def published_test(name: str) -> bool:
     """Whether a set is tested on the published points: of Adult, Web and sets that packages pool, where their test file is."""
     own, larger = SOURCES[name]
-    with_file = larger or own in _POOLED or name.startswith(("a", "w"))
+    with_file = bool(larger) or own in _POOLED or name in _LARGEST
     return not with_file or data_file(own, "test") is not None
 
 

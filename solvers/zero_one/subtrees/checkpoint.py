@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import os
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -125,7 +125,7 @@ class Checkpoint:
             free=bool(numbers["free"]),
             problem=self._problem,
         )
-        nodes = OpenNodes.of_arrays({name[5:]: array for name, array in arrays.items() if name.startswith("open_")})
+        nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
         _check(nodes, reduced)
         begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"])
         return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]))

@@ -6,7 +6,6 @@ import os
 import pickle
 import sys
 import time
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -51,24 +50,6 @@ def dies(task: int, threads: int | None) -> int:
 
 def flags(task: dict[str, Any], threads: int | None) -> dict[str, tuple[bool, bool, bool]]:
     return {name: (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable) for name, a in task.items()}
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    pytest.importorskip("distributed")
-    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster: DaskCluster) -> Iterator[Any]:
-    from distributed import Client
-
-    while len([w for w in cluster.workers if w.poll() is None]) < 2:
-        cluster.add()
-    with Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)
-        yield found
 
 
 def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:

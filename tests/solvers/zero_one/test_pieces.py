@@ -15,7 +15,6 @@ import sys
 import threading
 import time
 import warnings
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -68,24 +67,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subtrees, "HEAD", 40)
     monkeypatch.setattr(subtrees, "_LONG", 0.02)
     monkeypatch.setattr(subtrees, "_SHORT", 0.005)
-
-
-@pytest.fixture(scope="module")
-def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[DaskCluster]:
-    pytest.importorskip("distributed")
-    with dask_cluster(tmp_path_factory.mktemp("dask")) as found:
-        yield found
-
-
-@pytest.fixture
-def client(cluster: DaskCluster) -> Iterator[Any]:
-    from distributed import Client
-
-    while len([w for w in cluster.workers if w.poll() is None]) < 2:
-        cluster.add()
-    with Client(cluster.address, set_as_default=False) as found:
-        found.wait_for_workers(2, timeout=60)
-        yield found
 
 
 def _same(found: mo.Result, alone: mo.Result) -> None:
