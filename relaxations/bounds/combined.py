@@ -9,24 +9,22 @@ from functools import cached_property
 import numpy as np
 import scipy.sparse as sp
 
-from ...errors import InputError
-from ...models.arrays import FloatArray, Points, as_vector
+from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.conic.model import ConicSVM
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Bound, Model
 from ...models.program.cones import Nonnegative
 from ...models.program.form import Constraint, StandardForm
 from ...models.statement import Line, Statement
-from ..reduction import PENALISED, LiftedDual, Need, without_warnings
+from ..reduction import LiftedDual, Need, without_warnings
 from ..relaxation import Relaxation
 from .big_m import MSource, WithConstants
-from .combined_bound import combined_bound
+from .convexified import Convexification, ConvexifiedLosses, dual_with_rows, positive
 
 __all__ = ["Combined", "CombinedRelaxation"]
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class CombinedRelaxation(Model):
+class CombinedRelaxation(ConvexifiedLosses):
     """min Tr W + Σ λ_i z_i over the constraints of Conic (21) and u_i + M_i z_i ≥ 1.
 
     At least as large as the conic and as the big-M relaxation with the same M. Big-M rows from an incumbent can beat the SDP,
@@ -52,30 +50,19 @@ class CombinedRelaxation(Model):
         Wrong shapes, non-finite data, labels, λ ≤ 0, M ≤ 0.
     """
 
-    X: Points
-    y: FloatArray
-    lam: float | FloatArray
     M: float | FloatArray
 
     name = "CombinedRelaxation"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", self.conic.X)
-        object.__setattr__(self, "y", self.conic.y)
-        for name in ("lam", "M"):
-            smallest = as_vector(getattr(self, name), self.X.shape[0], name).min()
-            if smallest <= 0:
-                raise InputError(f"{name} must be > 0; it is {smallest:g}")
+        super().__post_init__()
+        positive(self.M, self.X.shape[0], "M")
 
     @cached_property
     def conic(self) -> ConicSVM:
-        """The SDP without the rows (its λ is not used): checked data, signed rows, form."""
-        return ConicSVM(self.X, self.y, lam=1.0)
-
-    @cached_property
-    def weights(self) -> FloatArray:
-        """λ_i."""
-        return as_vector(self.lam, self.X.shape[0], "lam")
+        """The SDP without the rows (its λ is not used): its form, statement and figures."""
+        with without_warnings():
+            return ConicSVM(self.X, self.y, lam=1.0)
 
     @cached_property
     def big_m(self) -> FloatArray:
@@ -94,26 +81,18 @@ class CombinedRelaxation(Model):
         z, w = base.slices["z"], base.slices["w"]
         q = base.q.copy()
         q[z] = self.weights
-        signed = sp.coo_array(self.conic.signed)
+        signed = sp.coo_array(self.signed)
         rows = np.concatenate([signed.coords[0], np.arange(n)])
         columns = np.concatenate([signed.coords[1] + w.start, np.arange(z.start, z.stop)])
         F = sp.csr_array((np.concatenate([signed.data, self.big_m]), (rows, columns)), shape=(n, base.n))
         big_m = Constraint("big_m", F, -np.ones(n), Nonnegative(n))
         return base.replace(name=self.name, q=q, constraints=(*base.constraints, big_m))
 
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value at γ (the ``hull`` multipliers) scaled into Γ; see `relaxations.bounds.combined_bound`."""
-        if multipliers is None or "hull" not in multipliers:
-            return Bound(-np.inf, "no multipliers")
-        found = combined_bound(
-            self.conic.signed,
-            self.weights,
-            self.big_m,
-            np.asarray(multipliers["hull"]),
-            slope=_slope(multipliers),
-            w=None if x is None else self.form.split(x)["w"],
-        )
-        return Bound(found.value, "closed-form dual value at γ scaled into Γ, big-M rows included (S ≻ 0 checked by Cholesky)")
+    def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
+        """γ (the ``hull`` multipliers) moved into Γ and V = v + δ, the losses' subgradients: D(γ, V) of `combined_bound`."""
+        given = all(label in multipliers for label in ("split", "big_m"))
+        slope = np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"]) if given else None
+        return dual_with_rows(self, self.big_m, np.asarray(multipliers["hull"]), slope, w=w)
 
     def rank_ratio(self, values: Mapping[str, FloatArray]) -> float:
         """Second over first eigenvalue of W, as in `ConicSVM`."""
@@ -153,7 +132,7 @@ class CombinedRelaxation(Model):
 
 
 @dataclass(frozen=True)
-class Combined(WithConstants[CombinedRelaxation]):
+class Combined(WithConstants[CombinedRelaxation], Convexification[CombinedRelaxation]):
     """`CombinedRelaxation` with big-M constants from an incumbent (or another source): takes a λ for each point."""
 
     M: MSource = "incumbent"
@@ -164,36 +143,13 @@ class Combined(WithConstants[CombinedRelaxation]):
         return f"conic SDP + big-M, {self.source_name}"
 
     @property
-    def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept."""
-        return (*super().needs, PENALISED)
+    def of_costs(self) -> tuple[Need, ...]:
+        """Nothing: every point may have its own λ."""
+        return ()
 
-    def apply(self, model: ZeroOneSVM) -> CombinedRelaxation:
-        """The SDP with big-M rows.
-
-        Raises
-        ------
-        UnsupportedModelError
-            A free intercept.
-        """
-        self.check(model)
-        with without_warnings():
-            return CombinedRelaxation(model.X, model.y, model.weights, self.constants(model))
-
-    def lift(self, model: ZeroOneSVM, target: CombinedRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """γ moved into Γ and subgradients V = v + δ: D(γ, V) of `relaxations.bounds.combined_bound`."""
-        found = combined_bound(
-            target.conic.signed, target.weights, target.big_m, np.asarray(multipliers["hull"]), slope=_slope(multipliers)
-        )
-        return LiftedDual(
-            found.value, {"hull": found.gamma, "slope": found.slope}, "closed-form dual value at γ in Γ, big-M rows included"
-        )
-
-
-def _slope(multipliers: Mapping[str, FloatArray]) -> FloatArray | None:
-    if "split" not in multipliers or "big_m" not in multipliers:
-        return None
-    return np.asarray(multipliers["split"]) + np.asarray(multipliers["big_m"])
+    def target(self, model: ZeroOneSVM) -> CombinedRelaxation:
+        """The SDP with big-M rows."""
+        return CombinedRelaxation(model.X, model.y, model.weights, self.constants(model))
 
 
 RELAXATIONS = (

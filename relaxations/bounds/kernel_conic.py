@@ -12,15 +12,16 @@ from ...models.formulations.conic.model import ConicSVM
 from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.kernels.kernels import Linear
-from ..reduction import LEADING_ONES, ONE_COST, PENALISED, LiftedDual, Need, Reduction, best_multiple, without_warnings
+from ...models.views import ConicProblem
+from ..reduction import LEADING_ONES, LiftedDual, Need, best_multiple
 from ..relaxation import Relaxation
-from .conic import Conic
+from .convexified import WholeNorm, dual_at
 
 __all__ = ["KernelConic"]
 
 
 @dataclass(frozen=True)
-class KernelConic(Reduction[ConicSVM]):
+class KernelConic(WholeNorm[ConicSVM]):
     """min <K, A> + λ Σz over Conic (21) with x_i replaced by K_i, K_ij = y_i y_j (x̃_i'x̃_j + 1) = a_i'a_j: the same optimum.
 
     *Why it is equal.* With the rows a_i' = y_i x_i' of A, K = AA'. An optimal (w, W) of the primal SDP lies in the span of the
@@ -36,19 +37,11 @@ class KernelConic(Reduction[ConicSVM]):
     @property
     def needs(self) -> tuple[Need, ...]:
         """As `Conic`, and the constant column that the kernel's + 1 replaces."""
-        return (*super().needs, PENALISED, ONE_COST, LEADING_ONES)
+        return (*super().needs, LEADING_ONES)
 
-    def apply(self, model: ZeroOneSVM) -> ConicSVM:
-        """The kernel form on the features without their constant column, which the kernel's + 1 replaces.
-
-        Raises
-        ------
-        UnsupportedModelError
-            A free intercept, weights λ_i that differ, or a first column of X that is not all ones or alone.
-        """
-        self.check(model)
-        with without_warnings():
-            return ConicSVM(model.X[:, 1:], model.y, lam=float(model.weights[0]), kernel=Linear())
+    def target(self, model: ZeroOneSVM) -> ConicSVM:
+        """The kernel form on the features without their constant column, which the kernel's + 1 replaces."""
+        return ConicSVM(model.X[:, 1:], model.y, lam=float(model.weights[0]), kernel=Linear())
 
     def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """The best multiple of w = Σ α_i a_i."""
@@ -57,8 +50,7 @@ class KernelConic(Reduction[ConicSVM]):
 
     def lift(self, model: ZeroOneSVM, target: ConicSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The same γ and v prove the same bound in the primal's data."""
-        primal = Conic()
-        return primal.lift(model, primal.apply(model), multipliers)
+        return dual_at(ConicProblem(dense_signed_rows(model.X, model.y), target.lam, None), multipliers["hull"], multipliers)
 
 
 RELAXATIONS = (

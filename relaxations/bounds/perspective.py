@@ -10,19 +10,17 @@ from typing import Literal, TypeAlias
 import numpy as np
 
 from ...errors import InputError
-from ...models.arrays import FloatArray, Points, as_labels, as_points, as_vector
-from ...models.formulations.conic.bound import certified_bound, repair_gamma
-from ...models.formulations.linear import dense_signed_rows, linear_summary
+from ...models.arrays import FloatArray, as_vector
+from ...models.formulations.conic.bound import repair_gamma
+from ...models.formulations.linear import dense_signed_rows
 from ...models.formulations.zero_one.model import ZeroOneSVM
 from ...models.formulations.zero_one.strengthened import as_gamma, strengthened_form, strengthened_lines
-from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.statement import Line, Statement
-from ...models.views import ConicProblem
-from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction
+from ..reduction import LiftedDual, Need
 from ..relaxation import Relaxation
 from .big_m import BigM, MSource
-from .combined_bound import combined_bound
+from .convexified import Convexification, ConvexifiedLosses, dual_at, dual_with_rows, positive
 
 __all__ = ["GammaSource", "Perspective", "PerspectiveRelaxation"]
 
@@ -31,7 +29,7 @@ GammaSource: TypeAlias = Literal["uniform", "stated"] | FloatArray
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class PerspectiveRelaxation(Model):
+class PerspectiveRelaxation(ConvexifiedLosses):
     """min w'Sw + Σ γ_i (2u_i - 1 + s_i + t_i) + Σ λ_i z_i over the cones of the points, 0 ≤ z ≤ 1: Conic (13) at one γ.
 
     Its optimum is D(γ) ≤ that of the SDP (21), which is the maximum over Γ; equal at γ*. With M it has the rows
@@ -59,41 +57,26 @@ class PerspectiveRelaxation(Model):
         Wrong shapes, non-finite data, labels, λ ≤ 0, M ≤ 0, γ outside Γ, different λ_i without M.
     """
 
-    X: Points
-    y: FloatArray
-    lam: float | FloatArray
     gamma: FloatArray
     M: float | FloatArray | None = None
 
     name = "PerspectiveRelaxation"
+    proving = ()
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", as_points(self.X))
-        object.__setattr__(self, "y", as_labels(self.y, self.X.shape[0]))
-        if not (self.weights > 0).all():
-            raise InputError(f"lam must be > 0; it is {self.weights.min():g}")
-        if self.big_m is not None and not (self.big_m > 0).all():
-            raise InputError(f"M must be > 0; it is {self.big_m.min():g}")
-        if self.big_m is None and self.weights.min() != self.weights.max():
+        super().__post_init__()
+        if self.M is not None:
+            positive(self.M, self.X.shape[0], "M")
+        elif self.weights.min() != self.weights.max():
             raise InputError(
                 f"without M one lam for all points is needed; they range from {self.weights.min():g} to {self.weights.max():g}"
             )
         object.__setattr__(self, "gamma", as_gamma(self.gamma, self.signed))
 
     @cached_property
-    def weights(self) -> FloatArray:
-        """λ_i."""
-        return as_vector(self.lam, self.X.shape[0], "lam")
-
-    @cached_property
     def big_m(self) -> FloatArray | None:
         """M_i, where there are rows."""
         return None if self.M is None else as_vector(self.M, self.X.shape[0], "M")
-
-    @cached_property
-    def signed(self) -> FloatArray:
-        """Rows y_i x_i'."""
-        return dense_signed_rows(self.X, self.y)
 
     @property
     def form_bytes(self) -> int:
@@ -112,27 +95,10 @@ class PerspectiveRelaxation(Model):
             split = np.asarray(multipliers["split"], dtype=np.float64)
             slope[np.arange(slope.size) if split.size == slope.size else np.flatnonzero(self.gamma > 0.0)] += split
         if self.big_m is None:
-            problem = ConicProblem(self.signed, float(self.weights[0]), None)
-            conic = certified_bound(problem, self.gamma, w=w, v=slope)
-            return LiftedDual(conic.value, {"hull": conic.gamma, "split": conic.v}, "closed-form dual value at the given gamma")
+            return dual_at(self.problem, self.gamma, {"split": slope}, "closed-form dual value at the given gamma", w)
         slope += np.asarray(multipliers["margin"], dtype=np.float64)
-        found = combined_bound(self.signed, self.weights, self.big_m, self.gamma, slope=slope, w=w)
-        return LiftedDual(
-            found.value,
-            {"hull": found.gamma, "slope": found.slope},
-            "closed-form dual value at the given gamma, big-M rows included",
-        )
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value; see `certify`."""
-        if multipliers is None:
-            return Bound(-np.inf, "no multipliers")
-        found = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
-        return Bound(found.value, found.argument)
-
-    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points and Σz."""
-        return linear_summary(self.X, self.y, values["w"]) | {"sum_z": float(values["z"].sum())}
+        argument = "closed-form dual value at the given gamma, big-M rows included"
+        return dual_with_rows(self, self.big_m, self.gamma, slope, argument, w)
 
     @property
     def statement(self) -> Statement:
@@ -154,7 +120,7 @@ class PerspectiveRelaxation(Model):
 
 
 @dataclass(frozen=True, eq=False)
-class Perspective(Reduction[PerspectiveRelaxation]):
+class Perspective(Convexification[PerspectiveRelaxation]):
     """`PerspectiveRelaxation` at a γ that needs no semidefinite program.
 
     Parameters
@@ -198,27 +164,14 @@ class Perspective(Reduction[PerspectiveRelaxation]):
         return repair_gamma(A, np.asarray(as_vector(self.gamma, A.shape[0], "gamma")), margin=1e-8)
 
     @property
-    def needs(self) -> tuple[Need, ...]:
-        """A penalised intercept, and one λ where there are no rows with M."""
-        return (*super().needs, PENALISED) if self.M is not None else (*super().needs, PENALISED, ONE_COST)
+    def of_costs(self) -> tuple[Need, ...]:
+        """One λ where there are no rows with M."""
+        return super().of_costs if self.M is None else ()
 
-    def apply(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
-        """The relaxation with the same data, λ and this γ.
-
-        Raises
-        ------
-        UnsupportedModelError
-            A free intercept, or weights λ_i that differ where there are no rows with M.
-        InputError
-            "stated" for a model without γ, "incumbent" for one without an incumbent, wrong shapes.
-        """
-        self.check(model)
+    def target(self, model: ZeroOneSVM) -> PerspectiveRelaxation:
+        """The relaxation with the same data, λ and this γ; with "stated" the model's own γ."""
         assert model.lam is not None  # the λ form
         return PerspectiveRelaxation(model.X, model.y, model.lam, self.chosen(model), self.constants(model))
-
-    def lift(self, model: ZeroOneSVM, target: PerspectiveRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """γ as it is, and V."""
-        return target.certify(multipliers)
 
     def constants(self, model: ZeroOneSVM) -> FloatArray | None:
         """M_i of the rows."""

@@ -4,22 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import FloatArray, Points
-from ...models.formulations.conic.bound import ConicBound, certified_bound
-from ...models.formulations.conic.model import ConicSVM
+from ...models.arrays import FloatArray, as_positive
+from ...models.formulations.conic.loss_cones import Columns, loss_constraints
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Bound, Model
-from ...models.program.cones import RotatedSecondOrder, Zero
+from ...models.program.cones import RotatedSecondOrder
 from ...models.program.form import Block, Constraint, StandardForm
 from ...models.statement import Line, Statement
-from ...models.views import ConicProblem
-from ..reduction import ONE_COST, PENALISED, LiftedDual, Need, Reduction, without_warnings
+from ..reduction import LiftedDual
 from ..relaxation import Relaxation
+from .convexified import Convexification, ConvexifiedLosses, dual_at
 
 __all__ = ["SinglePoint", "SinglePointRelaxation", "single_gamma"]
 
@@ -34,7 +31,7 @@ def single_gamma(A: FloatArray) -> FloatArray:
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class SinglePointRelaxation(Model):
+class SinglePointRelaxation(ConvexifiedLosses):
     """min τ + λ Σz with τ ≥ ||w||² + γ_i h_i(w, z_i) for each i, γ_i = 1/||x_i||²: Conic Theorem 1 for one point at a time.
 
     h_i = (r_i)_+²/z_i + (r_i)_-²/(1 - z_i) - r_i², r_i = 1 - u_i; ||w||² - γ_i r_i² is convex since I - γ_i x_i x_i' ⪰ 0. Every
@@ -64,27 +61,13 @@ class SinglePointRelaxation(Model):
         As `ConicSVM`.
     """
 
-    X: Points
-    y: FloatArray
     lam: float = 1.0
 
     name = "SinglePointRelaxation"
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "X", self.conic.X)
-        object.__setattr__(self, "y", self.conic.y)
-
-    @cached_property
-    def conic(self) -> ConicSVM:
-        """The SDP on the same data: checked data, signed rows."""
-        return ConicSVM(self.X, self.y, lam=self.lam)
-
-    @cached_property
-    def problem(self) -> ConicProblem:
-        """The data of the dual value."""
-        found = self.conic.view(ConicProblem)
-        assert found is not None
-        return found
+        super().__post_init__()
+        object.__setattr__(self, "lam", as_positive(self.lam, "lam"))
 
     @property
     def form_bytes(self) -> int:
@@ -94,68 +77,25 @@ class SinglePointRelaxation(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        A = self.conic.signed
+        A = self.signed
         n, p = A.shape
         gamma = single_gamma(A)
         labels = ("w", "tau", "z", "r_plus", "r_minus", "s", "t")
-        sizes = dict(zip(labels, (p, 1, n, n, n, n, n), strict=True))
-        eye = sp.eye_array(n, format="csr")
-
-        def rows(count: int, **parts: object) -> sp.csr_array:
-            pieces = [parts.get(label, sp.csr_array((count, sizes[label]))) for label in labels]
-            return sp.csr_array(sp.hstack(pieces, format="csr"))
-
-        def interleaved(parts: list[sp.csr_array]) -> sp.csr_array:
-            """Rows of several matrices, point by point; each has the same number of rows for every point."""
-            each = [part.shape[0] // n for part in parts]
-            starts = np.cumsum([0, *(part.shape[0] for part in parts)])
-            order = np.concatenate([starts[k] + i * each[k] + np.arange(each[k]) for i in range(n) for k in range(len(parts))])
-            return sp.csr_array(sp.vstack(parts, format="csr")[order])
-
-        scaled = sp.diags_array(gamma, format="csr")
-        first = rows(n, w=sp.csr_array(-gamma[:, None] * A), tau=np.full((n, 1), 0.5), s=-0.5 * scaled, t=-0.5 * scaled)
-        unit = A * np.sqrt(gamma)[:, None]
-        projections = np.eye(p) - unit[:, :, None] * unit[:, None, :]
-        tails = rows(n * p, w=sp.csr_array(projections.reshape(n * p, p)))
-        g = np.zeros((n, p + 2))
-        g[:, 0], g[:, 1] = 0.5 * gamma, 1.0
-        ones = np.zeros((n, 3))
-        ones[:, 1] = 1.0
-        cone, triple = RotatedSecondOrder(p + 2, n), RotatedSecondOrder(3, n)
-        constraints = (
-            Constraint("hull", interleaved([first, rows(n), tails]), g.ravel(), cone),
-            Constraint("split", rows(n, w=sp.csr_array(A), r_plus=eye, r_minus=-eye), -np.ones(n), Zero(n)),
-            Constraint(
-                "violated", interleaved([rows(n, s=0.5 * eye), rows(n, z=eye), rows(n, r_plus=eye)]), np.zeros(3 * n), triple
-            ),
-            Constraint("kept", interleaved([rows(n, t=0.5 * eye), rows(n, z=-eye), rows(n, r_minus=eye)]), ones.ravel(), triple),
-        )
-        total = sum(sizes.values())
+        columns = Columns(dict(zip(labels, (p, 1, n, n, n, n, n), strict=True)))
+        total = columns.total
         lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
         lower[p + 1 :], upper[p + 1 : p + 1 + n] = 0.0, 1.0
         blocks = (Block("w", (p,)), Block("tau", ()), *(Block(label, (n,)) for label in labels[2:]))
         q = np.concatenate([np.zeros(p), [1.0], np.full(n, self.lam), np.zeros(4 * n)])
+        constraints = (_hulls(columns, A, gamma), *loss_constraints(columns, A))
         return StandardForm(self.name, blocks, q, constraints, lower, upper, np.zeros(total, dtype=bool))
 
-    def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> ConicBound:
+    def certify(self, multipliers: Mapping[str, FloatArray], w: FloatArray | None = None) -> LiftedDual:
         """The dual value at γ_i = μ_i/||x_i||² with μ ≥ 0 from the ``hull`` cones, scaled to Σμ ≤ 1."""
         first = np.asarray(multipliers["hull"], dtype=np.float64).reshape(self.X.shape[0], -1)[:, 0]
         mu = np.maximum(0.5 * first, 0.0)
-        gamma = mu / max(float(mu.sum()), 1.0) * single_gamma(self.conic.signed)
-        return certified_bound(self.problem, gamma, w=w, v=multipliers.get("split"))
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """Closed-form dual value; see `certify`."""
-        if multipliers is None or "hull" not in multipliers:
-            return Bound(-np.inf, "no multipliers")
-        found = self.certify(multipliers, None if x is None else self.form.split(x)["w"])
-        return Bound(found.value, "closed-form dual value at the convex combination of the points' gamma, which is in Gamma")
-
-    def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations, misclassified points and Σz."""
-        figures = self.conic.summary({**values, "W": np.outer(values["w"], values["w"])})
-        del figures["rank_ratio"]
-        return figures
+        gamma = mu / max(float(mu.sum()), 1.0) * single_gamma(self.signed)
+        return dual_at(self.problem, gamma, multipliers, "closed-form dual value at a convex combination of the points' γ", w)
 
     @property
     def statement(self) -> Statement:
@@ -181,8 +121,22 @@ class SinglePointRelaxation(Model):
         )
 
 
+def _hulls(columns: Columns, A: FloatArray, gamma: FloatArray) -> Constraint:
+    """(½(τ - γ_i(s_i + t_i + 2u_i - 1)), 1, (I - x_i x_i'/||x_i||²)w) in rotated cones, point by point."""
+    n, p = A.shape
+    first = columns.rows(n, w=-gamma[:, None] * A, tau=np.full((n, 1), 0.5), s=-0.5 * gamma, t=-0.5 * gamma)
+    unit = A * np.sqrt(gamma)[:, None]
+    projections = np.eye(p) - unit[:, :, None] * unit[:, None, :]
+    rest = columns.rows(n * p, w=projections.reshape(n * p, p))
+    stacked = sp.vstack([first, sp.csr_array((n, columns.total)), rest], format="csr")
+    of_point = np.column_stack([np.arange(n), n + np.arange(n), 2 * n + np.arange(n * p).reshape(n, p)])
+    g = np.zeros((n, p + 2))
+    g[:, 0], g[:, 1] = 0.5 * gamma, 1.0
+    return Constraint("hull", sp.csr_array(stacked[of_point.ravel()]), g.ravel(), RotatedSecondOrder(p + 2, n))
+
+
 @dataclass(frozen=True)
-class SinglePoint(Reduction[SinglePointRelaxation]):
+class SinglePoint(Convexification[SinglePointRelaxation]):
     """`SinglePointRelaxation`: stronger than nothing, weaker than the SDP, without a semidefinite cone."""
 
     @property
@@ -190,31 +144,9 @@ class SinglePoint(Reduction[SinglePointRelaxation]):
         """Name for tables."""
         return "single-point hulls"
 
-    @property
-    def needs(self) -> tuple[Need, ...]:
-        """As `Conic`."""
-        return (*super().needs, PENALISED, ONE_COST)
-
-    def apply(self, model: ZeroOneSVM) -> SinglePointRelaxation:
-        """The relaxation with the same data and λ.
-
-        Raises
-        ------
-        UnsupportedModelError
-            A free intercept, or weights λ_i that differ.
-        """
-        self.check(model)
-        with without_warnings():
-            return SinglePointRelaxation(model.X, model.y, float(model.weights[0]))
-
-    def lift(self, model: ZeroOneSVM, target: SinglePointRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
-        """γ in Γ from the hulls' multipliers, and v."""
-        found = target.certify(multipliers)
-        return LiftedDual(
-            found.value,
-            {"hull": found.gamma, "split": found.v},
-            "closed-form dual value at a gamma in Gamma (S checked by Cholesky)",
-        )
+    def target(self, model: ZeroOneSVM) -> SinglePointRelaxation:
+        """The relaxation with the same data and λ."""
+        return SinglePointRelaxation(model.X, model.y, float(model.weights[0]))
 
 
 RELAXATIONS = (

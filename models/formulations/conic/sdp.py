@@ -3,17 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
 from ...arrays import FloatArray
-from ...program.cones import PSD, Nonnegative, RotatedSecondOrder, Zero
+from ...program.cones import PSD, Nonnegative
 from ...program.form import Block, Constraint, StandardForm
 from ...program.svec import svec, svec_indices, svec_rank_one, svec_size
 from ...views import ConicProblem
+from .loss_cones import Columns, loss_constraints
 
 __all__ = ["lifted_matrix", "sdp_form"]
 
@@ -24,64 +23,23 @@ def sdp_form(name: str, problem: ConicProblem) -> StandardForm:
     n, p = A.shape
     labels = ("w", "W", "z", "r_plus", "r_minus", "s", "t")
     blocks = (Block("w", (p,)), Block("W", (p, p), symmetric=True), *(Block(label, (n,)) for label in labels[2:]))
-    sizes = dict(zip(labels, (p, svec_size(p), n, n, n, n, n), strict=True))
-    total = sum(sizes.values())
-    starts = dict(zip(labels, np.cumsum([0, *sizes.values()])[:-1].tolist(), strict=True))
-    kind = np.int32 if n * total < 2**31 else np.int64  # of indices, as SciPy chooses it
-    points = np.arange(n, dtype=kind)
-
-    def rows(**parts: FloatArray | float) -> sp.csr_array:
-        """One row for each point: matrices as they are, numbers for multiples of the identity."""
-        at: list[npt.NDArray[Any]] = []
-        columns: list[npt.NDArray[Any]] = []
-        data: list[FloatArray] = []
-        for label in labels:
-            part = parts.get(label)
-            if isinstance(part, np.ndarray):
-                row, column = np.nonzero(part)
-                at, columns, data = [*at, row], [*columns, starts[label] + column], [*data, part[row, column]]
-            elif part is not None:
-                at, columns, data = [*at, points], [*columns, starts[label] + points], [*data, np.full(n, float(part))]
-        where = np.concatenate(at).astype(kind), np.concatenate(columns).astype(kind)
-        return sp.csr_array((np.concatenate(data), where), shape=(n, total))
-
-    def triples(*parts: tuple[str, float]) -> sp.csr_array:
-        """Three rows side by side for each point, each a multiple of one of its variables."""
-        columns = np.column_stack([starts[label] + points for label, _ in parts]).ravel().astype(kind)
-        data = np.tile([factor for _, factor in parts], n)
-        return sp.csr_array((data, columns, np.arange(3 * n + 1, dtype=kind)), shape=(3 * n, total))
-
-    one_of_three = np.zeros((n, 3))
-    kept = one_of_three.copy()
-    kept[:, 1] = 1.0
+    columns = Columns(dict(zip(labels, (p, svec_size(p), n, n, n, n, n), strict=True)))
     constraints = [
-        Constraint("lifted", *_lifted(p, total), PSD.of_order(p + 1)),
-        Constraint("hull", rows(W=svec_rank_one(A), w=-2.0 * A, s=-1.0, t=-1.0), np.ones(n), Nonnegative(n)),
-        Constraint("split", rows(r_plus=1.0, r_minus=-1.0, w=A), -np.ones(n), Zero(n)),
-        Constraint(
-            "violated",
-            triples(("s", 0.5), ("z", 1.0), ("r_plus", 1.0)),
-            one_of_three.ravel(),
-            RotatedSecondOrder(3, n),
-        ),
-        Constraint(
-            "kept",
-            triples(("t", 0.5), ("z", -1.0), ("r_minus", 1.0)),
-            kept.ravel(),
-            RotatedSecondOrder(3, n),
-        ),
+        Constraint("lifted", *_lifted(p, columns.total), PSD.of_order(p + 1)),
+        Constraint("hull", columns.rows(n, W=svec_rank_one(A), w=-2.0 * A, s=-1.0, t=-1.0), np.ones(n), Nonnegative(n)),
+        *loss_constraints(columns, A),
     ]
     if problem.kappa is not None:
-        place = (starts["z"] + points).astype(kind)
-        violations = sp.csr_array((-np.ones(n), place, np.array([0, n], dtype=kind)), shape=(1, total))
+        violations = columns.rows(1, z=-np.ones((1, n)))
         constraints.append(Constraint("budget", violations, np.array([problem.kappa * n]), Nonnegative(1)))
-    q, lower, upper = _cost_and_bounds(problem, starts, total)
-    return StandardForm(name, blocks, q, tuple(constraints), lower, upper, np.zeros(total, dtype=bool))
+    q, lower, upper = _cost_and_bounds(problem, columns)
+    return StandardForm(name, blocks, q, tuple(constraints), lower, upper, np.zeros(columns.total, dtype=bool))
 
 
-def _cost_and_bounds(problem: ConicProblem, starts: Mapping[str, int], total: int) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _cost_and_bounds(problem: ConicProblem, columns: Columns) -> tuple[FloatArray, FloatArray, FloatArray]:
     """q, and lower and upper bounds: 0 ≤ z ≤ 1, r ≥ 0."""
     n, p = problem.A.shape
+    starts, total = columns.starts, columns.total
     q = np.zeros(total)
     q[starts["W"] : starts["z"]] = svec(np.eye(p) if problem.metric is None else problem.metric)
     if problem.lam is not None:

@@ -22,9 +22,10 @@ import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import FloatArray, IntArray, Points, as_vector
-from ...program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, Zero
+from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...statement import Line
+from ..conic.loss_cones import Columns, loss_constraints
 from ..linear import signed_rows
 
 __all__ = ["as_gamma", "indicator_form", "split_values", "strengthened_form", "strengthened_lines", "supported"]
@@ -83,42 +84,13 @@ def strengthened_form(
     chosen = supported(gamma, "cone" if big_m is None else "bigm")
     m = chosen.size
     labels = ("w", "z", "r_plus", "r_minus", "s", "t")
-    sizes = dict(zip(labels, (p, n, m, m, m, m), strict=True))
-    total = sum(sizes.values())
-    eye, pick = sp.eye_array(m, format="csr"), sp.csr_array((np.ones(m), (np.arange(m), chosen)), shape=(m, n))
-
-    def rows(count: int, **parts: sp.csr_array) -> sp.csr_array:
-        pieces = [parts.get(label, sp.csr_array((count, sizes[label]))) for label in labels]
-        return sp.csr_array(sp.hstack(pieces, format="csr"))
-
-    def triples(*parts: sp.csr_array) -> sp.csr_array:
-        order = np.arange(3 * m).reshape(3, m).T.ravel()
-        return sp.csr_array(sp.vstack(parts, format="csr")[order])
-
-    signed = sp.csr_array(A)
+    columns = Columns(dict(zip(labels, (p, n, m, m, m, m), strict=True)))
+    total = columns.total
     constraints: list[Constraint] = []
     if big_m is not None:
-        constraints.append(
-            Constraint("margin", rows(n, w=signed, z=sp.diags_array(big_m, format="csr")), -np.ones(n), Nonnegative(n))
-        )
+        constraints.append(Constraint("margin", columns.rows(n, w=A, z=big_m), -np.ones(n), Nonnegative(n)))
     if m:
-        ones = np.zeros((m, 3))
-        ones[:, 1] = 1.0
-        constraints += [
-            Constraint("split", rows(m, w=sp.csr_array(A[chosen]), r_plus=eye, r_minus=-eye), -np.ones(m), Zero(m)),
-            Constraint(
-                "violated",
-                triples(rows(m, s=0.5 * eye), rows(m, z=pick), rows(m, r_plus=eye)),
-                np.zeros(3 * m),
-                RotatedSecondOrder(3, m),
-            ),
-            Constraint(
-                "kept",
-                triples(rows(m, t=0.5 * eye), rows(m, z=-pick), rows(m, r_minus=eye)),
-                ones.ravel(),
-                RotatedSecondOrder(3, m),
-            ),
-        ]
+        constraints += loss_constraints(columns, A, chosen)
     lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
     lower[p:], upper[p : p + n] = 0.0, 1.0
     slope = gamma[chosen]
