@@ -119,4 +119,4 @@ def _raise_bad_cell(table: Table, target: int) -> None:
 
 
 def _column(names: Sequence[str] | None, j: int) -> str:
-    return f"column {j}" if names is None else f"column {j} ({names[j]!r})"
+    return f"column {j}, counting from 0" if names is None else f"column {names[j]!r}"

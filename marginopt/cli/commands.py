@@ -29,11 +29,11 @@ from ..solvers import (
 )
 from ..solvers.checks.verify import certified_anew
 from ..warming import warm_up as compile_ahead
-from .screen import print_table
+from .screen import print_table, print_text
 from .stating import named_instance, stated
 
 __all__ = [
-    "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve",
+    "answer", "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve",
     "warm_up",
 ]  # fmt: skip
 
@@ -51,7 +51,7 @@ def data(a: argparse.Namespace) -> int:
         return SOLVED
     instance = named_instance(a.name, a)
     figures = {"name": instance.name, "source": instance.source, **_sizes(instance)}
-    print(json_text(figures) if a.json else instance)
+    answer(a, figures, instance)
     return SOLVED
 
 
@@ -75,9 +75,9 @@ def inspect(a: argparse.Namespace) -> int:
             said["no_form"] = form
         print(json_text(said))
     else:
-        print(model)
+        print_text(model)
         print()
-        print(form)
+        print_text(form)
     return SOLVED
 
 
@@ -88,7 +88,7 @@ def _inspect_file(a: argparse.Namespace) -> int:
         raise InputError(f"{a.model} holds data; name the formulation before it: marginopt inspect FORMULATION {a.model}")
     if a.why:
         return _why(program, a)
-    print(json_text({"model": program.name, "variables": program.n, "rows": program.rows}) if a.json else program)
+    answer(a, {"model": program.name, "variables": program.n, "rows": program.rows}, program)
     return SOLVED
 
 
@@ -110,9 +110,9 @@ def solve(a: argparse.Namespace) -> int:
         result = run_solve(stated(a), a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not what was found
-            print(json_text(_result(error.result)) if a.json else error.result)
+            answer(a, _result(error.result), error.result)
         raise
-    print(json_text(_result(result)) if a.json else result)
+    answer(a, _result(result), result)
     if a.save:
         try:
             result.save(a.save)
@@ -151,7 +151,7 @@ def certify(a: argparse.Namespace) -> int:
     else:
         result = read_solution(program, a.solution)
     verification = result.verify(program, exact=a.exact)
-    print(json_text(_result(result)) if a.json else f"{result}\n\n{verification}")
+    answer(a, _result(result), f"{result}\n\n{verification}")
     return SOLVED if result.solved and verification.stands else NOT_SOLVED
 
 
@@ -164,9 +164,9 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
     except DataError:
         raise
     except InputError as error:
-        print(json_text({"conflict": None, "message": str(error)}) if a.json else str(error))
+        answer(a, {"conflict": None, "message": str(error)}, str(error))
         return SOLVED
-    print(json_text(asdict(found)) if a.json else found)
+    answer(a, asdict(found), found)
     return SOLVED
 
 
@@ -179,7 +179,7 @@ def check_proof(a: argparse.Namespace) -> int:
             f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
         )
     found = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
-    print(json_text({**asdict(found), "gap": found.gap}) if a.json else found)
+    answer(a, {**asdict(found), "gap": found.gap}, found)
     return SOLVED if found.valid else NOT_SOLVED
 
 
@@ -213,7 +213,7 @@ def show_comparison(table: Comparison) -> None:
     print_table(names, rows, right=(2, 3, 5, 6, 7), title=table.model)
     for row in table.rows:
         if row.result is None:
-            print(f"{row.solver} did not run: {row.reason}")
+            print_text(f"{row.solver} did not run: {row.reason}")
 
 
 def _sizes(instance: Instance) -> dict[str, Any]:
@@ -257,6 +257,14 @@ def _result(r: Result) -> dict[str, Any]:
         "summary": dict(r.summary),
         "values": {label: np.asarray(value).tolist() for label, value in r.values.items()},
     }
+
+
+def answer(a: argparse.Namespace, record: Any, text: object) -> None:
+    """What was found: as JSON where ``--json`` asks for it, else in words that fit the screen."""
+    if a.json:
+        print(json_text(record))
+    else:
+        print_text(text)
 
 
 def json_text(value: Any) -> str:

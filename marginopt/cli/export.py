@@ -18,7 +18,7 @@ from ..solvers import solve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .folders import folder_of
-from .screen import print_table
+from .screen import print_table, print_text
 from .stating import problems
 
 __all__ = ["export"]
@@ -27,8 +27,8 @@ __all__ = ["export"]
 def export(a: argparse.Namespace) -> int:
     """Write every problem in every format; the manifest has sizes, digests and optima."""
     suffixes = _suffixes(a.format)
-    stated = list(problems(a))
     folder = folder_of(a.folder, "DIR")
+    stated = list(problems(a))
     line = StatusLine()
     records = []
     for k, (formulation, data, model) in enumerate(stated, 1):
@@ -41,13 +41,12 @@ def export(a: argparse.Namespace) -> int:
         print(json_text(manifest))
     else:
         rows = [
-            (r["problem"], ", ".join(r["files"]) or "nothing", "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["status"])
+            (r["problem"], r["status"], "" if r["optimum"] is None else f"{r['optimum']:.9g}", r["kind"], _written(r, suffixes))
             for r in records
         ]
-        print_table(("problem", "files", "optimum", "status"), rows, right=(2,))
-        for record in records:
-            for suffix, reason in record["not written"].items():
-                print(f"{record['problem']}: no {suffix}: {reason}")
+        print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
+        for (suffix, reason), names in _refusals(records).items():
+            print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
         print(f"wrote {folder / 'manifest.json'}")
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
 
@@ -61,6 +60,20 @@ def _suffixes(text: str) -> list[str]:
     if not asked:
         raise InputError("--format takes suffixes separated by commas, such as mps,cbf")
     return asked
+
+
+def _written(record: dict[str, Any], suffixes: list[str]) -> str:
+    """Formats of the files that there are."""
+    return ", ".join(suffix[1:] for suffix in suffixes if suffix not in record["not written"]) or "none"
+
+
+def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]:
+    """Problems by the format that they are not written in, and the reason, which many share."""
+    found: dict[tuple[str, str], list[str]] = {}
+    for record in records:
+        for suffix, reason in record["not written"].items():
+            found.setdefault((suffix, reason), []).append(record["problem"])
+    return found
 
 
 def _exported(

@@ -6,7 +6,6 @@ Exit codes: 0 solved or written, 1 not solved, 2 wrong use (a value, a file or a
 from __future__ import annotations
 
 import argparse
-import difflib
 import importlib
 import sys
 import warnings
@@ -14,6 +13,7 @@ from collections.abc import Sequence
 
 from .. import __version__
 from ..errors import ExtensionError, InputError, LicenceError, MarginoptError, MissingPackageError
+from .parsing import Command, Top
 from .words import at_the_prompt, say, show_warning
 
 __all__ = ["COMMANDS", "main", "parser"]
@@ -42,7 +42,8 @@ COMMANDS: dict[str, str] = {
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command and return its exit code; without ``argv`` as a program, whose solvers write nothing of their own."""
     words = list(sys.argv[1:] if argv is None else argv)
-    arguments = parser(next((word for word in words if not word.startswith("-")), "")).parse_args(words)
+    at = next((k for k, word in enumerate(words) if not word.startswith("-")), len(words))
+    arguments = parser("".join(words[at : at + 1]), words[at + 1 :]).parse_args(words)
     if argv is not None:
         return _run(arguments)
     from .quiet import own_words_only
@@ -70,30 +71,24 @@ def _run(arguments: argparse.Namespace) -> int:
         return SOLVED
 
 
-class _Parser(argparse.ArgumentParser):
-    """Says which command was meant."""
+def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser:
+    """The command line; with the options of one command alone where it is named, since options import what they tell of.
 
-    def _check_value(self, action: argparse.Action, value: str) -> None:
-        if action.dest == "command" and value not in COMMANDS:
-            near = difflib.get_close_matches(str(value), COMMANDS, n=3, cutoff=0.5)
-            hint = f"did you mean {' or '.join(near)}? " if near else ""
-            raise argparse.ArgumentError(None, f"there is no command {value!r}; {hint}known: {', '.join(COMMANDS)}")
-        super()._check_value(action, value)
-
-
-def parser(only: str = "") -> argparse.ArgumentParser:
-    """The command line; with the options of one command alone where it is named, since options import what they tell of."""
-    top = _Parser(
+    ``words`` follow the command: its help tells of the formulations named there.
+    """
+    top = Top(
+        tuple(COMMANDS),
         prog="marginopt",
         description="Mathematical programs for maximum-margin learning: state, inspect, solve, compare, report.",
         epilog="exit codes: 0 solved or written, 1 not solved, 2 wrong use",
     )
     top.add_argument("--version", action="version", version=f"marginopt {__version__}")
-    one = argparse.ArgumentParser
-    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", parser_class=one)
+    sub = top.add_subparsers(dest="command", required=True, metavar="COMMAND", title="commands", parser_class=Command)
     for name, what in COMMANDS.items():
         command = sub.add_parser(name, help=what, description=what)
         if only == name:
+            command.words = tuple(words)
+            top.asked = command
             options = importlib.import_module(".options", __package__)
             getattr(options, name.replace("-", "_"))(command)
             command.add_argument("--json", action="store_true", help="print JSON for machines")

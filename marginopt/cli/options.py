@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import argparse
-
 from . import commands, export as exporting, report as reporting, reproduce as reproducing, runs, stating, tables
+from .parsing import Command
 
 __all__ = [
     "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "report",
@@ -12,31 +11,31 @@ __all__ = [
 ]  # fmt: skip
 
 
-def solvers(command: argparse.ArgumentParser) -> None:
+def solvers(command: Command) -> None:
     """The table of solvers, or one of them."""
     command.add_argument("name", nargs="?", help="a solver: its method, its source and its options")
     command.set_defaults(run=tables.solvers)
 
 
-def formulations(command: argparse.ArgumentParser) -> None:
+def formulations(command: Command) -> None:
     """The table of formulations, or one of them."""
     command.add_argument("name", nargs="?", help="a formulation: its parameters, its mathematics, who solves it")
     command.set_defaults(run=tables.formulations)
 
 
-def estimators(command: argparse.ArgumentParser) -> None:
+def estimators(command: Command) -> None:
     """The table of estimators."""
     command.set_defaults(run=tables.estimators)
 
 
-def data(command: argparse.ArgumentParser) -> None:
+def data(command: Command) -> None:
     """The catalogue."""
     command.add_argument("name", nargs="?", help="catalogue name or file; without it the catalogue is listed")
     stating.add_data_options(command)
     command.set_defaults(run=commands.data)
 
 
-def inspect(command: argparse.ArgumentParser) -> None:
+def inspect(command: Command) -> None:
     """A formulation on data."""
     stating.add_model_options(command, or_file=True)
     command.add_argument("--why", action="store_true", help="why the program has no point: rows that exclude each other")
@@ -44,7 +43,7 @@ def inspect(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=commands.inspect)
 
 
-def solve(command: argparse.ArgumentParser) -> None:
+def solve(command: Command) -> None:
     """One model, one solver."""
     stating.add_model_options(command)
     _limits(command)
@@ -57,7 +56,7 @@ def solve(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=commands.solve)
 
 
-def compare(command: argparse.ArgumentParser) -> None:
+def compare(command: Command) -> None:
     """One model, several solvers."""
     stating.add_model_options(command)
     _limits(command)
@@ -65,7 +64,7 @@ def compare(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=commands.compare)
 
 
-def benchmark(command: argparse.ArgumentParser) -> None:
+def benchmark(command: Command) -> None:
     """Several solvers, several data sets."""
     command.add_argument("solvers", metavar="SOLVERS", help="names separated by commas")
     _many(command)
@@ -74,7 +73,7 @@ def benchmark(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=runs.benchmark, time_limit=60.0)
 
 
-def export(command: argparse.ArgumentParser) -> None:
+def export(command: Command) -> None:
     """Programs as files."""
     _many(command)
     command.add_argument("folder", metavar="DIR", help="folder to write to")
@@ -84,20 +83,20 @@ def export(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=exporting.export, time_limit=60.0)
 
 
-def report(command: argparse.ArgumentParser) -> None:
+def report(command: Command) -> None:
     """A gap report."""
     stating.add_data_options(command)
     reporting.add_options(command)
     command.set_defaults(run=reporting.report)
 
 
-def reproduce(command: argparse.ArgumentParser) -> None:
+def reproduce(command: Command) -> None:
     """The papers' tables."""
     reproducing.add_options(command)
     command.set_defaults(run=reproducing.reproduce)
 
 
-def certify(command: argparse.ArgumentParser) -> None:
+def certify(command: Command) -> None:
     """A solution found elsewhere."""
     command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
     command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
@@ -105,7 +104,7 @@ def certify(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=commands.certify)
 
 
-def check_proof(command: argparse.ArgumentParser) -> None:
+def check_proof(command: Command) -> None:
     """A proof log."""
     command.add_argument("file", help="proof log written by solve --proof")
     command.add_argument("--jobs", type=int, help="parts of a tree of boxes at a time, -1 for all cores (default 1)")
@@ -114,7 +113,7 @@ def check_proof(command: argparse.ArgumentParser) -> None:
     command.set_defaults(run=commands.check_proof)
 
 
-def _many(command: argparse.ArgumentParser) -> None:
+def _many(command: Command) -> None:
     """A set of problems: formulations on data sets."""
     command.add_argument(
         "set", metavar="SET", help="catalogue names or files separated by commas; built-in: the five sets of a gap report"
@@ -124,7 +123,7 @@ def _many(command: argparse.ArgumentParser) -> None:
     stating.add_parameters(command)
 
 
-def _limits(command: argparse.ArgumentParser) -> None:
+def _limits(command: Command) -> None:
     group = command.add_argument_group("limits")
     group.add_argument("--time-limit", type=float, help="seconds of each solve")
     group.add_argument("--tol", type=float, help="relative gap to reach")
@@ -132,7 +131,7 @@ def _limits(command: argparse.ArgumentParser) -> None:
     group.add_argument("--quiet", action="store_true", help="no progress line")
 
 
-def warm_up(command: argparse.ArgumentParser) -> None:
+def warm_up(command: Command) -> None:
     """Solvers to compile."""
     command.add_argument("solvers", nargs="*", metavar="SOLVER", help="solvers with compiled loops; all, without names")
     command.set_defaults(run=commands.warm_up)

@@ -18,6 +18,7 @@ from ..instances import Instance
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
+from .parsing import Command
 from .stating import named_instance, prepared, two_classes
 from .words import say
 
@@ -29,7 +30,7 @@ T = TypeVar("T")
 _OWN = ("store", "resume", "out", "quiet", "json", "jobs", "backend", "run", "command")
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: Command) -> None:
     """The options beside those of the data."""
     command.add_argument("data", nargs="*", help="catalogue names or files; without any, the built-in real and generated sets")
     command.add_argument("--out", default="out", help="folder to write to (default out)")

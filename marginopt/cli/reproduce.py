@@ -15,11 +15,12 @@ from ..papers.page import write_index, write_pages
 from ..papers.record import PaperFigure, PaperTable
 from ..papers.reproduce import Reproduction, reproduce as run_papers
 from .commands import SOLVED, json_text
+from .parsing import Command
 
 __all__ = ["add_options", "reproduce"]
 
 
-def add_options(command: argparse.ArgumentParser) -> None:
+def add_options(command: Command) -> None:
     """All of its options."""
     command.add_argument("names", nargs="*", help="papers, tables or figures; without any they are listed")
     command.add_argument("--all", action="store_true", help="every table and figure of every paper")

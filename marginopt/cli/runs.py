@@ -17,7 +17,7 @@ from ..solvers.compare import Comparison
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
 from .folders import folder_of
-from .screen import print_table
+from .screen import print_table, print_tables, print_text
 from .stating import problems
 
 __all__ = ["benchmark"]
@@ -51,12 +51,11 @@ def benchmark(a: argparse.Namespace) -> int:
 
 def _show(names: list[str], tables: dict[str, Comparison], profile: PerformanceProfile) -> None:
     columns = ("solver", "status", "objective", "gap", "solve s")
-    rows = [[name, *cells] for name, table in tables.items() for cells in table.cells(columns)]
-    print_table(("problem", *columns), rows, right=(3, 4, 5))
+    print_tables(columns, {name: table.cells(columns) for name, table in tables.items()}, right=(2, 3, 4))
     for name, table in tables.items():
         for row in table.rows:
             if row.result is None:
-                print(f"{row.solver} did not run {name}: {row.reason}")
+                print_text(f"{row.solver} did not run {name}: {row.reason}")
     print()
     print(profile)
     means = []

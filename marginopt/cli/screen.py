@@ -1,38 +1,102 @@
-"""Tables and colours on the screen: as wide as it is, plain in a file, without colour where NO_COLOR asks for none."""
+"""Tables, texts and colours on the screen: as wide as it is, plain in a file, without colour where NO_COLOR asks for none."""
 
 from __future__ import annotations
 
+import re
+import shutil
 import sys
-from collections.abc import Iterable, Sequence
+import textwrap
+from collections.abc import Iterable, Mapping, Sequence
+from typing import TYPE_CHECKING
 
-__all__ = ["print_table"]
+if TYPE_CHECKING:
+    from rich.console import Console
+
+__all__ = ["print_table", "print_tables", "print_text"]
 
 #: Words that carry a colour of their own beside their meaning.
 _STYLES = {"optimal": "green", "proved": "green", "not run": "red", "not installed": "dim", "stalled": "yellow"}
+#: Spaces between two columns, and what a column of words keeps at least where the screen is narrow.
+_BETWEEN, _READABLE = 2, 16
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
     """A table on standard output; long cells are broken at words, and the columns named in ``right`` are numbers."""
+    print_tables(head, {title: list(rows)}, right=right)
+
+
+def print_tables(head: Sequence[str], groups: Mapping[str, Sequence[Sequence[str]]], *, right: Iterable[int] = ()) -> None:
+    """Tables with the same columns, each under its title, one column below the other.
+
+    Numbers stay whole; columns of words take what is left, the first of them first. A screen too narrow for that has a line for
+    each cell.
+    """
     from rich.console import Console
+
+    console = Console(highlight=False, emoji=False)
+    numbers = frozenset(right)
+    widths = _widths(console.width, [head, *(row for rows in groups.values() for row in rows)], numbers)
+    with console.capture() as drawn:
+        for k, (title, rows) in enumerate(groups.items()):
+            if title:
+                console.print(("\n" if k else "") + title, style="bold", markup=False, soft_wrap=True)
+            if widths:
+                _print_columns(console, head, rows, widths, numbers)
+            else:
+                _print_records(console, head, rows)
+    sys.stdout.write("".join(line.rstrip() + "\n" for line in drawn.get().splitlines()))
+
+
+def _widths(screen: int, cells: Sequence[Sequence[str]], numbers: frozenset[int]) -> list[int]:
+    """Width of each column; none where the screen is too narrow for columns."""
+    wanted = [max(map(len, column)) for column in zip(*cells, strict=True)]
+    widths = [w if k in numbers else min(w, _READABLE) for k, w in enumerate(wanted)]
+    left = screen - _BETWEEN * (len(wanted) - 1) - sum(widths)
+    for k, w in enumerate(wanted):
+        more = min(w - widths[k], max(left, 0))
+        widths[k] += more
+        left -= more
+    return widths if left >= 0 else []
+
+
+def _print_columns(
+    console: Console, head: Sequence[str], rows: Iterable[Sequence[str]], widths: Sequence[int], numbers: frozenset[int]
+) -> None:
+    """One table."""
     from rich.table import Table
     from rich.text import Text
 
-    numbers = set(right)
-    table = Table(
-        title=Text(title) if title else None,
-        box=None,
-        pad_edge=False,
-        title_justify="left",
-        header_style="bold",
-        show_header=any(head),
-    )
-    for k, name in enumerate(head):
-        # names and numbers stay whole; the words of the last column take what is left
-        whole = k in numbers or k == 0
-        table.add_column(Text(name), justify="right" if k in numbers else "left", no_wrap=whole, overflow="fold")
+    table = Table(box=None, pad_edge=False, header_style="bold", show_header=any(head))
+    for k, (name, width) in enumerate(zip(head, widths, strict=True)):
+        table.add_column(Text(name), justify="right" if k in numbers else "left", width=width, overflow="fold")
     for row in rows:
         table.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))
-    console = Console(highlight=False, emoji=False)
-    with console.capture() as drawn:
-        console.print(table)
-    sys.stdout.write("".join(line.rstrip() + "\n" for line in drawn.get().splitlines()))
+    console.print(table)
+
+
+def _print_records(console: Console, head: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Each row as lines: its first cell, then the others that hold something, under their names."""
+    from rich.padding import Padding
+    from rich.text import Text
+
+    for row in rows:
+        console.print(Text(row[0], style="bold", overflow="fold"))
+        for name, cell in zip(head[1:], row[1:], strict=True):
+            if cell:
+                console.print(Padding(Text(f"{name} {cell}", style=_STYLES.get(cell, ""), overflow="fold"), (0, 0, 0, 2)))
+
+
+def print_text(text: object) -> None:
+    """A text of several lines on standard output: in a terminal long ones are broken at words, under their own beginnings."""
+    width = shutil.get_terminal_size().columns
+    for line in str(text).splitlines():
+        if not sys.stdout.isatty() or len(line) < width:
+            print(line)
+            continue
+        label = re.match(r"\s*(?:[\w ]{1,20}: |- )?", line)
+        indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
+        print(
+            textwrap.fill(
+                line, width - 1, subsequent_indent=" " * min(indent, 16), break_long_words=False, break_on_hyphens=False
+            )
+        )

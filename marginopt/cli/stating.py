@@ -14,6 +14,7 @@ from ..instances import Instance, load, read
 from ..models import Data, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
 from ..relaxations import default_report_instances
+from .parsing import Command
 
 __all__ = [
     "add_data_options", "add_model_options", "add_parameters", "add_proof_options", "named_instance", "prepared", "problems",
@@ -24,7 +25,7 @@ __all__ = [
 _GIVEN = "given_"
 
 
-def add_data_options(command: argparse.ArgumentParser) -> None:
+def add_data_options(command: Command) -> None:
     """What part of a data set is taken, and how it is prepared."""
     group = command.add_argument_group("data")
     group.add_argument("--label", help="name or number of the label's column in a CSV or Parquet file")
@@ -35,7 +36,7 @@ def add_data_options(command: argparse.ArgumentParser) -> None:
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 
 
-def add_model_options(command: argparse.ArgumentParser, *, or_file: bool = False) -> None:
+def add_model_options(command: Command, *, or_file: bool = False) -> None:
     """The formulation, what it is stated on, and the parameters of all formulations; ``or_file``: or a program's file alone."""
     table = all_formulations()
     command.add_argument("model", metavar="FORMULATION", help=f"one of {', '.join(table)} (marginopt formulations)")
@@ -50,7 +51,7 @@ def add_model_options(command: argparse.ArgumentParser, *, or_file: bool = False
     _add_parameters(command, table)
 
 
-def add_proof_options(command: argparse.ArgumentParser) -> None:
+def add_proof_options(command: Command) -> None:
     """The data and parameters that a proof log should be about: those of ``solve zero-one``."""
     command.add_argument("--data", metavar="DATA", help="the data that was solved: a log about other data is refused")
     command.set_defaults(model="zero-one")
@@ -58,22 +59,30 @@ def add_proof_options(command: argparse.ArgumentParser) -> None:
     _add_parameters(command, {"zero-one": get_formulation("zero-one")})
 
 
-def add_parameters(command: argparse.ArgumentParser) -> None:
+def add_parameters(command: Command) -> None:
     """The parameters of all formulations."""
     _add_parameters(command, all_formulations())
 
 
-def _add_parameters(command: argparse.ArgumentParser, table: Mapping[str, FormulationInfo]) -> None:
-    group = command.add_argument_group("parameters of the formulation")
+def _add_parameters(command: Command, table: Mapping[str, FormulationInfo]) -> None:
+    """Every parameter is read; the help tells of those of the formulations that are named, or where to find them."""
+    named = {part for word in command.words for part in word.split(",")}
+    shown = table if len(table) == 1 else {name: info for name, info in table.items() if name in named}
+    where = None if shown else "--help after the formulation's name lists them: --lam, --C, --kernel, ..."
+    group = command.add_argument_group("parameters of the formulation", where)
     said: dict[str, dict[str, list[str]]] = {}
     options: dict[str, str] = {}
     for info in table.values():
         for p in info.parameters:
             options[p.name] = p.option
-            said.setdefault(p.name, {}).setdefault(p.what, []).append(info.name)
+            said.setdefault(p.name, {})
+            if info.name in shown:
+                said[p.name].setdefault(p.what, []).append(info.name)
     for name, meanings in said.items():
-        text = "; ".join(f"{what}: {', '.join(names)}" for what, names in meanings.items())
-        group.add_argument(options[name], dest=_GIVEN + name, metavar="VALUE", help=text.replace("%", "%%"))
+        text = "; ".join(what if len(shown) == 1 else f"{what}: {', '.join(names)}" for what, names in meanings.items())
+        group.add_argument(
+            options[name], dest=_GIVEN + name, metavar="VALUE", help=text.replace("%", "%%") if text else argparse.SUPPRESS
+        )
 
 
 def stated(a: argparse.Namespace) -> Model:

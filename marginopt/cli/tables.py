@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import argparse
-import textwrap
 from dataclasses import fields, is_dataclass
 from typing import Any
 
@@ -15,13 +14,9 @@ from ..models.formulations import all_formulations, get_formulation
 from ..solvers import solvers as solver_table
 from ..solvers.registry import get_solver, readers
 from .commands import SOLVED, json_text
-from .screen import print_table
+from .screen import print_table, print_text
 
 __all__ = ["estimators", "formulations", "solvers"]
-
-#: Columns of text that a terminal has at least.
-_WIDTH = 80
-
 
 def solvers(a: argparse.Namespace) -> int:
     """The table of solvers; or the record and the options of one."""
@@ -69,7 +64,7 @@ def formulations(a: argparse.Namespace) -> int:
             return SOLVED
         print_table(("formulation", "class", "what it is"), [(r["name"], r["class"], r["summary"]) for r in table.rows])
         for reason in table.failures.values():
-            print(reason)
+            print_text(reason)
         print("\nmarginopt formulations NAME: its parameters, its mathematics, who solves it")
         return SOLVED
     info = get_formulation(a.name)
@@ -83,8 +78,8 @@ def formulations(a: argparse.Namespace) -> int:
     if parameters:
         print()
         print_table(("parameter", "what it is"), parameters)
-    print(f"\n{statement}\n")
-    print("\n".join(textwrap.wrap(f"solved by {', '.join(able)}", _WIDTH)))
+    print_text(f"\n{statement}\n")
+    print_text(f"solved by {', '.join(able)}")
     return SOLVED
 
 

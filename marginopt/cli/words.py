@@ -20,6 +20,8 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"leave part out, or use Instance\.split", "leave --part out"),
     (r"(?:marginopt|mo)\.load\('?([^)']*)'?\)", r"marginopt data \1"),
     (r"(?:marginopt|mo)\.(solvers|formulations|estimators)\(\)", r"marginopt \1"),
+    (r"\blabel= chooses", "--label chooses"),
+    (r"Files are read by read\(path\)", "A file is given by its path"),
     (r"\b(time|node|memory)_limit\b", r"--\1-limit"),
 )
 

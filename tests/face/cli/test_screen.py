@@ -19,6 +19,7 @@ from data_files import points_file
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.cli.screen import print_tables, print_text
 from marginopt.cli.words import at_the_prompt, show_warning
 from marginopt.terminal import StatusLine
 
@@ -52,6 +53,61 @@ def test_one_solver_has_its_options_and_one_formulation_its_mathematics(capsys: 
     assert "minimise" in said["statement"] and "clarabel" in said["solvers"] and "--lam" in said["options"]
     code, _, err = run(capsys, "solvers", "smoo")
     assert code == 2 and "did you mean smo" in err
+
+
+@pytest.mark.parametrize("width", ["50", "80", "200"])
+def test_no_column_is_lost_where_names_are_long(capsys: Any, monkeypatch: pytest.MonkeyPatch, width: str) -> None:
+    """A long name is broken before a number is; where nothing fits, every cell has its own line."""
+    monkeypatch.setenv("COLUMNS", width)
+    name, numbers = "zero-one on gaussian-clustered[n=200, p=5, sigma=0.2]", ("55.6832302", "9.0e-07", "0.169")
+    head = ("problem", "objective", "gap", "solve s")
+    print_tables(head, {"a": [(name, *numbers)], "b": [("short", *numbers)]}, right=(1, 2, 3))
+    lines = capsys.readouterr().out.splitlines()
+    assert max(map(len, lines)) <= int(width) and lines[0] == "a" and "b" in lines
+    assert all(sum(number in line for line in lines) == 2 for number in numbers)
+    starts = {line.index("55.68") for line in lines if "55.68" in line}
+    assert len(starts) == 1  # one below the other
+    print_tables(("name", *"abcdef"), {"": [("x" * 60, *("123456789012345",) * 6)]}, right=range(1, 7))
+    out = capsys.readouterr().out
+    assert max(map(len, out.splitlines())) <= int(width) and out.count("123456789012345") == 6
+
+
+def test_a_text_is_broken_in_a_terminal_and_whole_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    text = "title\n  note: " + "word " * 20 + "\n" + "x " * 40
+    looked_at, log = Terminal(), io.StringIO()
+    for stream in (looked_at, log):
+        monkeypatch.setattr("sys.stdout", stream)
+        print_text(text)
+    lines = looked_at.getvalue().splitlines()
+    assert max(map(len, lines)) < 40 and lines[2].startswith(" " * 8 + "word") and log.getvalue() == text + "\n"
+
+
+def test_help_tells_of_the_formulation_that_is_named(capsys: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "80")
+    said = {}
+    for words in (["solve"], ["solve", "zero-one"], ["export", "built-in", "--formulations", "hinge,ramp"]):
+        with pytest.raises(SystemExit):
+            main([*words, "--help"])
+        said[words[-1]] = capsys.readouterr().out
+    assert "--kappa VALUE" not in said["solve"] and "--kappa VALUE" in said["zero-one"] and "--gamma" not in said["zero-one"]
+    assert "--M VALUE" in said["hinge,ramp"] and "ramp" in said["hinge,ramp"]
+    assert said["solve"].startswith("usage: marginopt solve FORMULATION DATA [options]\n")
+    assert all(len(line) <= 80 for text in said.values() for line in text.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("words", "answer"),
+    [
+        (("solve", "hinge", "wine", "--lambda", "1"), "there is no option --lambda; did you mean --lam"),
+        (("report", "--generates", "3"), "did you mean --generate"),
+        (("solve", "hinge", "wine", "more"), "too many words: more"),
+    ],
+)
+def test_a_misspelt_option_is_told_the_nearest(capsys: Any, words: tuple[str, ...], answer: str) -> None:
+    with pytest.raises(SystemExit) as stop:
+        main(list(words))
+    assert stop.value.code == 2 and answer in capsys.readouterr().err
 
 
 def test_a_misspelt_command_is_told_the_nearest(capsys: Any) -> None:

@@ -1,0 +1,83 @@
+"""Parsers that say what was meant: near misses of commands and options, one line of usage, help on what is asked about."""
+
+from __future__ import annotations
+
+import argparse
+import difflib
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+__all__ = ["Command", "Top", "nearest"]
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """``did you mean A or B? ``, or nothing where no name is like the word."""
+    near = difflib.get_close_matches(word, list(known), n=3, cutoff=0.5)
+    return f"did you mean {' or '.join(near)}? " if near else ""
+
+
+class Command(argparse.ArgumentParser):
+    """The options of one command.
+
+    Attributes
+    ----------
+    words : tuple of str
+        What follows the command's name: help tells of the formulations named there and of no others.
+    """
+
+    words: tuple[str, ...] = ()
+
+    def format_usage(self) -> str:
+        """One line of what must be given; `format_help` lists the options."""
+        needed = [text for text in map(_given, self._actions) if text]
+        return f"usage: {' '.join([self.prog, *needed, '[options]'])}\n"
+
+    def format_help(self) -> str:
+        """Help that begins with that line."""
+        self.usage = " ".join(self.format_usage().split()[1:]).replace("%", "%%")
+        return super().format_help()
+
+    def refuse(self, unknown: Sequence[str]) -> None:
+        """End the program: there are no such options."""
+        option = next((word for word in unknown if word.startswith("-")), None)
+        if option is None:
+            self.error(f"too many words: {' '.join(unknown)}")
+        name = option.partition("=")[0]
+        self.error(f"there is no option {name}; {nearest(name, self._option_string_actions)}{self.prog} --help lists them")
+
+
+def _given(action: argparse.Action) -> str:
+    """How a line of usage names what must or may stand there; nothing for options that can be left out."""
+    name = str(action.metavar or action.dest)
+    if action.option_strings:
+        return f"{action.option_strings[0]} {name}" if action.required else ""
+    return {"?": f"[{name}]", "*": f"[{name} ...]"}.get(str(action.nargs), name)
+
+
+class Top(argparse.ArgumentParser):
+    """The commands.
+
+    Attributes
+    ----------
+    asked : Command, optional
+        The one that has its options.
+    """
+
+    asked: Command | None = None
+
+    def __init__(self, commands: Sequence[str], **options: Any) -> None:
+        super().__init__(**options)
+        self._commands = commands
+
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """As the base, but what is not known is said by the command, with what is near it."""
+        found, unknown = self.parse_known_args(args, namespace)
+        if unknown and self.asked is not None:
+            self.asked.refuse(unknown)
+        return found
+
+    def _check_value(self, action: argparse.Action, value: str) -> None:
+        if action.dest == "command" and value not in self._commands:
+            known = ", ".join(self._commands)
+            raise argparse.ArgumentError(None, f"there is no command {value!r}; {nearest(value, self._commands)}known: {known}")
+        super()._check_value(action, value)
