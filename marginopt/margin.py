@@ -15,10 +15,12 @@ from .models.formulations.margin.losses.piecewise import PiecewiseLinear
 from .models.formulations.margin.losses.piecewise_quadratic import PiecewiseQuadratic
 from .models.formulations.margin.losses.ramp import Ramp
 from .models.formulations.margin.losses.soft_ball import SoftBall
+from .models.formulations.margin.losses.strongest_conic import StrongestConic
 from .models.formulations.margin.losses.zero_one import ZeroOne
 from .models.formulations.margin.model import Margin
 from .models.formulations.margin.naming import at_most, error_budget, fixed, keep, parity
 from .models.formulations.margin.regularisers.group_l1 import GroupL1
+from .models.formulations.margin.regularisers.kernel_norm import KernelNorm
 from .models.formulations.margin.regularisers.kernel_weights import KernelWeightsL1
 from .models.formulations.margin.regularisers.l0 import L0
 from .models.formulations.margin.regularisers.l0_l1 import L0L1
@@ -26,7 +28,7 @@ from .models.formulations.margin.regularisers.l1 import L1, ElasticNet
 from .models.formulations.margin.regularisers.nothing import NoRegulariser
 from .models.formulations.margin.regularisers.regulariser import Regulariser
 from .models.formulations.margin.regularisers.squared_norm import SquaredNorm
-from .models.formulations.margin.restrictions.counts import ErrorBudget, Nonzero
+from .models.formulations.margin.restrictions.counts import ErrorBudget, Nonzero, ViolationBudget
 from .models.formulations.margin.restrictions.parity import CountParity, Parity
 from .models.formulations.margin.restrictions.restriction import Restriction
 from .models.formulations.margin.restrictions.rows import Fixed, Keep, LinearRows
@@ -48,6 +50,7 @@ __all__ = [
     "Increasing",
     "Integers",
     "Keep",
+    "KernelNorm",
     "KernelWeightsL1",
     "LinearRows",
     "Loss",
@@ -68,6 +71,8 @@ __all__ = [
     "SoftBall",
     "SquaredHinge",
     "SquaredNorm",
+    "StrongestConic",
+    "ViolationBudget",
     "ZeroOne",
     "at_most",
     "error_budget",

@@ -21,8 +21,14 @@ from ...program.svec import svec, svec_size
 from ...statement import Statement
 from ...views import ConicProblem
 from ..linear import dense_signed_rows, linear_summary, warn_about_features
+from ..margin.composing import silently
+from ..margin.losses.strongest_conic import StrongestConic
+from ..margin.model import Margin
+from ..margin.regularisers.kernel_norm import KernelNorm
+from ..margin.regularisers.regulariser import Regulariser
+from ..margin.regularisers.squared_norm import SquaredNorm
+from ..margin.restrictions.counts import ViolationBudget
 from .appraisal import appraise_point
-from .sdp import sdp_form
 
 __all__ = ["ConicSVM"]
 
@@ -134,8 +140,24 @@ class ConicSVM(Model):
 
     def compile(self) -> StandardForm:
         """The form of the notes."""
-        problem = self.view(ConicProblem)
-        return self._hard_form() if problem is None else sdp_form(self.name, problem)
+        composed = self.composed
+        if composed is None:
+            return self._hard_form()
+        free = np.full(self.signed.shape[1], np.inf)
+        return composed.form_with(self.name, -free, free)
+
+    @cached_property
+    def composed(self) -> Margin | None:
+        """`StrongestConic` with ||w||², or w'Kw over K's rows; κ is a `ViolationBudget`. None for the hard margin."""
+        if self.hard:
+            return None
+        K = self.metric
+        norm: Regulariser = SquaredNorm() if K is None else KernelNorm(K)
+        X = self.X if K is None else self.y[:, None] * K
+        budget = () if self.kappa is None else (ViolationBudget(self.kappa),)
+        weights = 0.0 if self.lam is None else self.lam
+        with silently():
+            return Margin(X, self.y, StrongestConic(), norm, weights=weights, subject_to=budget)
 
     def moved(self, parameter: str, value: Any) -> Self:
         """λ is the cost of z, κ the side of the budget: everything else is shared within one form (λ, or κ > 0)."""

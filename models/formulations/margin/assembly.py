@@ -85,6 +85,7 @@ class Assembly:
         self._rows: list[tuple[str, Affine, Cone]] = []
         self._linear: list[tuple[Affine, FloatArray]] = []
         self._squares: list[tuple[Affine, FloatArray]] = []
+        self._forms: list[tuple[Affine, FloatArray]] = []
 
     def variables(
         self,
@@ -139,6 +140,10 @@ class Assembly:
         """Take Σ weights_i rows_i² from what is minimised; the caller knows that the sum stays convex."""
         self._squares.append((rows, -np.array(np.broadcast_to(np.asarray(weights, dtype=np.float64), rows.rows))))
 
+    def cost_of_form(self, matrix: FloatArray, rows: Affine) -> None:
+        """Add rows' matrix rows (symmetric) to what is minimised; the caller knows that the sum stays convex."""
+        self._forms.append((rows, matrix))
+
     def form(self) -> StandardForm:
         """What was collected."""
         widths = {block.label: block.size for block in self._blocks}
@@ -153,6 +158,11 @@ class Assembly:
             P = P + 2.0 * (E.T @ scaled)
             q += 2.0 * (scaled.T @ rows.constant)
             r += float(weights @ rows.constant**2)
+        for rows, matrix in self._forms:
+            E = self._stack(rows, widths)
+            P = P + 2.0 * sp.csc_array(E.T @ sp.csr_array(matrix) @ E)
+            q += 2.0 * (E.T @ (matrix @ rows.constant))
+            r += float(rows.constant @ matrix @ rows.constant)
         P.eliminate_zeros()
         return StandardForm(
             name=self._name,

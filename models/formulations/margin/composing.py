@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Literal
 
 from ...arrays import FloatArray, Points
@@ -11,7 +13,17 @@ from .model import CHECKED, Margin
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 
-__all__ = ["silently_composed"]
+__all__ = ["silently", "silently_composed"]
+
+
+@contextmanager
+def silently() -> Iterator[None]:
+    """Problems stated inside say nothing of their features."""
+    token = CHECKED.set(True)
+    try:
+        yield
+    finally:
+        CHECKED.reset(token)
 
 
 def silently_composed(
@@ -25,8 +37,5 @@ def silently_composed(
     domain: Domain = Reals(),  # noqa: B008 - frozen
 ) -> Margin:
     """The composition of a named formulation that has checked, and warned of, its data already; with ||w||² by default."""
-    token = CHECKED.set(True)
-    try:
+    with silently():
         return Margin(X, y, loss, regulariser, intercept, weights, domain, upper_bound=upper_bound)
-    finally:
-        CHECKED.reset(token)

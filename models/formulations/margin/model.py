@@ -118,7 +118,7 @@ class Margin(Model):
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
         self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
-        curvature = np.where(self.penalised, self.regulariser.curvature(), 0.0)
+        curvature = self.regulariser.curvatures(self.penalised)
         object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
         if self.loss.intercept and self.kernel is None and not CHECKED.get():
             warn_about_features(X)

@@ -16,6 +16,7 @@ from .losses.nu import NuHinge, OneClass
 from .losses.pairwise import PairwiseHinge
 from .losses.ramp import Ramp
 from .losses.soft_ball import SoftBall
+from .losses.strongest_conic import StrongestConic
 from .losses.zero_one import ZeroOne
 from .regularisers.l0 import L0
 from .regularisers.l1 import L1, ElasticNet
@@ -37,6 +38,7 @@ LOSSES: Mapping[str, Loss] = {
     "zero-one": ZeroOne(),
     "misclassified": ZeroOne(0.0),
     "conic": Conic(),
+    "strongest-conic": StrongestConic(),
     "epsilon-insensitive": EpsilonInsensitive(),
     "squared-epsilon-insensitive": EpsilonInsensitive(squared=True),
     "nu": NuHinge(),

@@ -15,7 +15,7 @@ from ..assembly import Affine, Assembly
 from ..part import Setting
 from .loss import Loss
 
-__all__ = ["Conic"]
+__all__ = ["Conic", "curved_where_seen"]
 
 #: The largest equal γ is taken this share below the edge of Γ, so that the form is strictly convex.
 _INSIDE = 1e-6
@@ -53,18 +53,11 @@ class Conic(Loss):
 
     def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> Conic:
         """With γ decided, in Γ."""
-        A = dense_signed_rows(X, y)
-        seen = A.any(axis=0)
-        if (curvature[seen] <= 0).any():
-            raise InputError(
-                "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
-                "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
-            )
-        scaled = A[:, seen] / np.sqrt(curvature[seen])
+        scaled = curved_where_seen(dense_signed_rows(X, y), curvature)
         if self.gamma is None:
             largest = float(np.linalg.norm(scaled, 2)) ** 2 if scaled.size else 0.0
             return replace(self, gamma=(1.0 - _INSIDE) / largest if largest > 0 else 0.0)
-        gamma = self._gamma(A.shape[0])
+        gamma = self._gamma(y.size)
         top = float(np.linalg.eigvalsh((scaled * gamma[:, None]).T @ scaled)[-1]) if scaled.size else 0.0
         if top >= 1.0:
             raise InputError(
@@ -122,3 +115,28 @@ class Conic(Loss):
             Line("t_i (1 - z_i) >= (r-_i)^2", r"t_i(1-z_i)\ge (r_i^-)^2", "kept"),
             Line("0 <= z_i <= 1", r"0\le z_i\le 1"),
         )
+
+
+def curved_where_seen(A: FloatArray, curvature: FloatArray) -> FloatArray:
+    """Rows b_i with Σ γ_i x_i x_i' ⪯ D where Σ γ_i b_i b_i' ⪯ I, for a curvature D or its diagonal.
+
+    Raises
+    ------
+    InputError
+        D does not see a direction that the rows see.
+    """
+    seen = A.any(axis=0)
+    if curvature.ndim == 1:
+        blind, scaled = bool((curvature[seen] <= 0).any()), A[:, seen] / np.sqrt(np.maximum(curvature[seen], 1e-300))
+    else:
+        values, vectors = np.linalg.eigh(curvature)
+        kept = values > 1e-12 * max(values[-1], 0.0)
+        outside = A @ vectors[:, ~kept]
+        blind = bool((np.abs(outside) > 1e-6 * (1.0 + np.abs(A).max(initial=0.0))).any())
+        scaled = A @ vectors[:, kept] / np.sqrt(values[kept])
+    if blind:
+        raise InputError(
+            "the conic loss is concave in parts and needs a regulariser that is strongly convex in every coefficient: "
+            "SquaredNorm or ElasticNet with intercept='penalised'; Ramp and ZeroOne, with binaries, take any regulariser"
+        )
+    return np.asarray(scaled)

@@ -67,8 +67,8 @@ class Loss(Part):
         ----------
         X, y, weights
             The data, and the points' costs.
-        curvature : ndarray (p,)
-            μ_j ≥ 0 such that the regulariser minus Σ μ_j w_j² is convex.
+        curvature : ndarray (p,) or (p, p)
+            D ⪰ 0, or its diagonal, such that the regulariser minus w'Dw is convex.
         """
         return self
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....arrays import FloatArray
+from ....arrays import BoolArray, FloatArray
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Part
@@ -42,6 +42,10 @@ class Regulariser(Part):
     def curvature(self) -> float:
         """The largest μ such that R(w) - μ||w||² is convex."""
         return 0.0
+
+    def curvatures(self, penalised: BoolArray) -> FloatArray:
+        """D ⪰ 0 over all coefficients, or its diagonal, such that R(w) - w'Dw is convex."""
+        return np.where(penalised, self.curvature(), 0.0)
 
     @property
     def square(self) -> float | None:

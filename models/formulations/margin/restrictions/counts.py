@@ -17,7 +17,7 @@ from ..part import Setting
 from ..regularisers.l0 import add_support
 from .restriction import Restriction, members
 
-__all__ = ["ErrorBudget", "Nonzero"]
+__all__ = ["ErrorBudget", "Nonzero", "ViolationBudget"]
 
 
 @dataclass(frozen=True)
@@ -121,3 +121,39 @@ class ErrorBudget(Restriction):
         who = f"class {self.points:+d}" if np.ndim(self.points) == 0 else "the group"
         share = f"{self.share:g}"
         return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)
+
+
+@dataclass(frozen=True)
+class ViolationBudget(Restriction):
+    """Σ_i z_i ≤ κn in the loss's own measure z of violated margins: the κ form of Conic, Appendix C.
+
+    z counts for `ZeroOne`, and is the relaxed count for `StrongestConic`, whose budget is not rounded down.
+
+    Raises
+    ------
+    InputError
+        κ outside [0, 1]; a loss without such variables (when the problem is compiled).
+    """
+
+    kappa: float
+
+    name = "budget"
+    of_margins: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
+
+    def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
+        """The sum."""
+        if errors is None:
+            raise InputError("a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic")
+        to.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+
+    def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
+        """Margins below 1 beyond κn: what a relaxed count does not exceed."""
+        wrong = (y * np.asarray(X @ w)) < 1.0 - 1e-6
+        return float(max(wrong.sum() - self.kappa * y.size - 1e-9, 0.0))
+
+    def lines(self) -> tuple[Line, ...]:
+        """The sum."""
+        return (Line(f"sum_i z_i <= {self.kappa:g} n", rf"\textstyle\sum_i z_i \le {self.kappa:g}\, n", "budget"),)

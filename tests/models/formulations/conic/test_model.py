@@ -14,7 +14,6 @@ from hypothesis import given, settings, strategies as st
 
 from marginopt.errors import InputError, TooLargeError
 from marginopt.models import RBF, ConicProblem, ConicSVM, Linear, Precomputed, StandardForm, ZeroOneSVM
-from marginopt.models.formulations.conic.sdp import lifted_matrix
 from marginopt.models.program.svec import smat
 from marginopt.solvers.judging.result import Result
 from marginopt.solvers.records.options import Options
@@ -32,6 +31,12 @@ def point(A: np.ndarray, w: np.ndarray, W: np.ndarray, z: np.ndarray) -> dict[st
     s = np.divide(plus**2, z, out=np.zeros_like(z), where=z > 0)
     t = np.divide(minus**2, 1 - z, out=np.zeros_like(z), where=z < 1)
     return {"w": w, "W": W, "z": z, "r_plus": plus, "r_minus": minus, "s": s, "t": t}
+
+
+def lifted_matrix(values: dict[str, np.ndarray]) -> np.ndarray:
+    """[1 w'; w W] of a point."""
+    w, W = values["w"], values["W"]
+    return np.block([[np.ones((1, 1)), w[None, :]], [w[:, None], W]])
 
 
 def worst(form: StandardForm, values: dict[str, np.ndarray]) -> float:
