@@ -101,6 +101,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.path import path
     from .solvers.proofs import check_proof
     from .solvers.read_solution import read_solution
+    from .solvers.vipr.certificate import ViprCertificate, write_vipr
     from .warming import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
@@ -127,6 +128,7 @@ _HOMES = {
         "read_solution", "solve",
     ),
     ".solvers.proofs": ("check_proof",),
+    ".solvers.vipr.certificate": ("ViprCertificate", "write_vipr"),
     ".deep": ("DeepNPSVC",),
 }  # fmt: skip
 _HOME = {name: module for module, names in _HOMES.items() for name in names}
@@ -158,6 +160,7 @@ __all__ = [
     "Status",
     "TooLargeError",
     "UnsupportedModelError",
+    "ViprCertificate",
     "__version__",
     "at_most",
     "audit",
@@ -195,6 +198,7 @@ __all__ = [
     "solve",
     "solvers",
     "warm_up",
+    "write_vipr",
 ]
 
 #: What stands here in words; the whole list has the formulations and estimators as well, and is made when it is asked for.

@@ -33,11 +33,13 @@ from .screen import print_table, print_text
 from .stating import named_instance, stated
 
 __all__ = [
-    "answer", "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "show_comparison", "solve",
-    "warm_up",
+    "answer", "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "prove", "show_comparison",
+    "solve", "warm_up",
 ]  # fmt: skip
 
 SOLVED, NOT_SOLVED = 0, 1
+#: The relative gap at which `prove` has proved an optimum.
+_CLOSED = 1e-6
 
 
 def data(a: argparse.Namespace) -> int:
@@ -143,9 +145,7 @@ def native_options(given: Sequence[str]) -> dict[str, Any]:
 
 def certify(a: argparse.Namespace) -> int:
     """Certify a stored result, or a solver's solution file, anew from a program's file."""
-    program = read(a.file)
-    if not isinstance(program, StandardForm):
-        raise InputError(f"{a.file} holds data; certify needs the file of a program, as model.write makes it")
+    program = _program(a.file, "certify")
     if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
         result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
     else:
@@ -153,6 +153,31 @@ def certify(a: argparse.Namespace) -> int:
     verification = result.verify(program, exact=a.exact)
     answer(a, _result(result), f"{result}\n\n{verification}")
     return SOLVED if result.solved and verification.stands else NOT_SOLVED
+
+
+def prove(a: argparse.Namespace) -> int:
+    """Write a VIPR certificate of a program's file: 0 where bound and value meet, or no point is proved to be there."""
+    from ..solvers.vipr.certificate import write_vipr
+
+    program = _program(a.file, "prove")
+    start = None if a.start is None else read_solution(program, a.start).values
+    found = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
+    print(json_text({**asdict(found), "gap": found.gap}) if a.json else found)
+    return SOLVED if found.gap <= _CLOSED else NOT_SOLVED
+
+
+def _program(path: str, command: str) -> StandardForm:
+    """The program in a file.
+
+    Raises
+    ------
+    InputError
+        The file holds data.
+    """
+    program = read(path)
+    if not isinstance(program, StandardForm):
+        raise InputError(f"{path} holds data; {command} needs the file of a program, as model.write makes it")
+    return program
 
 
 def _why(form: StandardForm | str, a: argparse.Namespace) -> int:

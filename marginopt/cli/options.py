@@ -6,8 +6,8 @@ from . import commands, export as exporting, report as reporting, reproduce as r
 from .parsing import Command
 
 __all__ = [
-    "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "report",
-    "reproduce", "solve", "solvers", "warm_up",
+    "benchmark", "certify", "check_proof", "compare", "data", "estimators", "export", "formulations", "inspect", "prove",
+    "report", "reproduce", "solve", "solvers", "warm_up",
 ]  # fmt: skip
 
 
@@ -102,6 +102,15 @@ def certify(command: Command) -> None:
     command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
     command.set_defaults(run=commands.certify)
+
+
+def prove(command: Command) -> None:
+    """A VIPR certificate of a program's file."""
+    command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
+    command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
+    command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")
+    command.set_defaults(run=commands.prove)
 
 
 def check_proof(command: Command) -> None:

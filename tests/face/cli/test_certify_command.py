@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from vipr_checker import check
 
 import marginopt as mo
 from marginopt.cli.main import main
@@ -68,3 +69,20 @@ def test_targets_are_refused_before_anything_is_solved(capsys: Any, tmp_path: Pa
         assert code == 2
         assert "there is no folder /nonexistent" in err
         assert out == ""
+
+
+def test_prove_writes_a_certificate_for_other_checkers(capsys: Any, tmp_path: Path) -> None:
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(9), rng.normal(size=(9, 2))])
+    model = mo.Margin(X, np.where(rng.random(9) < 0.5, -1.0, 1.0), loss="zero-one", regulariser="l1", intercept="free")
+    file = model.write(tmp_path / "model.mps")
+    code, out, _ = run(capsys, "prove", file, tmp_path / "model.vipr")
+    assert code == 0, out
+    assert "relative gap" in out
+    assert check(tmp_path / "model.vipr").lower is not None
+    code, out, _ = run(capsys, "prove", file, tmp_path / "cut.vipr", "--time-limit", 0)
+    assert code == 1
+    (tmp_path / "points.csv").write_text("a,b,y\n1,2,0\n2,1,1\n")
+    code, _, err = run(capsys, "prove", tmp_path / "points.csv", tmp_path / "data.vipr")
+    assert code == 2
+    assert "needs the file of a program" in err
