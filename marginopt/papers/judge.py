@@ -11,7 +11,10 @@ import numpy as np
 
 from .record import Entry, Published, Results, Run, Value
 
-__all__ = ["Judged", "Verdict", "judge", "mean_of"]
+__all__ = ["NOT_RUN", "Judged", "Verdict", "judge", "mean_of"]
+
+#: The reason of a run whose data are there.
+NOT_RUN = "Its data are at hand; this run of the pages left it out."
 
 Summary = Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], Value | None]
 
@@ -28,10 +31,10 @@ class Verdict(StrEnum):
 
 
 def mean_of(name: str, scale: float = 1.0) -> Summary:
-    """Mean and deviation of a field of the records, times ``scale``."""
+    """Mean and deviation of a field of the records, times ``scale``; records in which it is None do not tell."""
 
     def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
-        values = scale * np.array([record[name] for _, record in records], dtype=np.float64)
+        values = scale * np.array([record[name] for _, record in records if record[name] is not None], dtype=np.float64)
         if not values.size:
             return None
         return Value(float(values.mean()), float(values.std(ddof=1)) if values.size > 1 else None, values.size)
@@ -92,5 +95,6 @@ def judge(entry: Entry, results: Results, lacking: Mapping[Run, str]) -> Judged:
     reason = ""
     if value is None:
         reasons = [lacking[run] for run in entry.runs if run in lacking]
-        reason = entry.missing or (reasons[0] if reasons else "")
+        unavailable = [why for why in reasons if why != NOT_RUN]
+        reason = next(iter((*unavailable, *((entry.missing,) if entry.missing else ()), *reasons)), "")
     return Judged(entry, value, len(entry.runs), len(records), reason)

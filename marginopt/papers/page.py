@@ -16,7 +16,6 @@ from .judge import Judged, Verdict
 from .layout import grid_of
 from .record import Published, Value
 from .reproduce import Reproduction, TableResult
-from .task import NOT_RUN
 
 if TYPE_CHECKING:
     from jinja2 import Environment
@@ -34,7 +33,7 @@ def _environment(html: bool) -> Environment:
         loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=html, trim_blocks=True, lstrip_blocks=True,
         undefined=jinja2.StrictUndefined, keep_trailing_newline=True,
     )  # fmt: skip
-    made.filters.update(plain=escaped, slug=_slug)
+    made.filters.update(plain=escaped, slug=_slug, reason=_reason)
     made.globals.update(
         heading=_heading,
         grid_of=grid_of,
@@ -67,7 +66,7 @@ def write_pages(found: Reproduction, folder: Path) -> list[Path]:
         write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
         write_text(folder / f"{name}.csv", _rows(found)),
     ]
-    pictures = [picture for _, picture in found.pictures if picture is not None]
+    pictures = [one.picture for one in found.pictures if one.picture is not None]
     if pictures:
         (folder / name).mkdir(exist_ok=True)
     return [*written, *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures)]
@@ -133,8 +132,13 @@ def _notes(result: TableResult) -> list[str]:
 def _own(cell: Judged) -> tuple[str, ...]:
     """Of a cell: why it was not run, else what explains it."""
     if cell.verdict is Verdict.MISSING:
-        return () if cell.reason in ("", NOT_RUN) else (cell.reason.partition(": <urlopen")[0],)
+        return (_reason(cell.reason),) if cell.reason else ()
     return cell.entry.notes
+
+
+def _reason(why: str) -> str:
+    """Without the network's own words."""
+    return why.partition(": <urlopen")[0]
 
 
 def _marks(result: TableResult, cell: Judged) -> str:

@@ -21,7 +21,7 @@ from .judge import Judged, Verdict, judge
 from .record import Paper, PaperFigure, PaperTable, Results, Run
 from .task import measure_all, stored
 
-__all__ = ["Reproduction", "TableResult", "reproduce"]
+__all__ = ["FigureResult", "Reproduction", "TableResult", "reproduce"]
 
 
 @dataclass(frozen=True)
@@ -47,6 +47,15 @@ class TableResult:
 
 
 @dataclass(frozen=True)
+class FigureResult:
+    """A figure redrawn; without a picture, ``reason`` says why."""
+
+    figure: PaperFigure
+    picture: Picture | None
+    reason: str
+
+
+@dataclass(frozen=True)
 class Reproduction:
     """One paper: its tables and figures as measured, and how.
 
@@ -54,7 +63,7 @@ class Reproduction:
     ----------
     paper : Paper
     tables : tuple of TableResult
-    pictures : tuple of (PaperFigure, Picture or None)
+    pictures : tuple of FigureResult
     effort : Effort
     head : tuple of (str, str)
         Machine, versions, seeds, command.
@@ -62,7 +71,7 @@ class Reproduction:
 
     paper: Paper
     tables: tuple[TableResult, ...]
-    pictures: tuple[tuple[PaperFigure, Picture | None], ...]
+    pictures: tuple[FigureResult, ...]
     effort: Effort
     head: tuple[tuple[str, str], ...]
 
@@ -144,7 +153,7 @@ def reproduce(
     found = []
     for paper in PAPERS.values():
         mine = tuple(TableResult(table, _cells(table, much, results, lacking)) for table in tables if table.paper is paper)
-        drawn = tuple((figure, figure.draw(results)) for figure in figures if figure.paper is paper)
+        drawn = tuple(_drawn(figure, much, results, lacking) for figure in figures if figure.paper is paper)
         if mine or drawn:
             found.append(Reproduction(paper, mine, drawn, much, head))
     return found
@@ -154,6 +163,12 @@ def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping
     """The cells; one that is neither published nor measured says nothing and is left out."""
     found = (judge(entry, results, lacking) for entry in table.entries(effort))
     return tuple(cell for cell in found if cell.value is not None or cell.entry.published is not None)
+
+
+def _drawn(figure: PaperFigure, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
+    picture = figure.draw(results)
+    reasons = dict.fromkeys(lacking[run] for run in figure.runs(effort) if run in lacking)
+    return FigureResult(figure, picture, "" if picture else " ".join(reasons) or "Too little was measured.")
 
 
 def _head(effort: Effort, command: str) -> tuple[tuple[str, str], ...]:

@@ -13,12 +13,11 @@ from ..relaxations.report.runner import Runner
 from ..relaxations.report.store import CellStore, digest
 from ..solvers.parallel import Team
 from .inputs import data_identity, data_set
+from .judge import NOT_RUN
 from .record import Results, Run
 
-__all__ = ["NOT_RUN", "measure_all", "stored"]
+__all__ = ["measure_all", "stored"]
 
-#: The reason of a run whose data are there.
-NOT_RUN = "not run at this effort"
 #: Seconds that a run of an unknown kind is thought to take.
 _GUESS = 10.0
 

@@ -39,7 +39,8 @@ def _means(results: Results, sets: Sequence[str]) -> dict[tuple[str, str], tuple
     for run, record in results.items():
         at = run.parameters
         if run.experiment is TRAINING and at["kernel"] == "rbf" and at["C"] is None and at["dataset"] in sets:
-            found[str(at["dataset"]), str(at["algorithm"])].append((100.0 * record["accuracy"], record["seconds"]))
+            accuracy = np.nan if record["accuracy"] is None else 100.0 * record["accuracy"]
+            found[str(at["dataset"]), str(at["algorithm"])].append((accuracy, record["seconds"]))
     return {
         key: (float(np.mean([v[0] for v in values])), float(np.mean([v[1] for v in values]))) for key, values in found.items()
     }
@@ -61,7 +62,7 @@ def _by_set(number: int, sets: Sequence[str]) -> Callable[[Results], Picture | N
             for k, algorithm in enumerate(ALGORITHMS):
                 for values, hollow in ((theirs, True), (ours, False)):
                     points = [(x, pick(values, name, algorithm)) for x, name in enumerate(sets) if (name, algorithm) in values]
-                    drawn = [(x, y) for x, y in points if y is not None]
+                    drawn = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
                     if drawn:
                         _mark(ax, drawn, k, f"{algorithm}{', published' if hollow else ''}", hollow)
             ax.set_ylabel(label)

@@ -23,9 +23,9 @@ __all__ = ["Chosen", "chosen", "kernel_of"]
 
 _CROSS_VALIDATED = ("Pendigits", "USPS")
 _FOLDS = 10
-#: Exponents of 2: the paper's range in steps of two, and of the thinned effort those that are near the best.
-_SIGMA2 = (tuple(range(-15, 6, 2)), (-1, 1, 3, 5))
-_GRID_C = (tuple(range(-5, 16, 2)), (3, 7, 11))
+#: Exponents of 2: all of the paper's ranges, as §5.8 writes them out for C; where thinned, those near the best.
+_SIGMA2 = (tuple(range(-15, 6)), (-1, 0, 1, 2, 3, 4, 5))
+_GRID_C = (tuple(range(-5, 16)), (3, 7, 11))
 _POWERS = (tuple(range(13)), (0, 3, 6, 9, 12))
 #: Points that choose at most, where thinned.
 _POINTS = (0, 2000)

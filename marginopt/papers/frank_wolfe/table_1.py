@@ -7,11 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError
 from ...models.arrays import FloatArray
 from ..effort import Effort
 from ..four import FRANK_WOLFE
-from ..inputs import data_set, dense
 from ..published import published
 from ..record import Entry, Experiment, PaperTable, Published, Run, Value
 from .data import SOURCES, parts, published_test
@@ -41,10 +39,7 @@ def _sizes(run: Mapping[str, Any]) -> dict[str, Any]:
 
 def _points(name: str) -> tuple[FloatArray, np.ndarray, int | None]:
     """Training points, their classes, and the size of the published test part where it is at hand."""
-    try:
-        found = parts(name)
-    except DataError:  # of the largest Adult and Web set there is no test part
-        return *dense(data_set(SOURCES[name][0])), None
+    found = parts(name)
     return found.X, found.y, None if found.how else len(found.y_test)
 
 

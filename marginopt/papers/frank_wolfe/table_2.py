@@ -9,7 +9,7 @@ from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
 from ..record import Entry, PaperTable, Published
-from .data import published_test
+from .data import published_test, untested
 from .protocol import training_runs
 
 __all__ = ["QUICK", "REST", "TABLES"]
@@ -50,7 +50,7 @@ def _accuracies(effort: Effort) -> Sequence[Entry]:
         judged = published_test(name)
         notes = (_note(name),) if judged else (REST,)
         there = Published.of(r["test_accuracy_pct"], r["accuracy_std"])
-        found.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, compared=judged))
+        found.append(Entry((name, algorithm), there, runs, mean_of("accuracy", 100.0), notes, untested(name), judged))
         if name in _MULTI:
             found.append(Entry((name, f"{algorithm}, DDAG"), None, runs, mean_of("ddag", 100.0)))
     return found

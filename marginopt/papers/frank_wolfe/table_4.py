@@ -89,7 +89,8 @@ def _measured(name: str) -> Callable[[Sequence[tuple[Run, Mapping[str, Any]]]], 
     def summary(records: Sequence[tuple[Run, Mapping[str, Any]]]) -> Value | None:
         by: dict[str, dict[str, list[Mapping[str, Any]]]] = defaultdict(lambda: defaultdict(list))
         for run, record in records:
-            by[str(run.parameters["dataset"])][str(run.parameters["algorithm"])].append(record)
+            if record["accuracy"] is not None:
+                by[str(run.parameters["dataset"])][str(run.parameters["algorithm"])].append(record)
         sets = sorted(key for key, runs in by.items() if len(runs) == len(ALGORITHMS))
         if len(sets) < _FEWEST:
             return None

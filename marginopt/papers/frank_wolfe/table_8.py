@@ -9,7 +9,7 @@ from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
 from ..record import Entry, PaperTable, Published
-from .data import published_test
+from .data import published_test, untested
 from .protocol import training_runs
 from .table_1 import name_of
 from .table_2 import REST
@@ -34,7 +34,7 @@ def _entries(effort: Effort) -> Sequence[Entry]:
             Published.of(r["train_seconds"], r["seconds_std"]),
         )
         found += [
-            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, compared=judged),
+            Entry((name, algorithm, "accuracy"), accuracy, runs, mean_of("accuracy", 100.0), notes, untested(name), judged),
             Entry((name, algorithm, "seconds"), seconds, runs, mean_of("seconds"), compared=False),
         ]
     return found

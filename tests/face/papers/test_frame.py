@@ -19,11 +19,11 @@ from marginopt.errors import InputError
 from marginopt.papers.effort import EFFORTS, effort_of
 from marginopt.papers.finding import asked, figures, tables
 from marginopt.papers.four import CONIC
-from marginopt.papers.judge import Verdict, judge, mean_of
+from marginopt.papers.judge import NOT_RUN, Verdict, judge, mean_of
 from marginopt.papers.page import _slug, write_index, write_pages
 from marginopt.papers.record import Entry, Experiment, Published, Run
 from marginopt.papers.reproduce import reproduce
-from marginopt.papers.task import NOT_RUN, measure_all, stored
+from marginopt.papers.task import measure_all, stored
 from marginopt.relaxations import CellStore
 from marginopt.solvers.parallel.team import Alone
 

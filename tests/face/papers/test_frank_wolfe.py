@@ -12,8 +12,8 @@ from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.models import RBF
 from marginopt.papers import inputs
-from marginopt.papers.effort import EFFORTS
-from marginopt.papers.finding import tables
+from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.finding import figures, tables
 from marginopt.papers.frank_wolfe import data, selection
 from marginopt.papers.frank_wolfe.one_versus_one import ALGORITHMS, OneVersusOne
 from marginopt.papers.frank_wolfe.protocol import TRAINING
@@ -41,6 +41,47 @@ def test_tables_2_and_8(stand_in: None, algorithm: str, kernel: str) -> None:
     assert found["tested"] == 150
     assert min(found["accuracy"], found["ddag"]) > 0.8  # four classes: chance is a quarter
     assert found["iterations"] > 0
+
+
+def test_a_set_without_a_test_part_is_timed_and_its_accuracy_says_why(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Two digits under the name of w8a, which no larger set follows."""
+    X, y = load_digits(n_class=2, return_X_y=True)
+    dump_svmlight_file(X[:120], y[:120], str(tmp_path / "w8a.libsvm"))
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    inputs._read.cache_clear()
+    data.parts.cache_clear()
+    found = {}
+    for name in ("frank-wolfe-table-2", "frank-wolfe-table-3", "frank-wolfe-table-8"):
+        for entry in tables()[name].entries(effort_of("reduced", 1)):
+            if entry.labels[0] == "w8a" and "MFW" in entry.labels:
+                results = {run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in entry.runs}
+                found[name, entry.labels[-1]] = judge(entry, results, {})
+    lacking = (found["frank-wolfe-table-2", "MFW"], found["frank-wolfe-table-8", "accuracy"])
+    assert {(cell.verdict, cell.reason[:25]) for cell in lacking} == {(Verdict.MISSING, "w8a has no test part here")}
+    for timed in (found["frank-wolfe-table-3", "MFW"], found["frank-wolfe-table-8", "seconds"]):
+        assert timed.value is not None
+        assert timed.value.mean > 0
+
+
+def test_figures_along_C(stand_in: None) -> None:
+    """Of two of the three values of C for one of the two sets; without any, nothing is drawn."""
+    figure = figures()["frank-wolfe-figure-8"]
+    runs = [run for run in figure.runs(effort_of("reduced")) if run.parameters["dataset"] == "Reuters"]
+    assert {run.parameters["C"] for run in runs} == {1.0, 64.0, 4096.0}
+    few = [run for run in runs if run.parameters["C"] != 1.0]
+    picture = figure.draw({run: TRAINING.measure({**run.parameters, "steps": 500}) for run in few})
+    assert picture is not None
+    assert "Reuters" in picture.svg
+    assert "Pendigits" not in picture.svg
+    assert figure.draw({}) is None
+
+
+def test_figures_by_set(stand_in: None) -> None:
+    figure = figures()["frank-wolfe-figure-5"]
+    runs = [run for run in figure.runs(effort_of("reduced", 1)) if run.parameters["dataset"] == "Reuters"]
+    picture = figure.draw({run: TRAINING.measure({**run.parameters, "C": 8.0, "steps": 500}) for run in runs})
+    assert picture is not None
+    assert all(name in picture.svg for name in ("CVM, published", "MFW", "Reuters"))
 
 
 def test_ddag_and_votes_agree_where_one_class_beats_all_others() -> None:
