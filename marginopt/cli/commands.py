@@ -7,8 +7,7 @@ import ast
 import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, replace
-from pathlib import Path
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -23,23 +22,17 @@ from ..solvers import (
     Result,
     compare as run_compare,
     conflict,
-    load_result,
-    read_solution,
     solve as run_solve,
 )
-from ..solvers.checks.verify import certified_anew
 from ..warming import warm_up as compile_ahead
 from .screen import print_table, print_text
 from .stating import named_instance, stated
 
 __all__ = [
-    "answer", "certify", "check_proof", "compare", "data", "inspect", "json_text", "native_options", "prove", "show_comparison",
-    "solve", "warm_up",
+    "answer", "compare", "data", "inspect", "json_text", "native_options", "result_record", "show_comparison", "solve", "warm_up",
 ]  # fmt: skip
 
 SOLVED, NOT_SOLVED = 0, 1
-#: The relative gap at which `prove` has proved an optimum.
-_CLOSED = 1e-6
 
 
 def data(a: argparse.Namespace) -> int:
@@ -112,9 +105,9 @@ def solve(a: argparse.Namespace) -> int:
         result = run_solve(stated(a), a.solver, progress=not (a.quiet or a.json), **common, **native)
     except WriteError as error:
         if isinstance(error.result, Result):  # the log is lost, not what was found
-            answer(a, _result(error.result), error.result)
+            answer(a, result_record(error.result), error.result)
         raise
-    answer(a, _result(result), result)
+    answer(a, result_record(result), result)
     if a.save:
         try:
             result.save(a.save)
@@ -143,43 +136,6 @@ def native_options(given: Sequence[str]) -> dict[str, Any]:
     return options
 
 
-def certify(a: argparse.Namespace) -> int:
-    """Certify a stored result, or a solver's solution file, anew from a program's file."""
-    program = _program(a.file, "certify")
-    if a.solution.endswith(".npz"):  # its digest is that of the model, which a file of its program has not
-        result = certified_anew(replace(load_result(a.solution), digest="", unverified=""), program, a.solution)
-    else:
-        result = read_solution(program, a.solution)
-    verification = result.verify(program, exact=a.exact)
-    answer(a, _result(result), f"{result}\n\n{verification}")
-    return SOLVED if result.solved and verification.stands else NOT_SOLVED
-
-
-def prove(a: argparse.Namespace) -> int:
-    """Write a VIPR certificate of a program's file: 0 where bound and value meet, or no point is proved to be there."""
-    from ..solvers.vipr.certificate import write_vipr
-
-    program = _program(a.file, "prove")
-    start = None if a.start is None else read_solution(program, a.start).values
-    found = write_vipr(program, a.certificate, start=start, time_limit=a.time_limit)
-    print(json_text({**asdict(found), "gap": found.gap}) if a.json else found)
-    return SOLVED if found.gap <= _CLOSED else NOT_SOLVED
-
-
-def _program(path: str, command: str) -> StandardForm:
-    """The program in a file.
-
-    Raises
-    ------
-    InputError
-        The file holds data.
-    """
-    program = read(path)
-    if not isinstance(program, StandardForm):
-        raise InputError(f"{path} holds data; {command} needs the file of a program, as model.write makes it")
-    return program
-
-
 def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
     """Why a form has no point: its conflict; or the point that it has."""
     if isinstance(form, str):
@@ -193,19 +149,6 @@ def _why(form: StandardForm | str, a: argparse.Namespace) -> int:
         return SOLVED
     answer(a, asdict(found), found)
     return SOLVED
-
-
-def check_proof(a: argparse.Namespace) -> int:
-    """Verify a proof log: 0 where it proves its bound, 1 where it does not."""
-    from ..solvers.proofs import check_proof as verify
-
-    if not Path(a.file).is_file():
-        raise InputError(
-            f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
-        )
-    found = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
-    answer(a, {**asdict(found), "gap": found.gap}, found)
-    return SOLVED if found.valid else NOT_SOLVED
 
 
 def compare(a: argparse.Namespace) -> int:
@@ -259,7 +202,8 @@ def _entry(entry: Any) -> dict[str, Any]:
     return asdict(entry)
 
 
-def _result(r: Result) -> dict[str, Any]:
+def result_record(r: Result) -> dict[str, Any]:
+    """A result as JSON has it."""
     c = r.certificate
     return {
         "model": r.model,

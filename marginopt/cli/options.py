@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from . import commands, export as exporting, report as reporting, reproduce as reproducing, runs, stating, tables
+from . import commands, export as exporting, proofs, report as reporting, reproduce as reproducing, runs, stating, tables
 from .parsing import Command
 
 __all__ = [
@@ -101,7 +101,7 @@ def certify(command: Command) -> None:
     command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
     command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
-    command.set_defaults(run=commands.certify)
+    command.set_defaults(run=proofs.certify)
 
 
 def prove(command: Command) -> None:
@@ -110,7 +110,7 @@ def prove(command: Command) -> None:
     command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
     command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
     command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")
-    command.set_defaults(run=commands.prove)
+    command.set_defaults(run=proofs.prove)
 
 
 def check_proof(command: Command) -> None:
@@ -119,7 +119,7 @@ def check_proof(command: Command) -> None:
     command.add_argument("--jobs", type=int, help="parts of a tree of boxes at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers check the parts")
     stating.add_proof_options(command)
-    command.set_defaults(run=commands.check_proof)
+    command.set_defaults(run=proofs.check_proof)
 
 
 def _many(command: Command) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -80,8 +81,9 @@ def test_prove_writes_a_certificate_for_other_checkers(capsys: Any, tmp_path: Pa
     assert code == 0, out
     assert "relative gap" in out
     assert check(tmp_path / "model.vipr").lower is not None
-    code, out, _ = run(capsys, "prove", file, tmp_path / "cut.vipr", "--time-limit", 0)
+    code, out, _ = run(capsys, "prove", file, tmp_path / "cut.vipr", "--time-limit", 0, "--json")
     assert code == 1
+    assert json.loads(out)["gap"] is None  # no point by then: the gap is infinite, for which JSON has no number
     (tmp_path / "points.csv").write_text("a,b,y\n1,2,0\n2,1,1\n")
     code, _, err = run(capsys, "prove", tmp_path / "points.csv", tmp_path / "data.vipr")
     assert code == 2
