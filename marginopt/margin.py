@@ -9,12 +9,13 @@ from .models.formulations.margin.losses.conic import Conic
 from .models.formulations.margin.losses.epsilon_insensitive import EpsilonInsensitive
 from .models.formulations.margin.losses.hinge import Hinge, SquaredHinge
 from .models.formulations.margin.losses.loss import Loss
+from .models.formulations.margin.losses.nearest_hulls import NearestHulls
 from .models.formulations.margin.losses.nu import NuHinge, OneClass
 from .models.formulations.margin.losses.pairwise import PairwiseHinge
 from .models.formulations.margin.losses.piecewise import PiecewiseLinear
 from .models.formulations.margin.losses.piecewise_quadratic import PiecewiseQuadratic
 from .models.formulations.margin.losses.ramp import Ramp
-from .models.formulations.margin.losses.soft_ball import SoftBall
+from .models.formulations.margin.losses.soft_ball import EnclosingBall, SoftBall
 from .models.formulations.margin.losses.strongest_conic import StrongestConic
 from .models.formulations.margin.losses.zero_one import ZeroOne
 from .models.formulations.margin.model import Margin
@@ -42,6 +43,7 @@ __all__ = [
     "CountParity",
     "Domain",
     "ElasticNet",
+    "EnclosingBall",
     "EpsilonInsensitive",
     "ErrorBudget",
     "Fixed",
@@ -55,6 +57,7 @@ __all__ = [
     "LinearRows",
     "Loss",
     "Margin",
+    "NearestHulls",
     "NoRegulariser",
     "Nonzero",
     "NuHinge",

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, TypeVar
 import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, to_dense
+from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_positive, as_weights, to_dense
 from ..kernels.kernels import RBF, Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
@@ -53,6 +53,8 @@ class MaxMinSVM(Model):
         ``"log-alpha"``, ``"weight"``, ``"first.gamma"``.
     kernel : Kernel, optional
         The Gaussian one where it is not given.
+    sample_weight : array_like (m,), optional
+        s_i > 0, weights of the points: I/C becomes diag(1/(C s_i)), and a point of weight k is worth k copies of it.
 
     Notes
     -----
@@ -75,6 +77,7 @@ class MaxMinSVM(Model):
     upper: float | None = None
     parameter: str = "gamma"
     kernel: Kernel | None = None
+    sample_weight: FloatArray | None = None
 
     name = "MaxMinSVM"
     meanings: ClassVar[Mapping[str, str]] = {
@@ -87,6 +90,7 @@ class MaxMinSVM(Model):
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         object.__setattr__(self, "C", as_divisor(self.C, "C"))
+        object.__setattr__(self, "sample_weight", as_weights(self.sample_weight, X.shape[0]))
         if self.kernel is not None:
             object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
         if self.parameter == "per-feature" and not isinstance(self.kernel, RBF | None):
@@ -142,17 +146,20 @@ class MaxMinSVM(Model):
         size = self.X.shape[1] if self.parameter == "per-feature" else 1
         gamma0 = np.full(size, self.gamma0)
         if self._gaussian:
-            return GaussianMaxMin(to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
-        kernel, plain = self._moved_kernel, self._plain
-        return KernelMaxMin(self.X, self.y, self.C, gamma0, self.lower, self.upper, self.parameter, kernel, plain)
+            given = (to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
+            return GaussianMaxMin(*given, sample_weight=self.sample_weight)
+        range_ = (gamma0, self.lower, self.upper, self.parameter)
+        return KernelMaxMin(
+            self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight
+        )
 
     def at(self, gamma: float | FloatArray) -> ConvexHullsDual:
         """The inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""
         value = np.atleast_1d(np.asarray(gamma, dtype=np.float64))
         if value.size == 1:
             kernel = self._moved_kernel.with_parameter(self._plain, float(value[0]))
-            return ConvexHullsDual(self.X, self.y, C=self.C, kernel=kernel)
-        return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, C=self.C, kernel=RBF(1.0))
+            return ConvexHullsDual(self.X, self.y, self.C, kernel, self.sample_weight)
+        return ConvexHullsDual(to_dense(self.X) * np.sqrt(value), self.y, self.C, RBF(1.0), self.sample_weight)
 
     def settled(self, moved: Mapping[str, Any]) -> Model:
         """The inner problem at the parameter that was found."""
@@ -186,6 +193,8 @@ class MaxMinSVM(Model):
         m, p = self.X.shape
         what = {"per-feature": "one gamma for each feature"}.get(self.parameter, self.parameter.replace("log-", "log "))
         tex = r"\gamma" if self._plain == "gamma" else r"\theta"
+        by_point = Line("diag(1/(C s_i))", r"\operatorname{diag}\tfrac1{C s_i}")
+        ridge = Line("I/C", r"\tfrac1C I") if self.sample_weight is None else by_point
         kernel = "exp(-gamma ||x_i - x_j||^2)" if self._gaussian else f"k(x_i, x_j), {self.kernel}"
         return Statement(
             title="Minimax SVM: kernel parameter and classifier at once",
@@ -193,7 +202,8 @@ class MaxMinSVM(Model):
             sense="maximise",
             over=Line(self._plain, tex),
             objective=Line(
-                f"min over a of 1/2 a'(G({self._plain}) + I/C)a", rf"\min_{{a}}\ \tfrac12\, a^\top (G({tex}) + \tfrac1C I)\, a"
+                f"min over a of 1/2 a'(G({self._plain}) + {ridge.text})a",
+                rf"\min_{{a}}\ \tfrac12\, a^\top (G({tex}) + {ridge.latex})\, a",
             ),
             constraints=(
                 Line("sum over y_i = +1 of a_i = 1", r"\textstyle\sum_{y_i=+1} a_i = 1", "sum[0]"),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
@@ -61,6 +61,8 @@ class MaxMinProblem(ABC):
         Range of every number.
     parameter : str
         What is moved: a name, or ``log-`` and a name.
+    sample_weight : ndarray (m,), optional
+        s > 0: squared slack costs C s_i.
     """
 
     X: Points
@@ -70,6 +72,7 @@ class MaxMinProblem(ABC):
     lower: float
     upper: float
     parameter: str
+    sample_weight: FloatArray | None = field(default=None, kw_only=True)
 
     @property
     def logarithmic(self) -> bool:
@@ -104,7 +107,11 @@ class MaxMinProblem(ABC):
 
     def inner(self, gamma: FloatArray) -> ConvexHullsDual:
         """The two-hulls dual at θ, on the precomputed kernel matrix."""
-        return ConvexHullsDual(self.kernel(gamma), self.y, C=self.C, kernel=Precomputed())
+        return ConvexHullsDual(self.kernel(gamma), self.y, self.C, Precomputed(), self.sample_weight)
+
+    def slack(self, a: FloatArray) -> float:
+        """a'a/C, or Σ a_i²/(C s_i)."""
+        return float(a @ a / self.C if self.sample_weight is None else a @ (a / self.sample_weight) / self.C)
 
 
 class GaussianMaxMin(MaxMinProblem):
@@ -137,7 +144,7 @@ class GaussianMaxMin(MaxMinProblem):
         """½a'Q(γ)a at fixed a."""
         support = np.flatnonzero(a)
         b = (a * self.y)[support]
-        return 0.5 * float(b @ self._block(support, gamma) @ b + a @ a / self.C)
+        return 0.5 * (float(b @ self._block(support, gamma) @ b) + self.slack(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """One number, or one for each feature."""
@@ -193,7 +200,7 @@ class KernelMaxMin(MaxMinProblem):
         """½a'Q(θ)a at fixed a."""
         support = np.flatnonzero(a)
         b, points = (a * self.y)[support], self.X[support]
-        return 0.5 * float(b @ self.at(gamma).matrix(points, points) @ b + a @ a / self.C)
+        return 0.5 * (float(b @ self.at(gamma).matrix(points, points) @ b) + self.slack(a))
 
     def derivative(self, a: FloatArray, gamma: FloatArray) -> FloatArray:
         """½Σ a_i a_j y_i y_j ∂k_ij/∂θ."""

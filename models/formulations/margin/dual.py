@@ -14,13 +14,15 @@ __all__ = ["dual_statement", "dual_value", "dual_weights"]
 def dual_value(
     conjugate: Conjugate, mu: float, A: FloatArray, c: FloatArray, penalised: BoolArray, costs: FloatArray, beta: FloatArray
 ) -> float:
-    """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding."""
+    """c'β - L*(β) - ||A_P'β||²/(4μ); -inf where A_F'β is not zero to rounding. At μ = 0 all of A'β must be."""
+    penalised = penalised & (mu > 0.0)
     pulled = A.T @ beta
     size = np.abs(A).T @ np.abs(beta)
     if (np.abs(pulled[~penalised]) > 1e-9 * (1.0 + size[~penalised])).any():
         return float("-inf")
     v = pulled[penalised]
-    return float(c @ beta) + conjugate.value(beta, costs) - float(v @ v) / (4.0 * mu)
+    norm = float(v @ v) / (4.0 * mu) if mu else 0.0
+    return float(c @ beta) + conjugate.value(beta, costs) - norm
 
 
 def dual_weights(A: FloatArray, penalised: BoolArray, mu: float, beta: FloatArray) -> FloatArray:
@@ -41,6 +43,9 @@ def dual_statement(conjugate: Conjugate, mu: float, free: bool, row: Line) -> Du
     """
     name, tex = conjugate.symbol.text, conjugate.symbol.latex
     part = conjugate.objective
+    if not mu:  # balanced: nothing is left of A'β
+        over = Line(name, rf"{tex}\in\mathbb{{R}}^n")
+        return DualStatement("maximise", over, part, conjugate.constraints, conjugate.kkt)
     joined = f"{part.text} - " if part.text else "-"
     joined_tex = f"{part.latex} - " if part.latex else "-"
     total, total_tex = f"sum_i {name}_i {row.text}", rf"\textstyle\sum_i {tex}_i {row.latex}"

@@ -144,13 +144,12 @@ class Margin(Model):
             return self._loss_view(kind)
         if self.kernel is not None:
             return None
-        data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
-        parts = (self.loss, self.regulariser, self.domain, self.subject_to)
-        return composed_problem(data, self.penalised, *parts)  # type: ignore[return-value]
+        data, parts = (self.X, self.y, as_vector(self.weights, self.y.size, "weights")), (self.loss, self.regulariser)
+        return composed_problem(data, self.penalised, *parts, self.domain, self.subject_to)  # type: ignore[return-value]
 
     def _loss_view(self, kind: type[V]) -> V | None:
         mu = self.regulariser.square
-        if mu is None or not self.domain.free or self.subject_to or not self.loss.labels:
+        if not mu or not self.domain.free or self.subject_to or not self.loss.labels:
             return None
         view = self.loss.view(dense_signed_rows(self.points, self.y), self._costs, self.penalised, mu)
         return view if isinstance(view, kind) else None
@@ -253,10 +252,11 @@ class Margin(Model):
 
     @property
     def closed_dual(self) -> tuple[Conjugate, float] | None:
-        """The loss's conjugate and μ, where the problem is R = μ||w||² and a convex loss alone; None where it is not."""
+        """The loss's conjugate and μ, where the problem is R = μ||w||² (μ = 0 for some) and a convex loss alone; else None."""
         conjugate, mu = self.loss.conjugate(), self.regulariser.square
-        plain = self.domain.free and not self.subject_to
-        return (conjugate, mu) if plain and conjugate is not None and mu is not None else None
+        if conjugate is None or mu is None or not self.domain.free or self.subject_to:
+            return None
+        return (conjugate, mu) if mu or conjugate.balanced else None
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.

@@ -12,10 +12,11 @@ from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
 from .losses.hinge import Hinge, SquaredHinge
 from .losses.loss import Loss
+from .losses.nearest_hulls import NearestHulls
 from .losses.nu import NuHinge, OneClass
 from .losses.pairwise import PairwiseHinge
 from .losses.ramp import Ramp
-from .losses.soft_ball import SoftBall
+from .losses.soft_ball import EnclosingBall, SoftBall
 from .losses.strongest_conic import StrongestConic
 from .losses.zero_one import ZeroOne
 from .regularisers.l0 import L0
@@ -44,6 +45,8 @@ LOSSES: Mapping[str, Loss] = {
     "nu": NuHinge(),
     "one-class": OneClass(),
     "svdd": SoftBall(),
+    "ball": EnclosingBall(),
+    "nearest-hulls": NearestHulls(),
     "pairwise": PairwiseHinge(),
 }
 REGULARISERS: Mapping[str, Regulariser] = {

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....arrays import FloatArray
+from ....arrays import BoolArray, FloatArray, Points
 from ....statement import Line
 
-__all__ = ["Conjugate", "HingeConjugate", "InsensitiveConjugate", "LevelConjugate"]
+__all__ = ["BallConjugate", "Conjugate", "HingeConjugate", "HullsConjugate", "InsensitiveConjugate", "LevelConjugate"]
 
 
 class Conjugate(ABC):
@@ -41,6 +41,16 @@ class Conjugate(ABC):
     @abstractmethod
     def constraints(self) -> tuple[Line, ...]:
         """Where L* is finite."""
+
+    @property
+    def balanced(self) -> bool:
+        """Whether `point` gives A'β = 0, so that there is a dual without a regulariser."""
+        return False
+
+    @property
+    def kkt(self) -> tuple[Line, ...]:
+        """What an optimum satisfies beyond what the norm says."""
+        return ()
 
     @property
     def sign(self) -> float:
@@ -173,3 +183,97 @@ class LevelConjugate(Conjugate):
     def sign(self) -> float:
         """-1 where the loss falls."""
         return -1.0 if self.falls else 1.0
+
+
+@dataclass(frozen=True, eq=False)
+class HullsConjugate(Conjugate):
+    """Of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
+
+    positive: BoolArray
+    negative: BoolArray
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
+        alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
+        for chosen in (self.positive, self.negative):
+            there = chosen & (costs > 0)
+            total = float(alpha[there].sum())
+            alpha[there] = alpha[there] / total if total > 0 else 1.0 / int(there.sum())
+        return -alpha
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-Σ α²/(2c)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -0.5 * float(np.where(beta != 0, beta**2 / costs, 0.0).sum())
+
+    @property
+    def objective(self) -> Line:
+        """-Σ α²/(2c)."""
+        return Line("-sum_i alpha_i^2/(2 c_i)", r"-\textstyle\sum_i \tfrac{\alpha_i^2}{2c_i}")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """Two simplices."""
+        return (
+            Line("sum over y_i = 1 of alpha_i = 1", r"\textstyle\sum_{y_i=1}\alpha_i = 1"),
+            Line("sum over y_i = -1 of alpha_i = 1", r"\textstyle\sum_{y_i=-1}\alpha_i = 1"),
+            Line("alpha_i >= 0", r"\alpha_i \ge 0"),
+        )
+
+
+@dataclass(frozen=True, eq=False)
+class BallConjugate(Conjugate):
+    """Of max_i c_i ||x_i - w||² (`EnclosingBall`): β = (b, g) with b_i = c_i a_i, a in the simplex, B = Σb: -||g||²/(4B).
+
+    A'β = g - 2X'b vanishes at g = 2X'b, and the dual is Σ b_i x_i'x_i - ||X'b||²/B.
+    """
+
+    X: Points
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``inside``, clipped and scaled to sum to 1, and the g that belongs to them."""
+        n = self.X.shape[0]
+        a = np.where(costs[:n] > 0, np.maximum(multipliers["inside"], 0.0), 0.0)
+        total = float(a.sum())
+        a = a / total if total > 0 else np.where(costs[:n] > 0, 1.0, 0.0) / max(int((costs[:n] > 0).sum()), 1)
+        b = costs[:n] * a
+        return np.concatenate([b, 2.0 * np.asarray(self.X.T @ b)])
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-||g||²/(4B)."""
+        n = self.X.shape[0]
+        g = beta[n:]
+        return -float(g @ g) / (4.0 * float(beta[:n].sum()))
+
+    @property
+    def balanced(self) -> bool:
+        """By its choice of g."""
+        return True
+
+    @property
+    def objective(self) -> Line:
+        """Σ a_i c_i x_i'x_i - ||Σ a_i c_i x_i||²/Σ a_i c_i."""
+        return Line(
+            "sum_i a_i c_i x_i'x_i - ||sum_i a_i c_i x_i||^2/sum_i a_i c_i",
+            r"\textstyle\sum_i a_i c_i x_i^\top x_i - \bigl\|\sum_i a_i c_i x_i\bigr\|_2^2 / \sum_i a_i c_i",
+        )
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """The simplex."""
+        return (Line("sum_i a_i = 1", r"\textstyle\sum_i a_i = 1"), Line("a_i >= 0", r"a_i \ge 0"))
+
+    @property
+    def kkt(self) -> tuple[Line, ...]:
+        """The centre."""
+        return (Line("w = sum_i a_i c_i x_i/sum_i a_i c_i", r"w = \textstyle\sum_i a_i c_i x_i / \sum_i a_i c_i"),)
+
+    @property
+    def sign(self) -> float:
+        """As it is."""
+        return 1.0
+
+    @property
+    def symbol(self) -> Line:
+        """a, of the simplex."""
+        return Line("a", "a")

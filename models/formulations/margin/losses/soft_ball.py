@@ -1,9 +1,9 @@
-"""The smallest ball with slack: support vector data description, as a composition with ||w||²."""
+"""The smallest ball with slack (support vector data description, with ||w||²), and the smallest one of weighted points."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import ClassVar
 
 import numpy as np
@@ -11,13 +11,14 @@ import scipy.sparse as sp
 
 from .....errors import InputError
 from ....arrays import FloatArray, Points, row_norms_squared
+from ....program.cones import RotatedSecondOrder
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
-from .conjugate import Conjugate, LevelConjugate
+from .conjugate import BallConjugate, Conjugate, LevelConjugate
 from .loss import Loss
 
-__all__ = ["SoftBall"]
+__all__ = ["EnclosingBall", "SoftBall"]
 
 
 @dataclass(frozen=True)
@@ -106,4 +107,95 @@ class SoftBall(Loss):
         return (
             Line("x_i'x_i - 2 x_i'w <= t + xi_i", r"x_i^\top x_i - 2x_i^\top w \le t + \xi_i", "inside"),
             Line("xi_i >= 0", r"\xi_i \ge 0"),
+        )
+
+
+@dataclass(frozen=True)
+class EnclosingBall(Loss):
+    """max_i c_i ||x_i - w||²: with no regulariser the smallest enclosing ball of weighted points, the weighted 1-centre.
+
+    Dearing, Zeck: *A dual algorithm for the minimum covering weighted ball problem*, 2013. With q ≥ ||w||² it is the least
+    level R² with c_i (x_i'x_i - 2x_i'w + q) ≤ R²; equal weights give `MEBDual`'s ball. The arguments are x_i'x_i - 2x_i'w,
+    and w itself. The score of x is R² - ||x - w||².
+
+    Raises
+    ------
+    InputError
+        Weights that are all zero, when the problem is stated.
+    """
+
+    labels: ClassVar[bool] = False
+    intercept: ClassVar[bool] = False
+    needs_squares: ClassVar[bool] = True
+    #: The points: known once the problem is stated.
+    X: Points | None = field(default=None, repr=False, compare=False)
+
+    def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
+        """x'x - 2x'w, then w."""
+        p = X.shape[1]
+        below = sp.vstack([-2.0 * sp.csr_array(X), sp.eye_array(p)], format="csr")
+        return sp.csr_array(below), np.concatenate([row_norms_squared(X), np.zeros(p)])
+
+    def costs(self, weights: FloatArray, y: FloatArray) -> FloatArray:
+        """Those of the points, none for w."""
+        assert self.X is not None
+        return np.concatenate([weights, np.zeros(self.X.shape[1])])
+
+    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> EnclosingBall:
+        """With the points."""
+        if not (weights > 0).any():
+            raise InputError("a ball needs a point with a weight above 0")
+        return replace(self, X=X)
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """||x_i - w||² where it is the largest, nothing elsewhere, and nothing for w."""
+        distances = self._distances(argument)
+        first = np.arange(distances.size) == np.argmax(distances)
+        return np.concatenate([np.where(first, distances, 0.0), np.zeros(argument.size - distances.size)])
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The largest weighted squared distance."""
+        distances = self._distances(argument)
+        return float((costs[: distances.size] * distances).max())
+
+    def _distances(self, argument: FloatArray) -> FloatArray:
+        assert self.X is not None
+        w = argument[self.X.shape[0] :]
+        return np.asarray(argument[: self.X.shape[0]] + float(w @ w))
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """R², q and their rows."""
+        assert self.X is not None
+        n, p = self.X.shape
+        level, square = to.variables("level", 1), to.variables("square", 1)
+        distances = at.argument.at(slice(0, n)) + square.under(np.ones((n, 1)))
+        to.require_nonnegative("inside", level.under(np.ones((n, 1))) - distances.scaled(at.weights[:n]))
+        unit = np.eye(p + 2)
+        to.require(
+            "norm",
+            square.under(0.5 * unit[:, :1]) + at.w.under(unit[:, 2:]) + unit[1],  # 2·(q/2)·1 ≥ ||w||²
+            RotatedSecondOrder(p + 2),
+        )
+        to.cost(1.0, level)
+        return None
+
+    def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
+        """R² - ||x - w||²."""
+        w = values["w"]
+        return np.asarray(values["level"][0] - float(w @ w) + 2.0 * products - squares)
+
+    def conjugate(self) -> Conjugate:
+        """Over the simplex."""
+        assert self.X is not None
+        return BallConjugate(self.X)
+
+    def cost_line(self) -> Line:
+        """R²."""
+        return Line("R^2", "R^2")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Weighted distances."""
+        return (
+            Line("c_i (x_i'x_i - 2 x_i'w + q) <= R^2", r"c_i\,(x_i^\top x_i - 2x_i^\top w + q) \le R^2", "inside"),
+            Line("||w||^2 <= q", r"\|w\|_2^2 \le q", "norm"),
         )

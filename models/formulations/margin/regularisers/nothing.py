@@ -32,6 +32,11 @@ class NoRegulariser(Regulariser):
         return ()
 
     @property
+    def square(self) -> float:
+        """0."""
+        return 0.0
+
+    @property
     def sparsity(self) -> Sparsity:
         """Itself."""
         return Sparsity(0.0, 0.0)

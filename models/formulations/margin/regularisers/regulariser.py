@@ -49,7 +49,7 @@ class Regulariser(Part):
 
     @property
     def square(self) -> float | None:
-        """μ where R is μ||w||² and nothing else; None where it is not."""
+        """μ where R is μ||w||² and nothing else, 0 where there is none; None where it is not."""
         return None
 
     @property

@@ -74,6 +74,7 @@ LOSSES = [
     margin.NuHinge(0.4),
     margin.OneClass(0.6),
     margin.SoftBall(),
+    margin.NearestHulls(),
     margin.PairwiseHinge(),
 ]
 

@@ -1,0 +1,112 @@
+"""A level for each class: the primal of the distance between two hulls, MaxMin's inner problem."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
+from typing import ClassVar
+
+import numpy as np
+
+from .....errors import InputError
+from ....arrays import BoolArray, FloatArray, Points
+from ....statement import Line
+from ..assembly import Affine, Assembly
+from ..part import Setting
+from .conjugate import Conjugate, HullsConjugate
+from .loss import Loss
+
+__all__ = ["NearestHulls"]
+
+
+@dataclass(frozen=True)
+class NearestHulls(Loss):
+    """min over p, q of ½ Σ c_i ξ_i² - p - q with y_i x_i'w + ξ_i ≥ p (class +1) or q (class -1): squared slack about two levels.
+
+    With ½||w||² and c_i = C s_i it is the primal of MaxMin (1), where s are weights of the points: its optimum is that of
+    `ConvexHullsDual` (``sample_weight=s``) with the other sign, -½ of the squared distance between the hulls of the points
+    (φ_i, y_i e_i/√c_i). A point of weight 2 is worth two copies. The score is x'w - (p - q)/2, MaxMin (4).
+
+    Raises
+    ------
+    InputError
+        A class whose weights are all zero, when the problem is stated: its level has no bound.
+    """
+
+    intercept: ClassVar[bool] = False
+    #: Points of class +1: known once the problem is stated.
+    positive: BoolArray | None = field(default=None, repr=False, compare=False)
+
+    def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> NearestHulls:
+        """With the classes."""
+        if not all((weights[y == side] > 0).any() for side in (-1.0, 1.0)):
+            raise InputError("the levels of both classes need a point of positive weight in each class")
+        return replace(self, positive=y > 0)
+
+    def _classes(self) -> tuple[BoolArray, BoolArray]:
+        assert self.positive is not None
+        return self.positive, ~self.positive
+
+    def values(self, argument: FloatArray) -> FloatArray:
+        """½(t - m_i)_+² less a point's share of its class's level t, for costs of 1 each."""
+        found = np.empty(argument.size)
+        for chosen in self._classes():
+            t = _level(np.ones(int(chosen.sum())), argument[chosen])
+            found[chosen] = 0.5 * np.maximum(t - argument[chosen], 0.0) ** 2 - t / int(chosen.sum())
+        return found
+
+    def total(self, costs: FloatArray, argument: FloatArray) -> float:
+        """At the best levels."""
+        value = 0.0
+        for chosen in self._classes():
+            t = _level(costs[chosen], argument[chosen])
+            value += 0.5 * float(costs[chosen] @ np.maximum(t - argument[chosen], 0.0) ** 2) - t
+        return value
+
+    def add(self, to: Assembly, at: Setting) -> Affine | None:
+        """p, q, ξ and their rows."""
+        levels = to.variables("level", 2)
+        xi = to.variables("xi", at.argument.rows, 0.0)
+        to.require_nonnegative("margin", at.argument + xi - levels.under(np.column_stack(self._classes()).astype(float)))
+        to.cost(-1.0, levels)
+        to.cost_of_squares(0.5 * at.weights, xi)
+        return None
+
+    def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
+        """x'w - (p - q)/2."""
+        p, q = values["level"]
+        return np.asarray(products - 0.5 * (p - q))
+
+    def conjugate(self) -> Conjugate:
+        """-Σ α²/(2c) over two simplices."""
+        return HullsConjugate(*self._classes())
+
+    def nonnegative(self) -> bool:
+        """No: -p - q is not."""
+        return False
+
+    def cost_line(self) -> Line:
+        """½ Σ c_i ξ_i² - p - q."""
+        return Line("1/2 sum_i c_i xi_i^2 - p - q", r"\tfrac12\textstyle\sum_i c_i\xi_i^2 - p - q")
+
+    def lines(self) -> tuple[Line, ...]:
+        """Rows of slack and levels."""
+        return (
+            Line(
+                "y_i x_i'w >= p - xi_i (y_i = 1), q - xi_i (y_i = -1)",
+                r"y_i x_i^\top w \ge p - \xi_i\ (y_i = 1),\ q - \xi_i\ (y_i = -1)",
+                "margin",
+            ),
+            Line("xi_i >= 0", r"\xi_i \ge 0"),
+        )
+
+
+def _level(costs: FloatArray, argument: FloatArray) -> float:
+    """t with Σ costs (t - m)_+ = 1."""
+    order = np.argsort(argument, kind="stable")
+    m, c = argument[order], costs[order]
+    weight = np.cumsum(c)
+    with np.errstate(divide="ignore", invalid="ignore"):
+        t = (1.0 + np.cumsum(c * m)) / weight
+    fits = (weight > 0) & (t <= np.append(m[1:], np.inf))  # so many points are below their level
+    return float(t[np.argmax(fits)])
