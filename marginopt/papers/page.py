@@ -41,6 +41,7 @@ def _environment(html: bool) -> Environment:
         measured=_measured,
         verdict=_verdict,
         marks=_marks,
+        numbered=_numbered,
         in_markdown=_in_markdown,
         notes=_notes,
         share=_share,
@@ -141,12 +142,16 @@ def _reason(why: str) -> str:
     return why.partition(": <urlopen")[0]
 
 
+def _numbered(result: TableResult, cell: Judged) -> list[tuple[int, str]]:
+    """A cell's notes with their numbers in the table."""
+    every = _notes(result)
+    return [(every.index(note) + 1, note) for note in _own(cell)]
+
+
 def _marks(result: TableResult, cell: Judged) -> str:
     """Numbers of a cell's notes; a cell outside without one stands as open."""
-    every = _notes(result)
-    if _own(cell):
-        return ", ".join(str(every.index(note) + 1) for note in _own(cell))
-    return "open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else ""
+    numbers = ", ".join(str(k) for k, _ in _numbered(result, cell))
+    return numbers or ("open" if cell.verdict in (Verdict.ABOVE, Verdict.BELOW) else "")
 
 
 def _share(inside: int, judged: int) -> str:

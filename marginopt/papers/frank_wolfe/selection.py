@@ -27,8 +27,9 @@ _FOLDS = 10
 _SIGMA2 = (tuple(range(-15, 6)), (-1, 0, 1, 2, 3, 4, 5))
 _GRID_C = (tuple(range(-5, 16)), (3, 7, 11))
 _POWERS = (tuple(range(13)), (0, 3, 6, 9, 12))
-#: Points that choose at most, where thinned.
-_POINTS = (0, 2000)
+#: Points at most, where thinned: of a cross-validation in all; of a validation for each class, so that every pair has its share.
+_FOLDED = (0, 2000)
+_A_CLASS = (0, 1000)
 
 
 @dataclass(frozen=True)
@@ -52,9 +53,9 @@ def chosen(name: str, kind: str, thin: bool) -> Chosen:
     found = parts(name)
     order = np.random.default_rng(0).permutation(len(found.y))
     if name in _CROSS_VALIDATED and kind == "rbf":
-        return _cross_validated(found, order[: _POINTS[int(thin)] or len(order)], thin)
+        return _cross_validated(found, order[: _FOLDED[int(thin)] or len(order)], thin)
     held, kept = np.split(order, [int(0.3 * len(order))])
-    most = _POINTS[int(thin)]
+    most = _A_CLASS[int(thin)] * np.unique(found.y).size
     kept, held = (kept[:most], held[:most]) if most else (kept, held)
     kernel = kernel_of(kind, found.X)
     costs = [2.0**power for power in _POWERS[int(thin)]]

@@ -75,8 +75,8 @@ def _seconds(effort: Effort) -> Sequence[Entry]:
 _PROTOCOL = (
     "One-versus-one. Pendigits and USPS: σ² and C by 10-fold cross-validation (thinned: a part of the grid, 2,000 points); "
     "others: σ² the mean squared distance, C of 2^0, .., 2^12 by the accuracy on a random 30% validation part (thinned: five "
-    "values, 2,000 points). ε = 1e-6, 20 random points to start, 59 random candidates a step and the stop on them alone, as in "
-    "§5.2.3; at most 200,000 steps for each binary problem; 5 repetitions."
+    "values, 1,000 points a class). ε = 1e-6, 20 random points to start, 59 random candidates a step and the stop on them "
+    "alone, as in §5.2.3; at most 200,000 steps for each binary problem; 5 repetitions."
 )
 
 TABLES = (
