@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from convergence import convergence
 from pseudocode import PSEUDOCODE
-from reference import documented, reference
+from reference import documented, errata, reference
 from words import displays, escaped, place, table, toctree
 
 import marginopt as mo
@@ -103,6 +103,7 @@ def _formulation(info: FormulationInfo) -> str:
     parts += [displays(model.latex())]
     notes = [*statement.notes, *(f"Equivalent: {text}" for text in statement.equivalences)]
     parts += ["\n".join(f"- {escaped(note)}" for note in notes)] if notes else []
+    parts += _errata(info.model)
     try:
         form = str(model.form)
     except MarginoptError as error:
@@ -117,6 +118,12 @@ def _formulation(info: FormulationInfo) -> str:
     parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
     parts += [f"The code is in `{place(info.model)}`."]
     return "\n\n".join(filter(None, parts)) + "\n"
+
+
+def _errata(thing: type) -> list[str]:
+    """A section on what the source prints wrong, where it does."""
+    found = [f"- {escaped(text)}" for text in errata(thing)]
+    return ["## Errata", "What the source prints otherwise.", "\n".join(found)] if found else []
 
 
 def _times(model: Model) -> str:
@@ -170,6 +177,7 @@ def _algorithm(folder: Path, name: str, solver: Solver) -> str:
         "As implemented.",
         f"```text\n{PSEUDOCODE[name].strip()}\n```",
     ]
+    parts += _errata(type(solver))
     picture = convergence(folder, name, solver)
     parts += ["## Convergence", picture] if picture else []
     parts += [f"The code is in `{place(type(solver))}`."]

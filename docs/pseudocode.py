@@ -5,46 +5,59 @@ __all__ = ["PSEUDOCODE"]
 PSEUDOCODE: dict[str, str] = {
     "boxqp": """
 repeat
-    for i in a random order of the variables that are not shrunk
-        a_i <- clip(a_i - g_i / Q_ii, l_i, u_i); update the factor's product Z'a
-        shrink i if it rests at a bound and its gradient keeps it there
-    until the violation of the projected gradient is a tenth of the last round's
-    recompute gradient and duality gap from the data in float64; bring all variables back
-    if Newton steps (or interior-point steps) now cost less than the descent so far
-        try projected Newton steps on the free variables
+    repeat
+        for i in a random order of the variables that are not shrunk
+            a_i <- clip(a_i - g_i / Q_ii, l_i, u_i); update the factor's product Z'a
+            shrink i if it rests at a bound and its gradient keeps it there
+    until the violation of the projected gradient is below the round's; bring all variables back
+    recompute gradient and duality gap from the data in float64
+    if Newton steps would cost less than the descent so far: try projected Newton steps on the free variables
+    if an interior-point solve would, and none was tried: try it
+    the next round's violation is a tenth
 until gap <= tol""",
     "conic-ipm": """
 start strictly feasible on both sides; eliminate z_i, q_i, rho_i point by point
 repeat
     scale by Nesterov and Todd; assemble the reduced Newton system, O(n p^4 + p^6) or O(n^3 + n^2 p)
-    predictor: solve with target 0, find the longest step inside the cones
-    corrector: solve again, same factors, with the centring that the predictor earned
-    step on both sides; objective and bound of the iterate give the gap
+    predictor: solve with target 0; mu_aff <- the gap per cone that its longest step would leave, mu <- the present one
+    sigma <- max((mu_aff / mu)^3, (1 - longest step)^3), at most 1
+    corrector: solve again, same factors, with target sigma mu and the predictor's second-order terms
+    step .9 to .99 of the way to the boundary on each side; objective and bound of the iterate give the gap
 until gap <= tol, or rounding stops the progress""",
     "conic-factored": """
-choose w and L (p x k), W = ww' + LL'
+choose w = 0 and L (p x k), W = ww' + LL'
 repeat
     z_i <- best value for (w, L), in closed form; evaluate objective and gradient, O(npk)
     direction by limited-memory BFGS; line search
-    gamma_i, v_i <- dual point from z_i; bound <- its value, repaired to exact feasibility
-    raise k where the dual point shows a direction of negative curvature
-until gap <= tol""",
+    every 20 steps, and where no step is possible
+        gamma_i <- mu z_i^2 / r_i^2, v_i <- 2 sqrt(mu gamma_i); bound <- its value, repaired to exact feasibility
+    no step, and the gap is open: the top eigenvector of sum gamma_i a_i a_i' takes the place of L's least used column
+until gap <= tol, or no such direction is left""",
     "maxmin": """
 repeat
     a <- optimum of the two-hulls dual at gamma, by the inner solver, from the last a
-    slope <- derivative of 1/2 a'Q(gamma)a at fixed a (envelope theorem)
-    if |slope| is stationary, or points out of gamma's range at its end: stop, STATIONARY
-    eta <- 1; halve it until 1/2 a'Q(gamma + eta slope)a rises at fixed a
-    gamma <- gamma + eta slope""",
+    slope <- derivative of 1/2 a'Q(gamma)a in gamma at fixed a (envelope theorem); 0 where it points out of gamma's range
+    if |d log f / d log gamma| <= eps2: stop, STATIONARY
+    eta <- |last move| / |change of the slope|; the first move changes gamma by a factor of 4
+    repeat
+        gamma+ <- gamma + eta slope, within a factor of 4, and between the last gamma where f rose and where it fell
+        eta <- eta / 2
+    until 1/2 a'Q(gamma+)a rises at fixed a
+    gamma <- gamma+
+rate="printed": eta is 1 at first, then the size of the last move, and |slope| <= eps2 stops""",
     "kernel-npsvcpp": """
+tau <- 1/K; V, P at random, P'P = I
 repeat
-    for each class l: u_l <- optimum of its box QP (15)-(16); v_l <- closed form
-    G_l <- gradient of the class objective in P, projected on the tangent space
-    tau <- argmin over the simplex of ||sum_l tau_l G_l||
-    if ||sum_l tau_l G_l|| / max_l ||G_l|| <= tol: stop, STATIONARY (Pareto)
-    P <- optimum of (19) on the Stiefel manifold for weights tau
-    tau <- (20); P <- step along the common descent direction
-until nothing moves, or the iteration limit""",
+    for each class l: u_l <- optimum of its box QP (15)-(16) at the last v_l
+    v_l <- r1/(r1 + r2) P'u_l
+    grad_l <- gradient G_l of the class objective in P, projected on the tangent space
+    if min over the simplex of ||sum_l tau_l grad_l|| <= tol max_l ||G_l||, also at the classes' joint optima in (u, v)
+        stop, STATIONARY (Pareto)
+    P <- optimum of (19) on the Stiefel manifold for the weights tau
+    tau <- .75 (minimiser of (20)) + .25 tau
+    P <- polar factor of P - eta sum_l tau_l grad_l
+until P rests, or the iteration limit
+at the end every class's own problem is solved for the final P""",
     "alternating": """
 as kernel-npsvcpp, with
     box QPs by the solver named qp=
@@ -56,26 +69,28 @@ for each start u
     repeat
         majorise each concave part at u by its tangent
         u+ <- optimum of the majorant, a convex problem with hinge losses, from the last dual point
-    until u is optimal for its own majorant (stationary)
+        if the majorant falls by no more than tol below the objective at u: stop, STATIONARY
+        u <- u+
 answer: the best of the ends""",
     "auto-simplex": """
 estimate support, cache and precision from n, the gap asked and the memory
 run smo with precision, cache and start so chosen""",
     "smo": """
 repeat
-    i <- argmax over the simplex's points of -grad_i
+    i <- argmax over the points of -grad_i (of the simplex that violates most)
     j <- with a_j > 0: the pair of largest second-order decrease with i
     a_i, a_j <- exact minimum along e_i - e_j
     gradient += step * (Q_i - Q_j), columns in float32
-    every round: recompute the gradient in float64 from the data; gap
-    if the support is small enough: Newton steps on it
-until gap <= tol""",
+    at each tenfold smaller gap: Newton steps on the support, if they cost less than the pairs still expected
+    at gap <= tol: recompute the gradient in float64 from the data
+until the gap of that gradient is <= tol""",
     "smo-box": """
+eps <- a hundredth of the largest |c_i|
 repeat
     pair (i, j) of largest second-order decrease that keeps s'a
     move along it to the minimum or to the first bound
-    shrink points at a bound that no violating pair needs
-    when the violation is <= eps: all points back, gradient in float64, true gap
+    now and then: shrink points at a bound that no violating pair needs
+    when max_low d - min_up d <= eps: all points back, gradient in float64, true gap
         gap <= tol: stop; otherwise eps falls""",
     "fw": """
 repeat
@@ -87,8 +102,8 @@ until gap <= tol""",
     "mfw": """
 repeat
     i <- argmin_i grad_i; j <- argmax over the support of grad_j
-    toward: exact step to e_i; away: exact step from e_j, at most a_j / (1 - a_j)
-    take the one that lowers the objective more; drop j where the bound holds
+    if a'grad - grad_i >= grad_j - a'grad: toward e_i, exact step
+    otherwise: away from e_j, exact step, at most a_j / (1 - a_j); j leaves where the bound holds
 until gap <= tol""",
     "pairwise-fw": """
 repeat
@@ -97,61 +112,67 @@ repeat
 until gap <= tol""",
     "blended-pairwise-fw": """
 repeat
-    i <- argmin_i grad_i; s, j <- argmin, argmax over the support
-    if grad_j - grad_s >= a'grad - grad_i: move weight from j to s, exact step
-    otherwise: toward step to e_i
+    i <- argmin_i grad_i; s, j <- argmin, argmax of grad over the support
+    if grad_j - grad_s >= a'grad - grad_i: move weight from j to s, exact step, at most a_j
+    otherwise: toward e_i, exact step
 until gap <= tol""",
     "cvm": """
 core <- a few points
 repeat
     a <- QP on the core, second-order pairs from the last solution, to a tenth of the current gap
-    i <- the point outside that is furthest (least gradient); gap
-    add i to the core
+    i <- the furthest point (least gradient); gap
+    add i to the core; if it is there already: the QP's next accuracy is a tenth
 until gap <= tol""",
     "pga": """
+free <- {i: a_i > 0}
 repeat
-    free <- {i: a_i > 0}; d_i <- mean of grad over the free points of i's simplex - grad_i
-    if the face is stationary: the most violating bound joins the free points
-    lam <- exact line search along d, at most to the first bound
+    d_i <- mean of grad over the free points of i's simplex - grad_i, 0 on the others
+    if max |d_i| <= half of the worst violation of a bound: that bound's point joins the free ones; d again
+    lam <- exact line search along d, at most to the first bound; a point that reaches its bound leaves the free ones
     a <- a + lam d
 until gap <= tol""",
     "accelerated-projection": """
+L <- largest eigenvalue of Q, by 20 power iterations
 repeat
-    y <- a + beta (a - a_old)
-    a_old, a <- a, projection of y - (Qy + c) / L on the simplices
-    drop the momentum where it points uphill
+    y <- a + beta (a - a_old), beta by Nesterov's rule
+    a+ <- projection of y - (Qy + c) / L on the simplices
+    if (y - a+)'(a+ - a) > 0: drop the momentum (the next beta is 0)
+    if the step is more curved than L: L <- 2L, take it again
+    a_old, a <- a, a+
 until gap <= tol""",
     "stiefel-bb": """
 repeat
-    G <- Riemannian gradient; length: the two Barzilai-Borwein lengths by turns
-    P <- polar factor of P + length G; shorten it until the non-monotone rule of Zhang and Hager holds
-until ||G|| is small against its scale""",
+    G <- Riemannian gradient of Tr(P'HP) + 2Tr(P'E); length: the two Barzilai-Borwein lengths by turns
+    P <- polar factor of P + length G; length <- .3 length until the non-monotone rule of Zhang and Hager holds
+until ||G|| <= tol max(1, ||2(HP + E)||)""",
     "gpi": """
 alpha <- 0, or -lambda_min(H) by Lanczos where H is not positive semidefinite
 repeat
     P <- polar factor of H P + alpha P + E
 until the Riemannian gradient is small against its scale""",
     "gpi-momentum": """
-alpha as in gpi
+alpha as in gpi; k <- 1
 repeat
     Y <- P + (k - 1)/(k + 2) (P - P_old)
     P+ <- polar factor of H Y + alpha Y + E
-    if f fell: take the step back, repeat it from P without momentum
+    if f fell: P+ <- polar factor of H P + alpha P + E, k <- 1
+    P_old, P, k <- P, P+, k + 1
 until the Riemannian gradient is small against its scale""",
     "pymanopt": """
 repeat
     P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to tol times the scale at P
 until the relative Riemannian gradient is small""",
     "ramp-bb": """
-rotate to the principal axes of the points; UB <- the convex-concave procedure from several starts
+rotate to the principal axes of the points; UB <- the convex-concave procedure from several starts; cut <- UB (1 - tol/4)
 heap <- the box that holds every w better than UB
 repeat until the heap is empty, or its least bound >= cut
-    take the box of least bound; bound the margins on it
-    envelope of each ramp there: a constant, a line or a hinge
-    bound <- dual value of the small hinge problem, rounding taken off
-    if bound >= cut: drop the box
-    w of the hinge problem may lower UB; the ball about it shrinks the box
-    halve the box, put both halves on the heap""",
+    take the box of least bound
+    a few times
+        bound the margins on the box; envelope of each ramp there: a constant, a line or a hinge
+        bound <- dual value of the small hinge problem, rounding taken off; its w may lower UB
+        if bound >= cut: drop the box
+        the ball about the dual point shrinks the box; stop if it hardly does
+    split the coordinate whose envelopes are loosest, between w and the middle; both parts go on the heap""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems
@@ -168,14 +189,23 @@ every split goes to the proof log where one is asked for""",
     "zero-one-bb": """
 merge equal rows, rotate to the coordinates that matter, round rows outward
 UB <- heuristic incumbent; cut <- UB - 0.9 tol UB
-queue <- the region that holds every w with f(w) < cut
-repeat until the queue is empty, or its least bound >= cut
-    take a node, least bound first
-    fix points that no (or every) w of the node keeps
-    bound <- cost of the fixed points + hinge relaxation + matching of pairs that no w keeps both
-    if bound >= cut: drop it
-    polish w to an incumbent; lower UB and cut
-    boxes (few coordinates): halve the box; norm-conflicts (more): branch on a set of points that cannot all be kept
+
+boxes (few coordinates)
+    queue <- the box that holds every w with f(w) < cut
+    repeat until the queue is empty, or its least bound >= cut
+        take the box of least bound; fix points that no (or every) w of it keeps
+        bound <- cost of the fixed points + matching of pairs that no w keeps both + hinge relaxation
+        if bound >= cut: drop it; w of the relaxation may lower UB and cut
+        shrink the box by the ball that the relaxation leaves, and halve it
+
+norm-conflicts (more coordinates)
+    for targets T that grow to cut
+        depth first: a node keeps some points, gives up others
+            pack disjoint conflicts: sets of points that no w of ||w||^2 < T - cost so far keeps together
+            if the packing costs T or more: drop it; a w found may lower UB and cut
+            branch on the conflict with fewest free points: child i gives up its i-th and keeps those before
+        nothing below T is left: T is a lower bound
+
 lower bound <- least bound of open nodes, times what the rotation may have lost
 every step goes to the proof log where one is asked for""",
 }

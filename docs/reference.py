@@ -4,18 +4,29 @@ from __future__ import annotations
 
 import inspect
 import re
+import sys
 from typing import Any
 
 from numpydoc.docscrape import NumpyDocString
 from words import escaped, toctree
 
 import marginopt as mo
+from marginopt.models import Model
 from marginopt.models.formulations import all_formulations
 
-__all__ = ["documented", "reference"]
+__all__ = ["documented", "errata", "reference"]
 
 #: Characters of a signature on one line.
 _WIDE = 80
+#: What solvers, certificates and reports ask a model for; its page is for those who state and solve one.
+_HOOKS = frozenset(
+    {
+        "appraise", "base", "bound", "changes", "compile", "complete", "composed", "costless", "display", "form_bytes",
+        "free", "has_margins", "incumbent_source", "intercept_bound", "level", "m_source", "maximised", "meaning",
+        "moved", "norm", "norm_line", "outer", "parameters", "recounted", "separable_data", "settled", "spending",
+        "stated_with", "unchanged", "unrestricted", "unviewed", "view", "with_integers",
+    }
+)  # fmt: skip
 
 
 def reference() -> dict[str, str]:
@@ -68,10 +79,24 @@ def documented(thing: Any, name: str, *, methods: bool = True) -> str:
         found = [
             f"- `{key}`: {escaped(first(inspect.getdoc(value) or ''))}"
             for key, value in inspect.getmembers(thing)
-            if not key.startswith("_") and (inspect.isfunction(value) or isinstance(value, property)) and _ours(value)
+            if not key.startswith("_")
+            and not (key in _HOOKS and issubclass(thing, Model))
+            and (inspect.isfunction(value) or isinstance(value, property))
+            and _ours(value)
         ]
         parts += ["**Methods and properties**", "\n".join(found)] if found else []
     return "\n\n".join(part for part in parts if part.strip())
+
+
+def errata(thing: type) -> list[str]:
+    """What the sources print wrong, each to its paragraph's end: docstrings of a class, its methods, functions beside it."""
+    module = sys.modules[thing.__module__]
+    beside = [value for value in vars(module).values() if getattr(value, "__module__", "") == thing.__module__]
+    members = [value for value in [*vars(thing).values(), *beside] if inspect.isfunction(value) or isinstance(value, property)]
+    docs = [inspect.getdoc(value) or "" for value in (thing, *members)]
+    found = [text for doc in docs for text in re.findall(r"(?s)\*\*Errat(?:um|a)\*\*.*?(?=\n\n|\Z)", doc)]
+    said = [re.sub(r"^\*\*Errat(?:um|a)\*\*:? ?", "", " ".join(text.split())) for text in found]
+    return [text[:1].upper() + text[1:] for text in said]
 
 
 def arguments(signature: str) -> list[str]:

@@ -12,10 +12,13 @@ from marginopt.models.statement import latex_numbers
 
 __all__ = ["displays", "escaped", "place", "table", "toctree"]
 
+#: Code, bold and italics.
+_KEPT = re.compile(r"(``[^`]+``|`[^`]+`|\*\*[^*\s][^*]*\*\*|(?<![\w*])\*[A-Za-z][^*`]*[\w.]\*(?![\w*]))")
+
 
 def escaped(text: str) -> str:
-    """A docstring's text as Markdown: code stays code, bold stays bold, all else is as it stands."""
-    parts = re.split(r"(``[^`]+``|`[^`]+`|\*\*[^*\s][^*]*\*\*)", inspect.cleandoc(text) if text else "")
+    """A docstring's text as Markdown: code stays code, bold and italics stay what they are, all else is as it stands."""
+    parts = re.split(_KEPT, inspect.cleandoc(text) if text else "")
     for k, part in enumerate(parts):
         if k % 2 == 0:
             parts[k] = re.sub(r"([\\*_$<>|{}\[\]#~])", r"\\\1", part)

@@ -29,7 +29,7 @@ def manifold_gradient(P: FloatArray, G: FloatArray, kind: GradientKind = "embedd
     """Gradient on the Stiefel manifold of a function whose Euclidean gradient at P is G.
 
     ``"embedded"``: G - ½P(P'G + G'P), the projection of G on the tangent space. ``"printed"``: (GP' - PG')P, the gradient of the
-    canonical metric. **Erratum**: with the printed one and the Frobenius norm of (20), Theorem 2 fails, since
+    canonical metric. **Erratum**: with (GP' - PG')P, which is printed, and the Frobenius norm of (20), Theorem 2 fails, since
     <G, Δ> is not <grad, Δ> then: the combination may raise an objective.
     """
     if kind == "embedded":

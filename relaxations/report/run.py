@@ -177,7 +177,7 @@ def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:
         "versions": versions,
         "machine": machine(),
         "BLAS": blas(),
-        "licences": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
+        "licence limits": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
         "options": plan.record(),
         "seed": plan.options.seed,
         "relaxations": [r.name for r in plan.relaxations] if plan.instances else ["all that read the model"],

@@ -95,3 +95,18 @@ def test_formulas_are_drawn_without_a_script() -> None:
 def test_every_algorithm_of_ours_has_pseudocode() -> None:
     own = {name for name, solver in all_solvers().items() if solver.info.views and not solver.info.package}
     assert own <= set(importlib.import_module("pseudocode").PSEUDOCODE)
+
+
+def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:
+    """From the docstrings; what solvers ask a model for is no part of a user's page; italics stay italics."""
+    script = (
+        "import marginopt as mo\nfrom reference import documented, errata\nfrom words import escaped\n"
+        "for model, word in ((mo.L2SVMDual, 'root'), (mo.MEBDual, '(16)'), (mo.ConicSVM, '(14)'), (mo.ParetoQP, 'Theorem 2')):\n"
+        "    assert any(word in text for text in errata(model)), model\n"
+        "assert errata(mo.HingeSVM) == []\n"
+        "page = documented(mo.ZeroOneSVM, 'ZeroOneSVM')\n"
+        "assert '`with_constraint`' in page and '`form_bytes`' not in page and '*Valid M.*' in page\n"
+        "assert escaped('p* and q*, *every* a*b') == r'p\\* and q\\*, *every* a\\*b'\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], cwd=DOCS, capture_output=True, text=True, timeout=600, check=False)
+    assert done.returncode == 0, done.stderr[-2000:]

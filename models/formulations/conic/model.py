@@ -64,6 +64,9 @@ class ConicSVM(Model):
     ``hull`` x_i'W x_i - 2u_i + 1 - s_i - t_i ≥ 0; ``split`` r⁺ - r⁻ + u - 1 = 0; ``violated`` (s_i/2, z_i, r⁺_i) and
     ``kept`` (t_i/2, 1 - z_i, r⁻_i) in rotated cones; ``budget`` κn - Σz ≥ 0 in κ form.
 
+    **Errata**: (14) has a stray "-1" inside the last square; the proof of Proposition 1 drops γ_i; that of Theorem 2 sums W_jj
+    to n for p, and has -V = A for -V = S.
+
     Raises
     ------
     InputError

@@ -20,8 +20,9 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         "gaps",
         gap_bars,
         "Gap by relaxation",
-        "Bars end at the median gap over the instances, whiskers at the quartiles; a dot is an instance. Upper ends of intervals "
-        "where ζ is unproven; trivial optima and values that bound nothing of the 0-1 problem are left out.",
+        "Bars end at the median gap over the instances, which stands beside the name, whiskers at the quartiles; a dot is an "
+        "instance. Upper ends of intervals where ζ is unproven; trivial optima and values that bound nothing of the 0-1 problem "
+        "are left out.",
     ),
     (
         "gap-against-seconds",
@@ -62,7 +63,7 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         integrals,
         "Primal-dual integral",
         "The gap (incumbent - bound)/incumbent over the time of a run, integrated (Berthold 2013): what a run is worth before it "
-        "ends. Bars end at the mean, a dot is a run; trivial optima are left out.",
+        "ends. Bars end at the mean, which stands beside the name, a dot is a run; trivial optima are left out.",
     ),
     (
         "convergence",

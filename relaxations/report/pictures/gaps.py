@@ -31,15 +31,16 @@ def gap_bars(report: ReportData) -> str | None:
         return None
     figure = figure_of(6.8, 0.9 + 0.42 * len(found))
     ax = figure.subplots()
-    for k, (gaps, _) in enumerate(found.values()):
+    names = []
+    for k, (name, (gaps, _)) in enumerate(found.items()):
         low, middle, high = np.quantile(gaps, (0.25, 0.5, 0.75))
         ax.barh(k, middle, 0.6, color=colour_of(0), alpha=0.35)
         ax.errorbar(middle, k, xerr=[[middle - low], [high - middle]], color=colour_of(0), capsize=4, lw=1.5)
         ax.plot(gaps, np.full(len(gaps), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
-        ax.annotate(f"{middle:.1%}", (max(*gaps, high), k), (6, 0), textcoords="offset points", va="center", fontsize=8)
-    ax.set_yticks(range(len(found)), [plain(name) for name in found], fontsize=9)
+        names.append(f"{plain(name)}: {middle:.1%}")
+    ax.set_yticks(range(len(names)), names, fontsize=9)
     ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.margins(x=0.12)
+    ax.margins(x=0.04)
     ax.axvline(0.0, color="black", lw=0.8)
     _percent(ax.xaxis)
     ax.set_xlabel("gap = (ζ - bound)/ζ; upper end where ζ is unproven", fontsize=9)
@@ -79,14 +80,15 @@ def integrals(report: ReportData) -> str | None:
         return None
     figure = figure_of(6.8, 1.0 + 0.42 * len(found))
     ax = figure.subplots()
-    for k, values in enumerate(found.values()):
+    names = []
+    for k, (name, values) in enumerate(found.items()):
         mean = float(np.mean(values))
         ax.barh(k, mean, 0.6, color=colour_of(0), alpha=0.35)
         ax.plot(values, np.full(len(values), k), "o", ms=3.5, color=colour_of(1), alpha=0.7, lw=0)
-        ax.annotate(f"{mean:.3g} s", (max(values), k), (6, 0), textcoords="offset points", va="center", fontsize=8)
-    ax.set_yticks(range(len(found)), [plain(name) for name in found], fontsize=9)
+        names.append(f"{plain(name)}: {mean:.3g} s")
+    ax.set_yticks(range(len(names)), names, fontsize=9)
     ax.set_ylim(len(found) - 0.5, -0.5)
-    ax.margins(x=0.12)
+    ax.margins(x=0.04)
     ax.tick_params(axis="x", labelsize=8)
     ax.set_xlabel("primal-dual integral in seconds", fontsize=9)
     return svg_of(figure)

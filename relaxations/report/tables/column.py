@@ -22,7 +22,7 @@ class Column:
     title, explanation : str
     value : callable
         Row to number, word, `Interval` or None.
-    form : {"text", "count", "value", "percent", "seconds", "ratio"}
+    form : {"text", "count", "mean", "value", "percent", "seconds", "ratio"}
     interval : bool
         Whether values may be intervals, which take two columns in CSV.
     drawn : bool
@@ -74,6 +74,7 @@ class Table:
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "text": str,
     "count": lambda v: f"{v:,}",
+    "mean": lambda v: f"{v:,.0f}" if abs(v) >= 100.0 else f"{v:.3g}",  # of counts
     "value": lambda v: f"{v:.7g}",
     "percent": lambda v: f"{100 * v + 0.0:.2f}%",
     "seconds": lambda v: f"{v:.3g}",

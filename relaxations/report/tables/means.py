@@ -69,7 +69,7 @@ EXACT_MEANS: tuple[Column, ...] = (
         lambda r: r.seconds,
         "seconds",
     ),
-    Column("nodes", "mean nodes", f"Shifted geometric mean (shift {NODES:g}) of the nodes.", lambda r: r.nodes, "value"),
+    Column("nodes", "mean nodes", f"Shifted geometric mean (shift {NODES:g}) of the nodes.", lambda r: r.nodes, "mean"),
     Column("root_gap", "root gap", "Mean of (ζ - root bound)/ζ, where it tells a root bound.", lambda r: r.root_gap, "percent"),
     Column("left", "gap left", "Mean of (incumbent - bound)/incumbent of its unsolved runs.", lambda r: r.left, "percent"),
     *(
@@ -89,7 +89,7 @@ EXACT_MEANS: tuple[Column, ...] = (
         "mean misclassified",
         "Mean number of points with y x'w < 0 under its classifiers.",
         lambda r: r.misclassified,
-        "value",
+        "mean",
     ),
     *(
         Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems proved within {f:g} times the fastest time.",

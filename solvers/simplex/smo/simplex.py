@@ -52,6 +52,9 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     Before a gap is claimed the gradient is recomputed in float64 from the data; between refreshes its drift is that of the
     float32 columns, so each round asks for at most a thousandth of the gap at the last refresh.
 
+    **Errata** of MaxMin's Algorithm 2, for which this stands: (43) is a minimisation, and (43) and (45) must have 1/C where they
+    print C; the curvature is Q_ii + Q_jj - 2Q_ij.
+
     Parameters
     ----------
     initial : {"vertex", "random20", "farthest", "uniform"}
