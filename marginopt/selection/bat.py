@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 
@@ -17,7 +17,7 @@ __all__ = ["Bat"]
 
 @dataclass(frozen=True)
 class Bat(Selector):
-    """Random search by Yang's bat algorithm over (log2 γ, log2 C) between the ends of the candidates.
+    """Random search by Yang's bat algorithm between the ends of the candidates of γ and C.
 
     The fitness of a position is the error of one model, so ``bats`` × ``iterations`` = 400 models are trained, as in MaxMin
     Table 4. What the fitness is judged on the paper does not say. Needs NiaPy (``pip install marginopt[selection]``).
@@ -30,6 +30,9 @@ class Bat(Selector):
         Yang's A and r, in (0, 1].
     judge, share
         As `Fisher`.
+    scale : {"log2", "linear"}
+        The box that is searched: of (log2 γ, log2 C), or of (γ, C) themselves, as Yang's algorithm does with any variables; there
+        nearly all positions are kernels far too narrow.
     trainer : type of Trainer
         What is trained: the two-hulls classifier, or one of your own.
     """
@@ -41,6 +44,7 @@ class Bat(Selector):
     judge: Judge = "holdout"
     share: float = 0.2
     trainer: type[Trainer] = Trainer
+    scale: Literal["log2", "linear"] = "log2"
 
     name = "bat"
 
@@ -50,6 +54,8 @@ class Bat(Selector):
             value = getattr(self, name)
             if not isinstance(value, int) or value < least:
                 raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
+        if self.scale not in ("log2", "linear"):
+            raise InputError(f"scale must be 'log2' or 'linear'; it is {self.scale!r}")
         for name in ("loudness", "pulse_rate"):
             if not 0 < getattr(self, name) <= 1:
                 raise InputError(f"{name} must lie in (0, 1]; it is {getattr(self, name)!r}")
@@ -57,14 +63,13 @@ class Bat(Selector):
     def choose(self, sample: Sample) -> Choice:
         """Search; ``details['positions']`` and ``['accuracy']`` are all positions that were judged, in order."""
         trainer = self.trainer(sample)
-        flight = _Flight(trainer, split_for(sample, self.judge, self.share))
-        lower = np.log2([sample.gammas[0], sample.costs[0]])
-        upper = np.log2([sample.gammas[-1], sample.costs[-1]])
+        flight = _Flight(trainer, split_for(sample, self.judge, self.share), self.scale == "log2")
+        ends = np.array([[sample.gammas[end], sample.costs[end]] for end in (0, -1)], dtype=np.float64)
+        lower, upper = np.log2(ends) if flight.powers else ends
         if not (lower < upper).all():
             raise InputError("the bat algorithm searches ranges: give at least two different candidates of gamma and of C")
-        gamma, C = 2.0 ** self._search(flight, lower, upper, sample.seed)
-        positions, accuracy = np.array(flight.positions), np.array(flight.accuracies)
-        details = {"positions": 2.0**positions, "accuracy": accuracy}
+        gamma, C = flight.values(self._search(flight, lower, upper, sample.seed))
+        details = {"positions": flight.values(np.array(flight.positions)), "accuracy": np.array(flight.accuracies)}
         return Choice(float(gamma), float(C), trainer.count, details, trainer.unsolved)
 
     def _search(self, flight: _Flight, lower: FloatArray, upper: FloatArray, seed: int) -> FloatArray:
@@ -92,15 +97,20 @@ class Bat(Selector):
 class _Flight:
     """The positions that were judged."""
 
-    def __init__(self, trainer: Trainer, split: Split) -> None:
+    def __init__(self, trainer: Trainer, split: Split, powers: bool) -> None:
         self.trainer = trainer
         self.split = split
+        self.powers = powers
         self.positions: list[FloatArray] = []
         self.accuracies: list[float] = []
 
+    def values(self, positions: FloatArray) -> FloatArray:
+        """γ and C of positions."""
+        return np.exp2(positions) if self.powers else positions
+
     def judge(self, position: FloatArray) -> float:
-        """Train one model at (log2 γ, log2 C) and return its accuracy."""
-        gamma, C = 2.0**position
+        """Train one model at a position and return its accuracy."""
+        gamma, C = self.values(position)
         accuracy = self.trainer.accuracy(self.trainer.kernel(float(gamma)), float(C), self.split)
         self.positions.append(position.copy())
         self.accuracies.append(accuracy)

@@ -35,7 +35,7 @@ SETS = {
 _LARGE = ("MUS", "PHI")
 
 SELECTORS: dict[str, Selector] = {
-    "Bat-SVC": Bat(judge="training", trainer=HingeTrainer),
+    "Bat-SVC": Bat(judge="training", scale="linear", trainer=HingeTrainer),
     "CV-SVC": CrossValidation(trainer=HingeTrainer),
     "Fisher-SVC": Fisher(trainer=HingeTrainer),
     "LD-SVC": LikelihoodDensity(trainer=HingeTrainer),
@@ -104,4 +104,4 @@ def hinge_accuracy(X: FloatArray, y: FloatArray, X_test: FloatArray, y_test: Flo
     return float((np.where(hinge_scores(K, y, C, K_test)[0] > 0, 1.0, -1.0) == y_test).mean())
 
 
-ACCURACY = Experiment("max-min accuracy", _accuracy, lambda run: (run["dataset"],), layout=2)
+ACCURACY = Experiment("max-min accuracy", _accuracy, lambda run: (run["dataset"],), layout=3)

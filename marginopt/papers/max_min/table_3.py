@@ -21,9 +21,10 @@ __all__ = ["TABLES"]
 #: Chance of being the best of five.
 _CHANCE = 1.0 / len(METHODS)
 _BATS = (
-    "What the bats' fitness is judged on is not said. Table 5 prints γ = 8 for them, the end of the range, where no training "
-    "point is misclassified: so accuracy on the training points is taken, and the algorithm's own answer among equal positions. "
-    "A printed deviation of 0.00 is a constant predictor's."
+    "The bats search the box of γ and C themselves, as in Yang's book, which the paper cites. What their fitness is judged on is "
+    "not said. Table 5 prints γ = 8 for them, the end of the range, where no training point is misclassified: so accuracy on the "
+    "training points is taken, and the algorithm's own answer among equal positions. A printed deviation of 0.00 is a constant "
+    "predictor's."
 )
 _FITNESS = (
     "With the fitness that gives the printed figures on PAR, SON, SPE, BRE and GER the bats end at γ = 8 here too, where the "

@@ -6,8 +6,8 @@ import pytest
 
 from marginopt.papers.conic.protocol import FLIPPED, REAL, SYNTHETIC
 from marginopt.papers.conic.table_3 import _average
-from marginopt.papers.effort import EFFORTS
-from marginopt.papers.finding import tables
+from marginopt.papers.effort import EFFORTS, effort_of
+from marginopt.papers.finding import figures, tables
 from marginopt.papers.record import Run
 
 SMALL = {"n": 100, "p": 3, "seed": 0, "values": 10}
@@ -54,3 +54,26 @@ def test_the_average_row_needs_every_set() -> None:
 def test_table_4(method: str) -> None:
     found = FLIPPED.measure({**SMALL, "tau": 0.1, "method": method})
     assert found["error"] < 0.3
+
+
+def test_figure_2_has_a_panel_for_each_n() -> None:
+    """Of 2 draws for each p; half of the hinge's at n = 100 break down."""
+    figure = figures()["conic-figure-2"]
+    runs = figure.runs(effort_of("reduced", 2))
+    assert {(run.parameters["sigma"], run.parameters["outliers"]) for run in runs} == {(0.2, "clustered")}
+    results = {
+        run: {
+            "error": 0.6 if (run.parameters["method"], run.parameters["n"], run.parameters["seed"]) == ("hinge", 100, 0) else 0.01
+        }
+        for run in runs
+    }
+    picture = figure.draw(results)
+    assert picture is not None
+    assert all(f"n = {n}" in picture.svg for n in (100, 200, 500, 1000))
+    assert "hinge, 8 draws" in picture.svg  # four p, two draws of each
+
+
+def test_the_plain_reading_of_table_4_is_judged_and_the_fitting_one_is_not() -> None:
+    for entry in tables()["conic-table-4"].entries(EFFORTS["reduced"]):
+        assert entry.compared == entry.labels[0].startswith("all n and p")
+        assert entry.notes

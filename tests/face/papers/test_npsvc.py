@@ -11,10 +11,11 @@ import pytest
 from sklearn.datasets import dump_svmlight_file, load_digits
 
 from marginopt.errors import DataError
+from marginopt.instances import Instance
 from marginopt.papers import inputs
 from marginopt.papers.effort import effort_of
 from marginopt.papers.finding import figures
-from marginopt.papers.nonparallel import deep_figures
+from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
 from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, maker
 from marginopt.papers.nonparallel.table_2 import _p_value
@@ -86,6 +87,34 @@ def test_table_3(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
     found = DEEP.measure({"dataset": "dtd", "criterion": criterion, "seed": 0, "epochs": 5, "points": 100})
     assert found["accuracy"] > 0.6
     assert found["minutes"] > 0
+
+
+@pytest.mark.parametrize("criterion", ["ArcFace margin softmax", "K-NPSVC++ on ResNet34 features"])
+def test_table_3_on_images(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Digits enlarged to three planes of 32 x 32 pixels under the name of CIFAR-10."""
+    pytest.importorskip("torch")
+    X, y = load_digits(n_class=3, return_X_y=True)
+    images = np.kron(X[:150].reshape(-1, 1, 8, 8) / 16.0, np.ones((1, 3, 4, 4))).reshape(150, -1)
+    dump_svmlight_file(images[:100], y[:100], str(tmp_path / "cifar10.libsvm"), zero_based=False)
+    dump_svmlight_file(images[100:], y[100:150], str(tmp_path / "cifar10.t.libsvm"), zero_based=False)
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    inputs._read.cache_clear()
+    found = DEEP.measure({"dataset": "cifar10", "criterion": criterion, "seed": 0, "epochs": 3, "points": 100})
+    assert found["accuracy"] > 0.5  # three classes
+
+
+def test_mnist_is_split_by_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
+    X = np.arange(70_000.0)[:, None]
+
+    def one_file(name: str, part: str | None = None) -> Instance:
+        if part is not None:
+            raise DataError("mnist has no published parts")
+        return Instance(X, np.arange(70_000) % 10, name="mnist")
+
+    monkeypatch.setattr(table_3, "data_set", one_file)
+    train, test, y, y_test = table_3.parts_of("mnist", 3)
+    assert (len(train), len(test), len(y), len(y_test)) == (60_000, 10_000, 60_000, 10_000)
+    assert test[0, 0] == 60_000.0
 
 
 def test_figures_2_3_and_a3() -> None:

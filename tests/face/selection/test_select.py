@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from typing import Literal
 
 import numpy as np
 import pytest
@@ -154,10 +155,11 @@ def test_max_min_starts_inside_a_range_that_leaves_out_the_paper_s_start() -> No
     assert found.details["steps"][0]["gamma"] == (pytest.approx(0.1),)
 
 
-def test_bat_stays_in_its_ranges_and_takes_the_best_it_saw() -> None:
+@pytest.mark.parametrize("scale", ["log2", "linear"])
+def test_bat_stays_in_its_ranges_and_takes_the_best_it_saw(scale: Literal["log2", "linear"]) -> None:
     pytest.importorskip("niapy")
     X, y = _ring()
-    found = select(X, y, Bat(bats=5, iterations=6), C=COSTS, gammas=GAMMAS)
+    found = select(X, y, Bat(bats=5, iterations=6, scale=scale), C=COSTS, gammas=GAMMAS)
     positions, accuracy = found.details["positions"], found.details["accuracy"]
     assert positions.shape == (30, 2)
     assert (positions >= np.array([GAMMAS[0], COSTS[0]]) * (1 - 1e-12)).all()
@@ -165,6 +167,17 @@ def test_bat_stays_in_its_ranges_and_takes_the_best_it_saw() -> None:
     at = np.flatnonzero((positions == [found.gamma, found.C]).all(axis=1))
     assert at.size >= 1
     assert (accuracy[at] == accuracy.max()).all()
+
+
+def test_bats_start_uniformly_on_their_scale() -> None:
+    """Of 200 bats' first positions about half are above the middle of the box: of γ itself, or of its logarithm."""
+    pytest.importorskip("niapy")
+    X, y = _ring()
+    middles = {"log2": (GAMMAS[0] * GAMMAS[-1]) ** 0.5, "linear": 0.5 * (GAMMAS[0] + GAMMAS[-1])}
+    for scale, middle in middles.items():
+        found = select(X, y, Bat(bats=200, iterations=1, scale=scale), C=COSTS, gammas=GAMMAS)  # type: ignore[arg-type]
+        above = (found.details["positions"][:, 0] > middle).mean()
+        assert 0.35 < above < 0.65  # 4 standard deviations of a half
 
 
 def test_of_equal_positions_bats_answer_where_they_ended() -> None:
@@ -262,6 +275,7 @@ def test_bad_data_are_named() -> None:
         (lambda: Fisher(judge="test"), "judge"),  # type: ignore[arg-type]
         (lambda: LikelihoodDensity(share=1.0), "share"),
         (lambda: Bat(bats=1), "bats"),
+        (lambda: Bat(scale="log"), "scale"),  # type: ignore[arg-type]
         (lambda: Bat(loudness=2.0), "loudness"),
         (lambda: MaxMinSelector(parameter="per-feature"), "parameter"),  # type: ignore[arg-type]
     ],
