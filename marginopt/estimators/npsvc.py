@@ -6,14 +6,12 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin, ClassNamePrefixFeaturesOutMixin, TransformerMixin
+from sklearn.base import ClassNamePrefixFeaturesOutMixin, TransformerMixin
 from sklearn.exceptions import ConvergenceWarning
 from sklearn.utils import check_random_state
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ..errors import InputError
-from ..models.arrays import FloatArray, Points, as_points
+from ..models.arrays import FloatArray, Points
 from ..models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 from ..models.kernels.kernels import RBF, Kernel, Linear, Precomputed
 from ..solvers.judging.appraised import certify_appraised
@@ -22,15 +20,13 @@ from ..solvers.records.answer import Answer
 from ..solvers.records.options import Options
 from ..solvers.records.status import Status
 from .kernel_features import Approximation, approximate
+from .nonparallel.hyperplanes import HyperplaneClassifier
 from .record import EstimatorInfo
-from .refusing import refuse
-from .spaces import is_precomputed, make_kernel
-from .training_set import Scaling
 
 __all__ = ["KernelNPSVC"]
 
 
-class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneClassifier):  # type: ignore[misc]
     """K-NPSVC++: a hyperplane for each class over features P'ψ(x) that are learned for all of them, `marginopt.ChebyshevNPSVC`.
 
     Prediction (21): the nearest hyperplane, |f_l(x)| / sqrt(||u_l - Pv_l||² + ||v_l||²); with ``orientation="rest"`` the
@@ -173,16 +169,8 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        labels = np.asarray(y)
+        rows, labels, kernel = self._begin(X, y, other)
         rng = check_random_state(self.random_state)
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        points = as_points(X)
-        plain = isinstance(kernel, Precomputed) or not self.standardise
-        self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
-        rows = as_points(self._scaling.transform(points))
         self._features: Approximation | None = None
         if self.approximation is not None:
             self._features = approximate(self.approximation, rows, kernel, self.components, self.ridge, rng)
@@ -231,22 +219,13 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
         return algorithm.run(model, Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=bool(self.verbose)))
 
     def _rows(self, X: Any) -> Points:
-        check_is_fitted(self)
-        given = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        rows = as_points(self._scaling.transform(given))
+        rows = super()._rows(X)
         return rows if self._features is None else self._features.rows(rows)
 
-    def decision_function(self, X: Any) -> FloatArray:
-        """Minus the scores of (21) (n × K), so that the largest wins; for two classes the second's minus the first's (n,)."""
-        rows = self._rows(X)
+    def _closeness(self, rows: Points) -> FloatArray:
+        """Minus the scores of (21); with ``orientation="rest"`` the scores: the farthest hyperplane wins."""
         scores = self.model_.scores(self.values_, rows)
-        signed = -scores if self.orientation == "one" else scores
-        return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the nearest hyperplane (``orientation="rest"``: the farthest)."""
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
+        return -scores if self.orientation == "one" else scores
 
     def transform(self, X: Any) -> FloatArray:
         """The learned features P'ψ(x), n × d."""
@@ -257,12 +236,6 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, ClassifierMixin, TransformerM
     def _n_features_out(self) -> int:
         """Number of learned features, for their names."""
         return 0 if self.model_.P is None else int(self.model_.P.shape[1])
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
 
 
 def _all_equal(X: Points) -> bool:

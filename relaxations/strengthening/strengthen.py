@@ -28,7 +28,7 @@ _NEGLIGIBLE = 1e-6
 def strengthen(
     model: ZeroOneSVM,
     rng: int | np.random.Generator = 0,
-    rounds: int = 200,
+    rounds: int = 60,
     relaxation: Reduction[Any] | None = None,
     solver: SolverLike | Asked = "auto",
     options: Options | None = None,

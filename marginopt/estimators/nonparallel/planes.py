@@ -6,28 +6,22 @@ import warnings
 from typing import Any, Self
 
 import numpy as np
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.exceptions import ConvergenceWarning
-from sklearn.utils.multiclass import check_classification_targets
-from sklearn.utils.validation import check_is_fitted, validate_data
 
 from ...errors import InputError
-from ...models.arrays import FloatArray, as_points
+from ...models.arrays import FloatArray, Points
 from ...models.formulations.nonparallel.npsvc import NonparallelSVM
-from ...models.kernels.kernels import Precomputed
 from ...solvers.box import box_minimum
 from ...solvers.nonparallel import Majorisation
 from ...solvers.records.options import Options
 from ...terminal import StatusLine
 from ..record import EstimatorInfo
-from ..refusing import refuse
-from ..spaces import is_precomputed, make_kernel
-from ..training_set import Scaling
+from .hyperplanes import HyperplaneClassifier
 
 __all__ = ["ESTIMATORS", "NonparallelSVC"]
 
 
-class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+class NonparallelSVC(HyperplaneClassifier):
     """Nonparallel hyperplanes, `marginopt.NonparallelSVM` once for each class; the nearest one wins, |f_l(x)|/||u_l||.
 
     With ``loss="twsvm"`` it is the regularised TWSVM (Shao et al. 2011), ``"npsvm"`` NPSVM (Shao et al. 2014), ``"pinball"``
@@ -131,16 +125,10 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         InputError
             A parameter or the data cannot be used; says which, and what is needed.
         """
-        refuse(self, other)
-        X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64, ensure_min_samples=2)
-        check_classification_targets(y)
-        points = as_points(X)
-        kernel = make_kernel(self.kernel, self.gamma, self.degree, self.coef0)
-        plain = isinstance(kernel, Precomputed) or not self.standardise
-        self._scaling = Scaling() if plain else Scaling.of(points, np.ones(points.shape[0]))
+        rows, labels, kernel = self._begin(X, y, other)
         models = NonparallelSVM.one_per_class(
-            as_points(self._scaling.transform(points)), np.asarray(y), loss=self.loss, c=self.c, r=self.r, margin=self.margin,
-            epsilon=self.epsilon, tau=self.tau, gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
+            rows, labels, loss=self.loss, c=self.c, r=self.r, margin=self.margin, epsilon=self.epsilon, tau=self.tau,
+            gamma=self.decay, manifold=self.manifold, kernel=kernel, ridge=self.ridge,
             offset=self.intercept,
         )  # fmt: skip
         found = []
@@ -184,27 +172,9 @@ class NonparallelSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         u = np.asarray(raw.values["u"])
         return u, model.objective(u), raw.stationarity
 
-    def _distances(self, X: Any) -> FloatArray:
-        check_is_fitted(self)
-        given = as_points(validate_data(self, X, accept_sparse="csr", dtype=np.float64, reset=False))
-        rows = as_points(self._scaling.transform(given))
-        return np.abs(self.problems_[0].features.project(self.U_, rows)) / self._norms
-
-    def decision_function(self, X: Any) -> FloatArray:
-        """-|f_l(x)|/||u_l|| (n × K), so that the largest wins; for two classes the second's minus the first's."""
-        signed = -self._distances(X)
-        return signed[:, 1] - signed[:, 0] if self.classes_.size == 2 else signed
-
-    def predict(self, X: Any) -> np.ndarray:
-        """The class of the nearest hyperplane."""
-        decision = self.decision_function(X)
-        return self.classes_[(decision > 0).astype(np.int64) if self.classes_.size == 2 else decision.argmax(axis=1)]
-
-    def __sklearn_tags__(self) -> Any:
-        tags = super().__sklearn_tags__()
-        tags.input_tags.sparse = True
-        tags.input_tags.pairwise = is_precomputed(self.kernel)
-        return tags
+    def _closeness(self, rows: Points) -> FloatArray:
+        """-|f_l(x)|/||u_l||: the nearest hyperplane wins."""
+        return -(np.abs(self.problems_[0].features.project(self.U_, rows)) / self._norms)
 
 
 ESTIMATORS = (

@@ -13,13 +13,14 @@ from ....models.arrays import FloatArray
 from ....models.formulations.conic.model import ConicSVM
 from ....models.formulations.linear import dense_signed_rows, linear_summary
 from ....models.formulations.zero_one.model import ZeroOneSVM
+from ....models.views import ZeroOneProblem
 from ....solvers.asked import Asked
 from ....solvers.interface.solver import Solver
 from ....solvers.records.options import Options
 from ....solvers.records.status import Status
 from ....solvers.solve import solve_problem
+from ....solvers.zero_one.classifiers import LeastNorm
 from ...reduction import without_warnings
-from ...strengthening.least_norm import least_norm
 from .record import Record
 from .subject import InstanceAt
 from .task import Task, as_number, outcome, worth_keeping
@@ -196,16 +197,18 @@ class KappaTask(Task[InstanceAt]):
         norm falls: from the relaxation's w, the heuristic's, the difference of the class means, and a constant for either class.
         """
         A = dense_signed_rows(self.subject.model.X, self.subject.model.y)
+        least = LeastNorm.of(ZeroOneProblem(A, np.ones(A.shape[0]), np.ones(A.shape[1], dtype=bool)))
         best: FloatArray | None = None
         first = np.eye(1, A.shape[1])[0]  # where the intercept's column is
         for start in (w, self.w, A.sum(axis=0), first, -first):
             at = start
             for _ in range(_TURNS):
-                keep = np.argsort(A @ at, kind="stable")[budget:]
-                found = least_norm(A[keep], np.ones(A.shape[1], dtype=bool), at)
-                if found is None or (best is not None and found[0] @ found[0] >= best @ best * (1.0 - 1e-9)):
+                keep = np.ones(A.shape[0], dtype=bool)
+                keep[np.argsort(A @ at, kind="stable")[:budget]] = False
+                found = least.keeping(keep)
+                if found is None or (best is not None and found @ found >= best @ best * (1.0 - 1e-9)):
                     break
-                best = at = found[0]
+                best = at = found
         return best
 
     def told(self, record: dict[str, Any]) -> str:
