@@ -2,19 +2,61 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+from typing import Literal
+
 import numpy as np
 
-__all__ = ["alternating", "clouds", "nine_points", "noisy_halves"]
+__all__ = ["Points", "alternating", "clouds", "clustered", "nine_points", "noisy_halves"]
 
 Drawn = tuple[np.ndarray, np.ndarray]
+Order = Literal["mixed", "halves", "turns"]
 
 
-def clouds(seed: int, n: int, p: int = 2, shift: float = 0.6, *, shuffled: bool = True) -> Drawn:
-    """A column of ones and two Gaussian clouds at ±shift in every feature; the classes mixed, or the first half +1."""
+@dataclass(frozen=True)
+class Points:
+    """An instance as a gap report reads it."""
+
+    X: np.ndarray
+    y: np.ndarray
+    name: str = "clouds"
+    source: str = "drawn in the test"
+
+
+def clouds(
+    seed: int | np.random.Generator,
+    n: int,
+    p: int = 2,
+    shift: float = 0.6,
+    *,
+    order: Order = "mixed",
+    first: float = 1.0,
+    spread: float = 1.0,
+) -> Drawn:
+    """A column of ones and two Gaussian clouds of deviation ``spread`` at ±shift in every feature, as many points of each class.
+
+    ``order`` is how the labels ±1 lie: at random, half after half, or by turns; the first half, or point, is of class ``first``.
+    """
     rng = np.random.default_rng(seed)
-    place = rng.permutation(n) if shuffled else np.arange(n)
-    y = np.where(place < n // 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, p)) + shift * y[:, None]]), y
+    y = _labels(rng, n, order, first)
+    return np.column_stack([np.ones(n), spread * rng.normal(size=(n, p)) + shift * y[:, None]]), y
+
+
+def _labels(rng: np.random.Generator, n: int, order: Order, first: float) -> np.ndarray:
+    if order == "turns":
+        return np.where(np.arange(n) % 2 == 0, first, -first)
+    place = rng.permutation(n) if order == "mixed" else np.arange(n)
+    return np.where(place < n // 2, first, -first)
+
+
+def clustered(
+    seed: int, n: int, p: int = 2, shift: float = 0.8, *, spread: float = 1.0, one_in: int = 8, far: float = 5.0
+) -> Drawn:
+    """`clouds` in halves with outliers, one point in so many: labelled +1, close together, far on the other side."""
+    rng = np.random.default_rng(seed)
+    X, y = clouds(rng, n, p, shift, order="halves", spread=spread)
+    X[: n // one_in, 1:] = 0.03 * rng.normal(size=(n // one_in, p)) - far
+    return X, y
 
 
 def noisy_halves(n: int = 150, p: int = 4, seed: int = 0, noise: float = 0.5) -> Drawn:

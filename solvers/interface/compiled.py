@@ -8,7 +8,7 @@ in the tuple. So they are compiled without reference counts, which were a quarte
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable
+from collections.abc import Callable, Set
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
@@ -16,7 +16,10 @@ import numba as nb
 
 from .linked import LINKED
 
-__all__ = ["Loops", "entry", "inlined", "inner"]
+__all__ = ["FAST", "Loops", "entry", "inlined", "inner"]
+
+#: What the compiler may do to arithmetic where infinities and numbers that are none do not occur.
+FAST = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 
 #: Some options are not in the published types, nor is the configuration.
 _njit: Any = nb.njit
@@ -39,9 +42,9 @@ class Loops:
         Whether the functions make arrays, and so count references.
     """
 
-    def __init__(self, fastmath: set[str], folder: Path | None = None, arrays: bool = False) -> None:
+    def __init__(self, fastmath: Set[str], folder: Path | None = None, arrays: bool = False) -> None:
         self._flags: dict[str, Any] = {
-            "nogil": True, "error_model": "numpy", "fastmath": fastmath, "no_cfunc_wrapper": True, "_nrt": arrays
+            "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": arrays
         }  # fmt: skip
         self._part: dict[str, Any] = {"no_cpython_wrapper": True} if arrays else LINKED
         self._stamp = None if folder is None else _digest(folder)
@@ -70,5 +73,5 @@ def _digest(folder: Path) -> bytes:
     return found.digest()
 
 
-_loops = Loops({"reassoc", "contract", "nsz", "nnan", "arcp"})
+_loops = Loops(FAST)
 entry, inner, inlined = _loops.entry, _loops.inner, _loops.inlined

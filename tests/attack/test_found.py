@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 import marginopt.relaxations as rx
@@ -28,9 +29,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 def labelled(seed: int, n: int = 24, p: int = 2, apart: float = 0.5) -> tuple[np.ndarray, np.ndarray]:
     """Ones, normal features, labels by turns."""
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.random.default_rng(seed).normal(size=(n, p)) + apart * y[:, None]
-    return np.column_stack([np.ones(n), X]), y
+    return clouds(seed, n, p, apart, order="turns")
 
 
 def several(seed: int) -> tuple[np.ndarray, np.ndarray]:

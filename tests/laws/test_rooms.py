@@ -16,10 +16,6 @@ MOST_LINES = 300
 #: scikit-learn wants every parameter by its name.
 MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 
-#: Longer files, and why. To be shortened, never added to.
-LONG_FILES = {
-    "solvers/simplex/frank_wolfe/loops.py": "compiled functions that call each other: Numba's disk cache sees one file's changes",
-}
 #: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
 LONG_FUNCTIONS = {
     "models/export/files/mps.py": {"_parse"},
@@ -96,9 +92,7 @@ def test_folders_fit_in_the_head(top: str) -> None:
 
 def test_files_fit_in_the_head() -> None:
     long = {file: count for file, text in sources() if (count := len(text.splitlines())) > MOST_LINES}
-    more = {file: count for file, count in long.items() if file not in LONG_FILES}
-    assert not more, f"longer than {MOST_LINES} lines: {more}"
-    assert long.keys() == LONG_FILES.keys(), f"LONG_FILES names what is short by now: {LONG_FILES.keys() - long.keys()}"
+    assert not long, f"longer than {MOST_LINES} lines: {long}"
 
 
 def test_functions_fit_in_the_head() -> None:

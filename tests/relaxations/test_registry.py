@@ -31,7 +31,7 @@ from marginopt.solvers import solve
 
 
 def data(seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    return clouds(seed, 12, 2, 0.5, shuffled=False)
+    return clouds(seed, 12, 2, 0.5, order="halves")
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse as sp
 from hypothesis import given, settings, strategies as st
+from oracles import least_norm
 
 from marginopt.models import ZeroOneSVM
 from marginopt.models.bare_form import BareForm
@@ -24,13 +24,6 @@ from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import judge
-
-
-def least_norm(A: np.ndarray) -> np.ndarray:
-    """argmin ||w||² subject to A w ≥ 1 by Lawson and Hanson's NNLS, independent of every solver of ours."""
-    E, f = np.vstack([A.T, np.ones(len(A))]), np.append(np.zeros(A.shape[1]), 1.0)
-    r = E @ scipy.optimize.nnls(E, f)[0] - f
-    return np.asarray(-r[:-1] / r[-1])
 
 
 def case(seed: int) -> tuple[ZeroOneSVM, np.ndarray, np.ndarray, float]:

@@ -40,7 +40,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
 
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
-    method: ClassVar[str]
+    method: ClassVar[int]
     # fields of every concrete class
     initial: StartRule
     stop: Literal["gap", "ball"]
@@ -99,9 +99,9 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     def _steps(self, state: FrankWolfeState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the rule."""
         now, rule, clock = state.work.now, state.rule, time.perf_counter()
-        before, method = int(now.iteration), getattr(loops, self.method)
+        before = int(now.iteration)
         count = int(min(stop - before, max(16, state.rate * max(end - clock, 0.0))))
-        code = loops.run(state.work, method, self.allowed, count, rule.tol, rule.delta, rule.square)
+        code = loops.run(state.work, self.method, self.allowed, count, rule.tol, rule.delta, rule.square)
         done = int(now.iteration) - before
         if done:
             state.exact = False
@@ -116,7 +116,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     @property
     def allowed(self) -> bool:
         """Whether steps other than toward may be taken."""
-        return self.method != "FW" and self.away
+        return self.method != loops.FW and self.away
 
     def measure(self, state: FrankWolfeState) -> Measure:
         """Objective, Frank-Wolfe bound, support size, columns computed, kind of the last step."""
@@ -188,7 +188,7 @@ class FrankWolfe(_FrankWolfeBase):
     precision: Literal["single", "double"] = "double"
     stride: int | None = None
 
-    method: ClassVar[str] = "FW"
+    method: ClassVar[int] = loops.FW
     info = records.FW
 
 
@@ -202,7 +202,7 @@ class ModifiedFrankWolfe(FrankWolfe):
     follows from a'Qa and c'a, for any kernel. Linear convergence: Proposition 1. Parameters as `FrankWolfe`.
     """
 
-    method: ClassVar[str] = "MFW"
+    method: ClassVar[int] = loops.MFW
     info = records.MFW
 
 
@@ -210,7 +210,7 @@ class ModifiedFrankWolfe(FrankWolfe):
 class PairwiseFW(FrankWolfe):
     """Pairwise Frank-Wolfe: weight moves from the worst support point to the best vertex. Parameters as `FrankWolfe`."""
 
-    method: ClassVar[str] = "PAIRWISE"
+    method: ClassVar[int] = loops.PAIRWISE
     info = records.PAIRWISE_FW
 
 
@@ -221,5 +221,5 @@ class BlendedPairwiseFW(FrankWolfe):
     Parameters as `FrankWolfe`.
     """
 
-    method: ClassVar[str] = "BLENDED"
+    method: ClassVar[int] = loops.BLENDED
     info = records.BLENDED_PAIRWISE_FW

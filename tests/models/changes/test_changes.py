@@ -7,6 +7,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt import models
@@ -187,8 +188,7 @@ def test_a_model_without_a_form_says_so(name: str) -> None:
 # -- one formulation by hand ----------------------------------------------------------------------------------------------
 
 RNG = np.random.default_rng(3)
-Y = np.repeat([-1.0, 1.0], 15)
-X = np.column_stack([np.ones(30), RNG.normal(size=(30, 4)) + 0.5 * Y[:, None]])
+X, Y = clouds(RNG, 30, 4, 0.5, order="halves", first=-1.0)
 
 
 def test_the_hinge_svm_against_a_statement_of_its_own() -> None:

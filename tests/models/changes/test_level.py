@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt import margin
@@ -18,9 +19,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(0)
-    y = np.repeat([-1.0, 1.0], 4)
-    return np.column_stack([np.ones(8), rng.normal(size=(8, 2)) + y[:, None]]), y
+    return clouds(0, 8, 2, 1.0, order="halves", first=-1.0)
 
 
 FAR = np.array([0.0, -30.0, 0.0])

@@ -43,7 +43,7 @@ def enumerated(model: ZeroOneSVM) -> float:
 
 
 def tiny(seed: int, n: int = 11, p: int = 2) -> tuple[np.ndarray, np.ndarray]:
-    return clouds(seed, n, p, shuffled=False)
+    return clouds(seed, n, p, order="halves")
 
 
 def tiny_model(seed: int) -> ZeroOneSVM:

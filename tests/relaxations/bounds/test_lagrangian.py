@@ -7,6 +7,7 @@ from itertools import combinations
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import clouds
 
 import marginopt as mo
 from marginopt import relaxations as rx
@@ -15,9 +16,7 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 
 
 def _data(seed: int, n: int = 9) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2, 1.0, -1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.4 * y[:, None]]), y
+    return clouds(seed, n, 2, 0.4, order="turns", first=-1.0)
 
 
 def _enumerated(X: np.ndarray, y: np.ndarray, k: int) -> float:

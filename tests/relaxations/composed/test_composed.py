@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt import margin
@@ -36,9 +37,7 @@ TIGHT = Options(tol=1e-8)
 
 
 def points(seed: int, n: int = 6) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.repeat([-1.0, 1.0], n // 2)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.4 * y[:, None]]), y
+    return clouds(seed, n, 2, 0.4, order="halves", first=-1.0)
 
 
 def enumerated(X: np.ndarray, y: np.ndarray, loss: Any, regulariser: Any, cost: float) -> float:

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, ClassVar
 
 import pytest
-from data import clouds
+from data import Points, clouds
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -58,14 +58,6 @@ def no_calls() -> Iterator[None]:
     yield
     for name in EXTENSIONS.session:
         EXTENSIONS.remove(name)
-
-
-@dataclass(frozen=True)
-class Points:
-    X: Any
-    y: Any
-    name: str = "clouds"
-    source: str = "drawn in the test"
 
 
 def report(**asked: Any) -> GapReport:

@@ -8,13 +8,13 @@ import signal
 import subprocess
 import sys
 import time
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 import joblib
 import numpy as np
 import pytest
-from data import clouds
+from data import Points, clouds
 from joblib.parallel import ThreadingBackend
 
 from marginopt.errors import InputError
@@ -25,16 +25,8 @@ from marginopt.relaxations.report.progress import Progress
 from marginopt.solvers.records.trace import Trace, TraceRow
 
 
-@dataclass(frozen=True)
-class Points:
-    X: np.ndarray
-    y: np.ndarray
-    name: str
-    source: str = "drawn in the test"
-
-
 def points(n: int) -> Points:
-    return Points(*clouds(n, n, 2, 0.8, shuffled=False), f"points[n={n}]")
+    return Points(*clouds(n, n, 2, 0.8, order="halves"), f"points[n={n}]")
 
 
 DIMENSIONS = {

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 import pytest
+from data import Points, clustered as outlying
 
 from marginopt.errors import InputError
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
 from marginopt.relaxations.report.formats.json import render_json
 
 
-@dataclass(frozen=True)
-class Points:
-    """An instance as the report reads it."""
-
-    X: np.ndarray
-    y: np.ndarray
-    name: str
-    source: str = "drawn in the test"
-
-
 def clustered(n: int, p: int, seed: int = 0) -> Points:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    X = 0.6 * rng.normal(size=(n, p)) + 0.4 * y[:, None]
-    X[: n // 10] = -3.0 + 0.02 * rng.normal(size=(n // 10, p))
-    return Points(np.column_stack([np.ones(n), X]), y, f"clustered {n}")
+    return Points(*outlying(seed, n, p, 0.4, spread=0.6, one_in=10, far=3.0), f"clustered {n}")
 
 
 @pytest.fixture(scope="module")

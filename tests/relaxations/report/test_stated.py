@@ -9,6 +9,7 @@ from pathlib import Path
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -22,9 +23,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 
 def points(n: int = 8) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(3)
-    y = np.repeat([-1.0, 1.0], n // 2)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.5 * y[:, None]]), y
+    return clouds(3, n, 2, 0.5, order="halves", first=-1.0)
 
 
 def knapsack() -> StandardForm:

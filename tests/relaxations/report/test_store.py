@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 import json
 import sqlite3
 import subprocess
@@ -12,6 +11,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import Points, clouds
 
 from marginopt.errors import DataError
 from marginopt.models.kernels.kernels import RBF
@@ -106,18 +106,8 @@ def test_a_report_killed_ten_times_and_two_at_once_have_the_cells_of_one_run_thr
     assert (tmp_path / "shared0.json").read_text() == (tmp_path / "shared1.json").read_text()
 
 
-@dataclasses.dataclass(frozen=True)
-class Points:
-    X: np.ndarray
-    y: np.ndarray
-    name: str
-    source: str = "drawn in the test"
-
-
 def points(n: int) -> Points:
-    rng = np.random.default_rng(n)
-    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    return Points(np.column_stack([np.ones(n), rng.normal(size=(n, 2)) + 0.6 * y[:, None]]), y, "points")
+    return Points(*clouds(n, n, order="halves"), "points")
 
 
 def test_a_stored_report_is_the_same_and_computes_nothing_again(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:

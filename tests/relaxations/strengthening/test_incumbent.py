@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clustered
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
@@ -26,14 +27,6 @@ def enumerated(model: ZeroOneSVM) -> float:
             if np.abs(B @ w - 1.0).max() < 1e-8:
                 best = min(best, model.objective(w))
     return best
-
-
-def clustered(seed: int, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) < n // 2, 1.0, -1.0)
-    X = rng.normal(size=(n, p)) + 0.8 * y[:, None]
-    X[: n // 8] = rng.normal(size=(n // 8, p)) * 0.03 - 5.0  # outliers labelled +1 far on the other side
-    return np.column_stack([np.ones(n), X]), y
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])

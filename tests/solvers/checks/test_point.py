@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt.errors import InputError
@@ -13,9 +14,7 @@ from marginopt.errors import InputError
 
 @pytest.fixture(scope="module")
 def model() -> mo.HingeSVM:
-    rng = np.random.default_rng(2)
-    y = np.repeat([-1.0, 1.0], 8)
-    return mo.HingeSVM(np.column_stack([np.ones(16), rng.normal(size=(16, 2)) + 0.5 * y[:, None]]), y)
+    return mo.HingeSVM(*clouds(2, 16, 2, 0.5, order="halves", first=-1.0))
 
 
 def test_a_formulation_and_its_form_have_one_certificate(model: mo.HingeSVM) -> None:

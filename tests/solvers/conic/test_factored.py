@@ -6,6 +6,7 @@ import warnings
 
 import numpy as np
 import pytest
+from data import clouds
 from scipy.optimize import check_grad
 
 from marginopt.errors import MarginoptWarning
@@ -19,10 +20,9 @@ from marginopt.solvers.records.status import Status
 
 
 def data(n, p, seed, scale=1.0):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = scale * (0.4 * y[:, None] + rng.standard_normal((n, p)))
-    return np.hstack([np.ones((n, 1)), X]), y
+    X, y = clouds(seed, n, p, 0.4, order="turns")
+    X[:, 1:] *= scale
+    return X, y
 
 
 def model(X, y, **parameters):

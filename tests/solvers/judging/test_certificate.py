@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import clouds
 from hypothesis import given, strategies as st
 
 from marginopt.models import HingeSVM, L2SVMDual, Linear, MEBDual, StandardForm, ZeroOneSVM
@@ -318,9 +319,7 @@ def test_small_changes_of_right_answers_are_found(overlapping: Any, where: str, 
 
 
 def _integer_form() -> StandardForm:
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(8) < 4, 1.0, -1.0)
-    X = np.column_stack([np.ones(8), rng.normal(size=(8, 2)) + 2 * y[:, None]])
+    X, y = clouds(0, 8, 2, 2.0, order="halves")
     return ZeroOneSVM(X, y, lam=1.0).form
 
 

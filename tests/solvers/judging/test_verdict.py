@@ -7,6 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import scipy.sparse as sp
+from data import clouds
 
 import marginopt as mo
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
@@ -110,9 +111,7 @@ def test_stationary_is_checked_against_its_residual() -> None:
 
 @pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 def test_inner_problems_show_no_bound() -> None:
-    rng = np.random.default_rng(0)
-    y = np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(24), rng.normal(size=(24, 2)) + 0.5 * y[:, None]])
+    X, y = clouds(0, 24, 2, 0.5, order="turns")
     for model, solver in ((MaxMinSVM(X, y, C=1.0), "maxmin"), (NonparallelSVM(X, y, target=1.0, loss="capped"), "npsvc-mm")):
         result = mo.solve(model, solver)
         assert result.bound_kind == "none" and np.isnan(result.gap) and result.certificate.inner

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt import margin
@@ -19,9 +20,7 @@ pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarni
 
 
 def points(seed: int, n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, -1.0, 1.0)
-    return np.column_stack([np.ones(n), rng.normal(size=(n, p - 1)) + 0.6 * y[:, None]]), y
+    return clouds(seed, n, p - 1, order="turns", first=-1.0)
 
 
 def enumerated(A: np.ndarray, costs: np.ndarray, height: np.ndarray, width: np.ndarray) -> tuple[np.ndarray, np.ndarray]:

@@ -4,7 +4,8 @@ import itertools
 
 import numpy as np
 import pytest
-import scipy.optimize
+from data import clouds
+from oracles import least_square
 
 import marginopt as mo
 from marginopt.errors import InputError, UnsupportedModelError
@@ -12,33 +13,17 @@ from marginopt.models.formulations.zero_one.budget import ZeroOneBudget, budget_
 from marginopt.models.views import ZeroOneProblem
 
 
-def least_norm(A, penalised):
-    """min Σ_{penalised} w_j² subject to A w ≥ 1, by Lawson and Hanson's NNLS; inf where no w keeps all rows."""
-    if not len(A):
-        return 0.0
-    A = A * np.where(penalised, 1.0, 1e5)
-    E = np.vstack([A.T, np.ones(len(A))])
-    f = np.append(np.zeros(A.shape[1]), 1.0)
-    u, residual = scipy.optimize.nnls(E, f)
-    if residual < 1e-7:
-        return np.inf
-    r = E @ u - f
-    w = -r[:-1] / r[-1] * np.where(penalised, 1.0, 0.0)
-    return float(w @ w)
-
-
 def enumerated(model):
     """Over all choices of the violated points."""
     A = model.y[:, None] * np.asarray(model.X)
     choices = itertools.combinations(range(len(A)), model.budget)
-    return min(least_norm(np.delete(A, list(out), axis=0), model.penalised) for out in choices)
+    return min(least_square(np.delete(A, list(out), axis=0), model.penalised) for out in choices)
 
 
 def instance(seed, low=5, high=12):
     rng = np.random.default_rng(seed)
     n, p = int(rng.integers(low, high)), int(rng.integers(1, 4))
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) * rng.choice([0.3, 1.0]) + 0.5 * y[:, None]])
+    X, y = clouds(rng, n, p, 0.5, spread=rng.choice([0.3, 1.0]))
     if seed % 5 == 4:
         X[1 : n // 2], y[1 : n // 2] = X[0], y[0]
     return X, y, int(rng.integers(0, n // 2)), "free" if seed % 2 else "penalised"

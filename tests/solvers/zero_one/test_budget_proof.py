@@ -7,39 +7,23 @@ import json
 
 import numpy as np
 import pytest
-import scipy.optimize
+from data import clouds
+from oracles import least_square
 
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.solvers.zero_one.check.checker import check_proof
 
 
-def least_norm(A, penalised):
-    """min Σ_{penalised} w_j² subject to A w ≥ 1 by NNLS; inf where no w keeps all rows."""
-    if not len(A):
-        return 0.0
-    A = A * np.where(penalised, 1.0, 1e5)
-    E = np.vstack([A.T, np.ones(len(A))])
-    f = np.append(np.zeros(A.shape[1]), 1.0)
-    u, residual = scipy.optimize.nnls(E, f)
-    if residual < 1e-7:
-        return np.inf
-    r = E @ u - f
-    w = -r[:-1] / r[-1] * np.where(penalised, 1.0, 0.0)
-    return float(w @ w)
-
-
 def truth(header):
     """The optimum of the problem that a log states, by enumeration of what is violated."""
     A, penalised = np.array(header["A"]), np.array(header["penalised"])
     k = min(header["budget"], len(A))
-    return min(least_norm(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
+    return min(least_square(np.delete(A, list(out), axis=0), penalised) for out in itertools.combinations(range(len(A)), k))
 
 
 def instance(seed, n=11, p=2, repeat=True):
-    rng = np.random.default_rng(seed)
-    y = np.where(rng.permutation(n) < n // 2, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p)) + 0.4 * y[:, None]])
+    X, y = clouds(seed, n, p, 0.4)
     if repeat and seed % 3 == 0:
         X[1:3], y[1:3] = X[0], y[0]
     return X, y

@@ -4,6 +4,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
@@ -14,9 +15,7 @@ from marginopt.solvers.zero_one import SOLVERS, ZeroOneBB
 
 
 def model(n=60, p=2, lam=5.0, intercept="free", seed=0, sigma=0.8):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    X, y = clouds(seed, n, p, 0.4, order="turns", spread=sigma)
     return ZeroOneSVM(X, y, lam, intercept=intercept)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
@@ -15,9 +16,7 @@ from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
 def model(n, p, lam, seed=0, sigma=1.0):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    X, y = clouds(seed, n, p, 0.4, order="turns", spread=sigma)
     return ZeroOneSVM(X, y, lam, intercept="free")
 
 

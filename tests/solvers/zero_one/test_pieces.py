@@ -21,6 +21,7 @@ from typing import Any
 import numpy as np
 import pytest
 from clusters import DaskCluster, dask_cluster, kill
+from data import clouds
 
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
@@ -35,9 +36,7 @@ from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as s
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    X, y = clouds(seed, n, p, 0.4, order="turns", spread=sigma)
     return mo.ZeroOneSVM(X, y, lam, intercept="free")
 
 

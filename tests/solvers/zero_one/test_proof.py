@@ -7,6 +7,7 @@ import json
 
 import numpy as np
 import pytest
+from data import clouds
 from scipy.sparse import csr_array
 
 from marginopt.errors import InputError
@@ -24,8 +25,7 @@ from marginopt.solvers.zero_one.check.statement import Stated
 
 def problem_of(seed, n, p, free, lam):
     rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + 0.6 * rng.standard_normal((n, p))])
+    X, y = clouds(rng, n, p, 0.4, order="turns", spread=0.6)
     penalised = np.ones(p + 1, dtype=bool)
     penalised[0] = not free
     return ZeroOneProblem(y[:, None] * X, lam * rng.uniform(0.5, 2.0, n), penalised)
@@ -317,9 +317,7 @@ def test_a_proof_needs_a_path_that_can_be_written(tmp_path):
 
 
 def stated(intercept="free", lam=2.0, seed=0, **options):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(24) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(24), 0.7 * y[:, None] + rng.standard_normal((24, 2))])
+    X, y = clouds(seed, 24, 2, 0.7, order="turns")
     return ZeroOneSVM(X, y, lam, intercept=intercept, **options)
 
 

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pytest
+from data import clouds
 
 from marginopt.instances import gaussian_clusters
 from marginopt.models.formulations.zero_one.budget import ZeroOneBudget
@@ -13,9 +14,7 @@ from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
 
 
 def model(n, p, lam=5.0, sigma=0.8, seed=0):
-    rng = np.random.default_rng(seed)
-    y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    X = np.column_stack([np.ones(n), 0.4 * y[:, None] + sigma * rng.standard_normal((n, p))])
+    X, y = clouds(seed, n, p, 0.4, order="turns", spread=sigma)
     return ZeroOneSVM(X, y, lam, intercept="free")
 
 

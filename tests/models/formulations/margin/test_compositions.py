@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import clouds
 from hypothesis import HealthCheck, given, settings, strategies as st
 
 import marginopt as mo
@@ -54,8 +55,7 @@ DOMAINS = [margin.Reals(), margin.Box(-1.0, 1.5), margin.Signs((0, 1, 0)), margi
 @st.composite
 def compositions(draw: st.DrawFn, losses: list[Any], domains: list[Any]) -> mo.Margin:
     rng = np.random.default_rng(draw(st.integers(0, 10_000)))
-    y = np.repeat([-1.0, 1.0], N // 2)
-    X = np.column_stack([np.ones(N), rng.normal(size=(N, P - 1)) + 0.4 * y[:, None]])
+    X, y = clouds(rng, N, P - 1, 0.4, order="halves", first=-1.0)
     loss = draw(st.sampled_from(losses))
     restrictions: list[Any] = []
     if draw(st.booleans()):

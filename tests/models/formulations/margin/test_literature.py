@@ -8,6 +8,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 from sklearn.svm import SVR, NuSVC, OneClassSVM
 
 import marginopt as mo
@@ -18,8 +19,7 @@ from marginopt import margin
 def data() -> tuple[np.ndarray, np.ndarray, np.ndarray]:
     """Points with a column of ones, labels, and a group that goes with the labels."""
     rng = np.random.default_rng(7)
-    y = np.repeat([-1.0, 1.0], 14)
-    X = np.column_stack([np.ones(28), rng.normal(size=(28, 3)) + 0.7 * y[:, None]])
+    X, y = clouds(rng, 28, 3, 0.7, order="halves", first=-1.0)
     return X, y, (X[:, 1] + rng.normal(size=28) > 0).astype(int)
 
 

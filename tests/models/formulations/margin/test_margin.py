@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from data import clouds
 from hypothesis import given, settings, strategies as st
 
 import marginopt as mo
@@ -25,9 +26,7 @@ DOMAINS: list[margin.Domain] = [margin.Reals(), margin.Box(-2.0, 3.0), margin.Si
 
 
 def small(seed: int) -> tuple[np.ndarray, np.ndarray]:
-    rng = np.random.default_rng(seed)
-    y = np.repeat([-1.0, 1.0], 5)
-    return np.column_stack([np.ones(10), rng.normal(size=(10, 2)) + 0.5 * y[:, None]]), y
+    return clouds(seed, 10, 2, 0.5, order="halves", first=-1.0)
 
 
 @given(

@@ -7,6 +7,7 @@ import itertools
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 from sklearn.svm import SVC, OneClassSVM
 
 import marginopt as mo
@@ -15,8 +16,7 @@ from marginopt.errors import InputError
 from marginopt.relaxations import conic_loss
 
 RNG = np.random.default_rng(5)
-Y = np.repeat([-1.0, 1.0], 8)
-X = np.column_stack([np.ones(16), RNG.normal(size=(16, 2)) + 0.6 * Y[:, None]])
+X, Y = clouds(RNG, 16, order="halves", first=-1.0)
 
 
 # -- the conic loss -------------------------------------------------------------------------------------------------------

@@ -7,6 +7,7 @@ from typing import Any
 import cvxpy as cp
 import numpy as np
 import pytest
+from data import clouds
 from hypothesis import given, settings, strategies as st
 from sklearn.svm import SVR, NuSVC
 
@@ -16,8 +17,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 RNG = np.random.default_rng(8)
-Y = np.repeat([-1.0, 1.0], 12)
-X = np.column_stack([np.ones(24), RNG.normal(size=(24, 2)) + 0.5 * Y[:, None]])
+X, Y = clouds(RNG, 24, 2, 0.5, order="halves", first=-1.0)
 TARGET = X @ [0.3, 1.0, -1.5] + 0.4 * RNG.normal(size=24)
 NEW = RNG.normal(size=(7, 2))
 
@@ -83,8 +83,7 @@ LOSSES = [
 @settings(max_examples=40)
 def test_closed_duals_meet_the_optimum_and_bound_it_from_any_multipliers(seed: int, loss: Any, mu: float, wild: float) -> None:
     rng = np.random.default_rng(seed)
-    y = np.repeat([-1.0, 1.0], 5)
-    Z = np.column_stack([np.ones(10), rng.normal(size=(10, 2)) + 0.5 * y[:, None]])
+    Z, y = clouds(rng, 10, 2, 0.5, order="halves", first=-1.0)
     weights = rng.uniform(0.2, 1.0, 10)
     model = mo.Margin(Z, y if loss.labels else rng.normal(size=10), loss, margin.SquaredNorm(mu), weights=weights)
     found = mo.solve(model, "clarabel", tol=1e-9)

@@ -6,6 +6,7 @@ import itertools
 
 import numpy as np
 import pytest
+from data import clouds
 
 import marginopt as mo
 from marginopt import margin
@@ -22,8 +23,7 @@ READ = {("ramp-bb", "ramp"), ("zero-one-bb", "zero-one")}
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
-    y = np.array([-1.0, 1.0, -1.0, 1.0])
-    return np.column_stack([np.ones(4), np.random.default_rng(0).normal(size=(4, 2)) + 0.5 * y[:, None]]), y
+    return clouds(0, 4, 2, 0.5, order="turns", first=-1.0)
 
 
 @pytest.mark.parametrize("loss", LOSSES)

@@ -8,34 +8,16 @@ from typing import Any
 
 import numpy as np
 import pytest
-import scipy.optimize
 import scipy.sparse as sp
 from data import clouds
 from hypothesis import given, settings, strategies as st
+from oracles import least_norm
 
 from marginopt.errors import InputError
 from marginopt.models import ZeroOneProblem, ZeroOneSVM
 from marginopt.solvers.polish import fix_integers
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
-
-
-def least_norm(A: np.ndarray, penalised: np.ndarray) -> np.ndarray | None:
-    """argmin Σ penalised w_j² subject to A w ≥ 1: least-distance programming by Lawson and Hanson's NNLS, free w_j eliminated."""
-    p = A.shape[1]
-    if not len(A):
-        return np.zeros(p)
-    if not penalised.all():  # a free intercept: a tiny weight on it instead of none
-        scale = np.where(penalised, 1.0, 1e5)
-        found = least_norm(A * scale, np.ones(p, dtype=bool))
-        return None if found is None else found * scale
-    E = np.vstack([A.T, np.ones(len(A))])
-    f = np.append(np.zeros(p), 1.0)
-    u, residual = scipy.optimize.nnls(E, f)
-    if residual < 1e-7:
-        return None
-    r = E @ u - f
-    return -r[:p] / r[p]
 
 
 def enumerate_all(model: ZeroOneSVM) -> tuple[float, np.ndarray]:

@@ -1,0 +1,178 @@
+"""MOSEK's conventions by MOSEK itself, without a licence: semidefinite orders, signs, statuses, callbacks, parameters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from mosek_tasks import FORMS, X, Y, form_of_new, insert
+
+from marginopt.errors import InputError
+from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
+from marginopt.models.export.native.mosek import psd_order, to_mosek
+from marginopt.models.export.native.mosek_read import form_of_task
+from marginopt.models.program.svec import smat, svec, svec_size
+from marginopt.solvers.backends.mosek import Mosek, _watch, read_multipliers, read_solution
+from marginopt.solvers.interface.kept_model import Kept
+from marginopt.solvers.interface.recorder import Recorder
+from marginopt.solvers.judging.certificate import certify
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.solve import solve_problem
+
+mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
+
+
+@pytest.mark.parametrize("order", [1, 2, 3, 5])
+def test_semidefinite_order_is_the_documented_one(order):
+    """MOSEK: (S_11, √2 S_21, .., √2 S_n1, S_22, √2 S_32, ..)."""
+    A = np.random.default_rng(order).normal(size=(order, order))
+    S = A + A.T
+    documented = [S[i, j] * (1.0 if i == j else np.sqrt(2.0)) for j in range(order) for i in range(j, order)]
+    np.testing.assert_allclose(svec(S)[psd_order(order)], documented)
+
+
+def test_semidefinite_domain_is_evaluated_by_mosek():
+    """MOSEK's own violation of svec(S) in the domain is zero on S ⪰ 0 and -λ_min otherwise, whatever the entries' order."""
+    rng = np.random.default_rng(3)
+    A = rng.normal(size=(4, 4))
+    for S in (A @ A.T, A @ A.T - 2.0 * np.eye(4)):
+        d = svec_size(4)
+        blocks = (Block("S", (4, 4), symmetric=True),)
+        rows = (Constraint("psd", sp.csr_array(sp.eye_array(d)), np.zeros(d), PSD(d)),)
+        free = np.full(d, np.inf)
+        form = StandardForm("psd", blocks, np.zeros(d), rows, -free, free, np.zeros(d, bool))
+        with to_mosek(form) as task:
+            task.putxx(mosek.soltype.itr, svec(S))
+            violation = task.getpviolacc(mosek.soltype.itr, [0])[0]
+        least = np.linalg.eigvalsh(S)[0]
+        assert violation == pytest.approx(max(-least, 0.0), rel=1e-6, abs=1e-9)
+        np.testing.assert_allclose(smat(svec(S)), S)
+
+
+@pytest.mark.parametrize("name", [name for name in FORMS if name != "zero-one"])
+def test_dual_signs_by_mosek_itself(name):
+    """MOSEK's own dual objective and dual residuals (which need no licence) of a solution in our signs."""
+    form = FORMS[name]
+    result = solve_problem(form, "clarabel", Options(tol=1e-8))
+    x, zeta = form.join(result.values), form.join(result.reduced)
+    with to_mosek(form) as task:
+        which = insert(task, form, x, result.multipliers, zeta)
+        scale = 1.0 + abs(result.certificate.objective)
+        assert task.getprimalobj(which) == pytest.approx(result.certificate.objective, rel=1e-12)
+        assert task.getdualobj(which) == pytest.approx(result.certificate.objective, abs=1e-6 * scale)
+        assert max(task.getdviolvar(which, range(form.n))) <= 1e-7 * scale
+        assert max(task.getpviolvar(which, range(form.n))) <= 1e-9
+        if task.getnumcon():
+            assert max(task.getdviolcon(which, range(task.getnumcon()))) <= 1e-9
+            assert max(task.getpviolcon(which, range(task.getnumcon()))) <= 1e-7
+        z, reduced = read_multipliers(mosek, task, form, which)
+    for label, values in result.multipliers.items():
+        np.testing.assert_allclose(z[label], values, rtol=1e-14)
+    np.testing.assert_array_equal(reduced, zeta)
+    assert certify(form, result.values, z, reduced).dual_residual <= 1e-7
+
+
+class Ended:
+    """A task as it is after ``optimize``: a real one, whose solution was inserted, with the statuses that MOSEK would set."""
+
+    def __init__(self, task, solution, problem):
+        self._task, self._solution, self._problem = task, solution, problem
+
+    def __getattr__(self, name):
+        return getattr(self._task, name)
+
+    def getsolsta(self, which):
+        return getattr(mosek.solsta, self._solution)
+
+    def getprosta(self, which):
+        return getattr(mosek.prosta, self._problem)
+
+
+@pytest.mark.parametrize(
+    ("solution", "problem", "code", "status"),
+    [
+        ("optimal", "prim_and_dual_feas", "ok", Status.OPTIMAL),
+        ("prim_infeas_cer", "prim_infeas", "ok", Status.INFEASIBLE),
+        ("dual_infeas_cer", "dual_infeas", "ok", Status.UNBOUNDED),
+        ("unknown", "prim_infeas", "ok", Status.INFEASIBLE),
+        ("unknown", "unknown", "trm_max_time", Status.TIME_LIMIT),
+        ("unknown", "unknown", "trm_max_iterations", Status.ITERATION_LIMIT),
+        ("unknown", "unknown", "trm_user_callback", Status.INTERRUPTED),
+        ("unknown", "unknown", "trm_stall", Status.STALLED),
+        ("unknown", "unknown", "ok", Status.FAILED),
+    ],
+)
+def test_statuses(solution, problem, code, status):
+    form = FORMS["hinge"]
+    result = solve_problem(form, "clarabel", Options(tol=1e-8))
+    with to_mosek(form) as task:
+        insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced))
+        ended = Ended(task, solution, problem)
+        native = read_solution(mosek, ended, form, getattr(mosek.rescode, code), Recorder("mosek", Options()))
+    assert native.status is status
+    assert native.native_status == f"{problem}, {solution}, {code}"
+    point = status not in (Status.INFEASIBLE, Status.UNBOUNDED)
+    assert (native.values is not None) is point
+    assert (native.farkas is not None) is (solution == "prim_infeas_cer")
+    if point:
+        assert native.objective == pytest.approx(result.certificate.objective, rel=1e-9)
+        assert native.bound == pytest.approx(result.certificate.objective, rel=1e-6)
+
+
+def test_ended_without_any_solution():
+    with to_mosek(FORMS["hinge"]) as task:
+        native = read_solution(mosek, task, FORMS["hinge"], mosek.rescode.trm_max_time, Recorder("mosek", Options()))
+    assert native.status is Status.TIME_LIMIT and native.values is None
+
+
+def test_callback_records_and_stops():
+    real, whole = defaultdict(float), defaultdict(int)
+    real[mosek.dinfitem.mio_obj_int], real[mosek.dinfitem.mio_obj_bound] = 7.0, 3.0
+    whole[mosek.iinfitem.mio_num_int_solutions], whole[mosek.iinfitem.mio_num_solved_nodes] = 1, 12
+    observer = Recorder("mosek", Options(callback=lambda row: row.objective < 6))
+    assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 0
+    real[mosek.dinfitem.mio_obj_int] = 5.0
+    assert _watch(mosek, observer, mosek.callbackcode.new_int_mio, real, whole, {}) == 1
+    trace = observer.end(12, 5.0, 3.0)
+    assert trace.column("objective").tolist() == [7.0, 5.0, 5.0]
+    assert trace[0].iteration == 12 and trace[0].bound == 3.0 and trace[0].step == "incumbent"
+
+
+def test_parameters_are_known_and_checked():
+    form = FORMS["zero-one"]
+    with to_mosek(form) as task:
+        options = Options(tol=1e-4, time_limit=5.0, threads=1, node_limit=9, seed=3, native={"MSK_DPAR_MIO_TOL_FEAS": 1e-7})
+        Mosek()._set_parameters(mosek, task, form, options)
+        assert task.getdouparam(mosek.dparam.mio_tol_rel_gap) == 1e-4
+        assert task.getdouparam(mosek.dparam.mio_tol_feas) == 1e-7
+        assert task.getdouparam(mosek.dparam.optimizer_max_time) == 5.0
+        assert task.getintparam(mosek.iparam.mio_max_num_relaxs) == 9
+        assert task.getintparam(mosek.iparam.mio_seed) == 3
+        with pytest.raises(InputError, match=r"no option 'MSK_DPAR_MIO_TOL_GAP'.*MSK_DPAR_MIO_TOL_"):
+            Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_DPAR_MIO_TOL_GAP": 1}))
+        with pytest.raises(InputError, match="mosek does not take MSK_IPAR_NUM_THREADS = 'many'"):
+            Mosek()._set_parameters(mosek, task, form, Options(native={"MSK_IPAR_NUM_THREADS": "many"}))
+
+
+def test_the_backend_keeps_its_task(monkeypatch):
+    """Two solves of one path: one task, the second time updated (the optimiser itself is replaced: it needs a licence)."""
+    held = []
+
+    def solved(self, task, form, options, begin):
+        held.append((task, form_of_task(task)))
+        return read_solution(mosek, task, form, mosek.rescode.ok, Recorder("mosek", options))
+
+    monkeypatch.setattr(Mosek, "_solve", solved)
+    kept, notes = Kept(), []
+    forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
+    for form in forms:
+        Mosek().solve_kept(form, Options(), kept)
+        notes.append(str(kept.update))
+    kept.close()
+    assert notes == ["built", "updated in place: q", "updated in place: nothing"]
+    assert held[0][0] is held[1][0] is held[2][0]
+    for form, (_, found) in zip(forms, held, strict=True):
+        assert str(form_of_new(form).diff(found)) == "no difference"
