@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from .kernels.kernels import RBF, Kernel, Linear, Polynomial
-from .record import Chosen, Parameter
+from collections.abc import Callable
 
-__all__ = ["kernel_parameters", "named_kernel"]
+from .kernels.kernels import RBF, Kernel, Linear, Polynomial
+from .model import Model
+from .record import Arrays, Chosen, Parameter
+
+__all__ = ["kernel_parameters", "named_kernel", "with_kernel"]
 
 
 def kernel_parameters(default: str | None = "rbf") -> tuple[Parameter, ...]:
@@ -25,3 +28,14 @@ def named_kernel(chosen: Chosen) -> Kernel:
     if chosen["kernel"] == "polynomial":
         return Polynomial(chosen["degree"]) if gamma is None else Polynomial(chosen["degree"], gamma)
     return RBF() if gamma is None else RBF(gamma)
+
+
+def with_kernel(model: type[Model]) -> Callable[[Arrays, Chosen], Model]:
+    """The ``build`` of a record: the class by the names of arrays and parameters, those of the kernel as one."""
+    words = {p.name for p in kernel_parameters()}
+
+    def build(arrays: Arrays, chosen: Chosen) -> Model:
+        plain = {name: value for name, value in chosen.items() if name not in words}
+        return model(**arrays, **plain, kernel=named_kernel(chosen))
+
+    return build

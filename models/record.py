@@ -117,8 +117,9 @@ class FormulationInfo:
         Where it is stated, with the equation.
     data : Data
         What it is stated on.
-    build : callable
-        The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead.
+    build : callable, optional
+        The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead. Where there is none
+        the class is called with both by their names.
     parameters : tuple of Parameter
     arrays : tuple of str
         Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
@@ -144,7 +145,7 @@ class FormulationInfo:
     summary: str
     reference: str
     data: Data
-    build: Callable[[Arrays, Chosen], Model] = field(repr=False)
+    build: Callable[[Arrays, Chosen], Model] | None = field(default=None, repr=False)
     parameters: tuple[Parameter, ...] = ()
     arrays: tuple[str, ...] = ()
     intercept: Callable[[Chosen], bool] = field(default=_never, repr=False)
@@ -197,7 +198,9 @@ class FormulationInfo:
         missing = [name for name in self.needs if name not in arrays]
         if missing:
             raise InputError(f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}")
-        return self.build(arrays, self.chosen({} if given is None else given))
+        chosen = self.chosen({} if given is None else given)
+        needed = {name: arrays[name] for name in self.needs}
+        return self.model(**needed, **chosen) if self.build is None else self.build(needed, chosen)
 
     def example_arrays(self, rng: np.random.Generator) -> Arrays:
         """Small arrays: 12 points in the plane after a column of ones (three classes where several go), or `small`."""

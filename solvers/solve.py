@@ -26,7 +26,7 @@ from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
 from .judging.supplied import Examined, examined, with_multipliers
-from .judging.verdict import beyond_level, verdict
+from .judging.verdict import Verdict, beyond_level, verdict
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
 from .polish import polished
@@ -148,27 +148,20 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         )
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
-    found = verdict(raw, certificate, tol)
-    status, remarks = found.status, found.remarks
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
-    raw, ray = claim.answer, claim.ray
-    if status in (Status.INFEASIBLE, Status.UNBOUNDED):
-        remarks = (*remarks, claim.against or ray.words(status))
-        status = Status.INACCURATE if claim.against or ray.contradicts else status
-    beyond = beyond_level(status, certificate, settled.level, tol)
-    if beyond:
-        status, remarks = Status.INACCURATE, (*remarks, beyond)
+    found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
+    raw = claim.answer
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,
         solver=solver.info.name,
-        status=status,
+        status=found.status,
         answer=replace(raw, version=raw.version or version_of("marginopt"), polished=judged.polished),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remarks),
-        ray_residual=ray.residual,
+        evidence="; ".join(found.remarks),
+        ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
         licence=licence.state.value,
@@ -177,6 +170,16 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         digest=fingerprint(model),
         about=describe(model),
     )
+
+
+def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None, level: float, tol: float) -> Verdict:
+    """The verdict as rays, Farkas multipliers and the form's constants leave it."""
+    status, remarks = found.status, found.remarks
+    if status in (Status.INFEASIBLE, Status.UNBOUNDED):
+        remarks = (*remarks, claim.against or claim.ray.words(status))
+        status = Status.INACCURATE if claim.against or claim.ray.contradicts else status
+    beyond = beyond_level(status, certificate, level, tol)
+    return Verdict(Status.INACCURATE, (*remarks, beyond)) if beyond else Verdict(status, remarks)
 
 
 def _form_if_it_fits(model: Model) -> StandardForm | None:

@@ -10,11 +10,11 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, as_points
-from ..kernel_names import kernel_parameters, named_kernel
+from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..record import Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_svm import KernelSVMDual
@@ -166,10 +166,6 @@ class ConvexHullsDual(KernelSVMDual, SimplexModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> ConvexHullsDual:
-    return ConvexHullsDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
-
-
 def _objective(model: ConvexHullsDual, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     v = values["a"] * model.y
@@ -184,7 +180,7 @@ FORMULATIONS = (
         summary="L2-SVM as the distance between two convex hulls, on two unit simplices",
         reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (1)",
         data=Data.TWO_CLASSES,
-        build=_build,
+        build=with_kernel(ConvexHullsDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),
     ),

@@ -11,12 +11,12 @@ import numpy as np
 
 from ...errors import InputError
 from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points
-from ..kernel_names import kernel_parameters, named_kernel
+from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import Kernel, Linear, as_kernel
 from ..looks.explained import ON, Explained, PointRow, positive
-from ..record import Arrays, Chosen, Data, FormulationInfo
+from ..record import Data, FormulationInfo
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .simplex_model import SimplexModel
@@ -174,10 +174,6 @@ class MEBDual(SimplexModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> MEBDual:
-    return MEBDual(arrays["X"], kernel=named_kernel(chosen))
-
-
 def _objective(model: MEBDual, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     a, K = values["a"], model.kernel.matrix(model.X, model.X)
@@ -193,7 +189,7 @@ FORMULATIONS = (
         summary="dual of the minimum enclosing ball, on the unit simplex",
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (15)",
         data=Data.POINTS,
-        build=_build,
+        build=with_kernel(MEBDual),
         objective=_objective,
         parameters=kernel_parameters(),
     ),

@@ -14,7 +14,7 @@ from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entrie
 from ..looks.explained import Explained, priced, two_classes
 from ..model import Bound, Model
 from ..program.form import StandardForm
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ..record import Data, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
 from ..statement import DualStatement, Line, Statement
 from .linear import linear_summary, warn_about_features
@@ -176,10 +176,6 @@ class HingeSVM(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> HingeSVM:
-    return HingeSVM(arrays["X"], arrays["y"], lam=chosen["lam"])
-
-
 def _objective(model: HingeSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     w = values["w"]
@@ -194,7 +190,6 @@ FORMULATIONS = (
         summary="SVM with the hinge loss, linear",
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
         data=Data.TWO_CLASSES,
-        build=_build,
         objective=_objective,
         parameters=(Parameter("lam", "λ, cost of slack", float, 1.0),),
         intercept=always,

@@ -11,14 +11,14 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, as_points
-from ..kernel_names import kernel_parameters, named_kernel
+from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.centring import Place, placed
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
 from ..model import Bound
 from ..program.cones import Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..record import Data, FormulationInfo, Parameter
 from ..rounding import UNIT, Rounded, dot, gamma
 from ..statement import DualStatement, Line, Statement
 from ..views import BoxEqualityQP
@@ -215,10 +215,6 @@ class L1SVMDual(KernelSVMDual):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> L1SVMDual:
-    return L1SVMDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
-
-
 def _objective(model: L1SVMDual, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     v = values["a"] * model.y
@@ -232,7 +228,7 @@ FORMULATIONS = (
         summary="dual of the hinge-loss SVM with an intercept, in a box with one equality",
         reference="Chang, Lin: LIBSVM, a library for support vector machines (2011), (2)",
         data=Data.TWO_CLASSES,
-        build=_build,
+        build=with_kernel(L1SVMDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of slack", float, 1.0), *kernel_parameters()),
     ),

@@ -10,10 +10,10 @@ from typing import ClassVar
 import numpy as np
 
 from ..arrays import FloatArray, as_points
-from ..kernel_names import kernel_parameters, named_kernel
+from ..kernel_names import kernel_parameters, with_kernel
 from ..kernels.gram import KernelGram
 from ..kernels.kernels import expansion
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..record import Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .kernel_svm import KernelSVMDual
@@ -137,10 +137,6 @@ class L2SVMDual(KernelSVMDual, SimplexModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> L2SVMDual:
-    return L2SVMDual(arrays["X"], arrays["y"], C=chosen["C"], kernel=named_kernel(chosen))
-
-
 def _objective(model: L2SVMDual, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     v = values["a"] * model.y
@@ -155,7 +151,7 @@ FORMULATIONS = (
         summary="dual of the SVM with squared slacks, on the unit simplex",
         reference="Frandi, Nanculef, Gasparo, Lodi, Sartori: Training SVMs using Frank-Wolfe optimization methods, (12)",
         data=Data.TWO_CLASSES,
-        build=_build,
+        build=with_kernel(L2SVMDual),
         objective=_objective,
         parameters=(Parameter("C", "cost of squared slack", float, 1.0), *kernel_parameters()),
     ),

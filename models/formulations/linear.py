@@ -10,8 +10,10 @@ import scipy.sparse as sp
 
 from ...errors import MarginoptWarning
 from ..arrays import BoolArray, FloatArray, Points, to_dense
+from ..record import Parameter
 
 __all__ = [
+    "COST_OR_SHARE",
     "dense_signed_rows",
     "first_column_is_one",
     "has_constant_column",
@@ -20,6 +22,11 @@ __all__ = [
     "warn_about_features",
 ]
 
+#: The parameters of a loss that counts violations, in its two forms.
+COST_OR_SHARE = (
+    Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
+    Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+)
 #: Ratio of feature scales from which solvers' tolerances stop meaning the same for every feature.
 _SCALE_RATIO = 1e3
 

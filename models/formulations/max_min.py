@@ -14,7 +14,7 @@ from ..arrays import FloatArray, Points, as_divisor, as_labels, as_points, as_po
 from ..kernels.kernels import RBF, Kernel, as_kernel
 from ..model import Model
 from ..program.form import StandardForm
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..record import Data, FormulationInfo, Parameter
 from ..statement import Line, Statement
 from .convex_hulls import ConvexHullsDual
 from .max_min_kernels import GaussianMaxMin, KernelMaxMin, MaxMinProblem, fisher_ratio, named
@@ -220,18 +220,6 @@ class MaxMinSVM(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> MaxMinSVM:
-    return MaxMinSVM(
-        arrays["X"],
-        arrays["y"],
-        C=chosen["C"],
-        gamma0=chosen["gamma0"],
-        lower=chosen["lower"],
-        upper=chosen["upper"],
-        parameter=chosen["parameter"],
-    )
-
-
 FORMULATIONS = (
     FormulationInfo(
         MaxMinSVM,
@@ -239,7 +227,6 @@ FORMULATIONS = (
         summary="kernel parameter and classifier at once: max-min over the distance between two hulls",
         reference="Luo, Yang, Peng, Wang, Chen: MaxMin-L2-SVC-NCH, (10)",
         data=Data.TWO_CLASSES,
-        build=_build,
         parameters=(
             Parameter("C", "cost of squared slack", float, 1.0),
             Parameter("gamma0", "start of γ; 0.004 where it is not given"),

@@ -13,7 +13,7 @@ from ...errors import InputError
 from ..arrays import FloatArray, as_array, as_positive, as_vector, frozen
 from ..kernels.gram import MatrixGram
 from ..looks.explained import ZERO, Explained, PointRow, positive
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ..record import Arrays, Data, FormulationInfo, Parameter
 from ..statement import DualStatement, Line, Statement
 from ..views import SimplexQP
 from .simplex_model import SimplexModel
@@ -167,10 +167,6 @@ class ParetoQP(SimplexModel):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> ParetoQP:
-    return ParetoQP(arrays["gradients"], arrays["objectives"], gamma=chosen["gamma"])
-
-
 def _small(rng: np.random.Generator) -> Arrays:
     return {"gradients": rng.normal(size=(4, 5, 2)), "objectives": rng.random(4)}
 
@@ -189,7 +185,6 @@ FORMULATIONS = (
         summary="weights of several objectives whose combined gradient is shortest",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
         data=Data.ARRAYS,
-        build=_build,
         objective=_objective,
         parameters=(Parameter("gamma", "γ, weight of the objectives' values", float, 0.0),),
         arrays=("gradients", "objectives"),

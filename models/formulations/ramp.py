@@ -14,13 +14,13 @@ from ...errors import InputError
 from ..arrays import FloatArray, Points, as_points, as_vector, entries
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
-from ..record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ..record import Data, FormulationInfo, Parameter, always
 from ..statement import Line, Statement
 from .linear import linear_summary, signed_rows, warn_about_features
 from .margin.composing import silently_composed
 from .margin.losses.ramp import Ramp
 from .margin.model import Margin
-from .zero_one.binary_margins import BinaryMargins, as_prices
+from .zero_one.binary_margins import BinaryMargins, as_prices, margin_parameters
 
 __all__ = ["RampSVM"]
 
@@ -213,12 +213,6 @@ class RampSVM(BinaryMargins):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> RampSVM:
-    return RampSVM(
-        arrays["X"], arrays["y"], chosen["lam"], M=chosen["M"], intercept=chosen["intercept"], encoding=chosen["encoding"]
-    )
-
-
 def _objective(model: RampSVM, values: Mapping[str, FloatArray]) -> float:
     """The stated objective from the data."""
     return model.objective(values["w"])
@@ -231,13 +225,10 @@ FORMULATIONS = (
         summary="SVM with the ramp loss, mixed-integer",
         reference="Brooks: Support vector machines with the ramp loss and the hard margin loss (2011)",
         data=Data.TWO_CLASSES,
-        build=_build,
         objective=_objective,
         parameters=(
             Parameter("lam", "λ, cost of slack", float, 1.0),
-            Parameter("M", "big-M; a valid one from the data where it is not given"),
-            Parameter("intercept", "whether the intercept is part of the norm", str, "free", ("penalised", "free")),
-            Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+            *margin_parameters("free"),
         ),
         intercept=always,
     ),

@@ -13,7 +13,7 @@ from ...errors import InputError, UnsupportedModelError
 from ..arrays import FloatArray, as_array
 from ..model import Appraisal, Model
 from ..program.form import StandardForm
-from ..record import Arrays, Chosen, Data, FormulationInfo
+from ..record import Arrays, Data, FormulationInfo
 from ..statement import Line, Statement
 from ..views import StiefelProblem
 
@@ -177,10 +177,6 @@ class StiefelQP(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> StiefelQP:
-    return StiefelQP(arrays["H"], arrays["E"])
-
-
 def _small(rng: np.random.Generator) -> Arrays:
     H = rng.normal(size=(6, 6))
     return {"H": H + H.T, "E": rng.normal(size=(6, 2))}
@@ -198,7 +194,6 @@ FORMULATIONS = (
         summary="quadratic over matrices with orthonormal columns",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (19)",
         data=Data.ARRAYS,
-        build=_build,
         objective=_objective,
         arrays=("H", "E"),
         small=_small,

@@ -18,7 +18,6 @@ MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 
 #: Longer functions. A compiled one is read as one; what it calls is passed array by array and costs.
 LONG_FUNCTIONS = {
-    "models/export/files/mps.py": {"_parse"},
     "solvers/zero_one/kernels/boxes/exploration.py": {"explore"},
     "solvers/zero_one/kernels/boxes/newton.py": {"newton"},
     "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
@@ -30,7 +29,6 @@ LONG_FUNCTIONS = {
 MANY_ARGUMENTS = {
     "marginopt/papers/reproduce.py": {"reproduce"},
     "marginopt/selection/api.py": {"select"},
-    "models/formulations/conic/dual_value.py": {"_at"},
     "relaxations/report/plan.py": {"of"},
     "relaxations/report/run.py": {"gap_report"},
     "solvers/ramp/kernels/envelopes.py": {"envelopes"},

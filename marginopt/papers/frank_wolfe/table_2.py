@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from ..effort import Effort
 from ..four import FRANK_WOLFE
 from ..judge import mean_of
 from ..published import published
-from ..record import Entry, PaperTable, Published
+from ..record import Entry, PaperTable, Published, Run
 from .data import published_test, untested
 from .protocol import training_runs
 
@@ -40,13 +40,17 @@ def _note(name: str) -> str:
     return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS}.get(name, _TUNING)
 
 
+def _rows(effort: Effort) -> Iterator[tuple[Mapping[str, str], str, str, Sequence[Run]]]:
+    """The published rows that are run: the row, its data set and algorithm, and its runs."""
+    for row in published("frank_wolfe_tables2_3"):
+        name, algorithm = row["dataset"], row["algorithm"]
+        if not effort.one_row or name in QUICK:
+            yield row, name, algorithm, training_runs(effort, name, algorithm)
+
+
 def _accuracies(effort: Effort) -> Sequence[Entry]:
     found = []
-    for r in published("frank_wolfe_tables2_3"):
-        name, algorithm = r["dataset"], r["algorithm"]
-        if effort.one_row and name not in QUICK:
-            continue
-        runs = training_runs(effort, name, algorithm)
+    for r, name, algorithm, runs in _rows(effort):
         judged = published_test(name)
         notes = (_note(name),) if judged else (REST,)
         there = Published.of(r["test_accuracy_pct"], r["accuracy_std"])
@@ -58,11 +62,7 @@ def _accuracies(effort: Effort) -> Sequence[Entry]:
 
 def _seconds(effort: Effort) -> Sequence[Entry]:
     found = []
-    for r in published("frank_wolfe_tables2_3"):
-        name, algorithm = r["dataset"], r["algorithm"]
-        if effort.one_row and name not in QUICK:
-            continue
-        runs = training_runs(effort, name, algorithm)
+    for r, name, algorithm, runs in _rows(effort):
         there = Published.of(r["train_seconds"], r["seconds_std"])
         found += [
             Entry((name, algorithm), there, runs, mean_of("seconds"), compared=False),

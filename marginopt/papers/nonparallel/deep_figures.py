@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 import numpy as np
@@ -15,12 +16,8 @@ from .table_3 import network, parts_of
 
 __all__ = ["FIGURES"]
 
-#: The paper's sets by figure, and the one that everybody has; the first of them that was measured is drawn.
-_SETS = {
-    "npsvc-figure-2b": ("flowers102", "digits"),
-    "npsvc-figure-4": ("flowers102", "digits"),
-    "npsvc-figure-a4": ("cifar10", "digits"),
-}
+#: The set that everybody has, beside the paper's.
+_AT_HAND = "digits"
 _EPOCHS = (50, 25)
 #: Objective and hypothesis by label.
 _TRAINED = {
@@ -29,11 +26,6 @@ _TRAINED = {
     "deep TWSVM": ("sum", "skip"),
     "z alone": ("chebyshev", "learned"),
     "φ alone": ("chebyshev", "encoder"),
-}
-_SHOWN = {
-    "npsvc-figure-2b": ("D-NPSVC++", "cross-entropy"),
-    "npsvc-figure-4": ("D-NPSVC++", "z alone", "φ alone"),
-    "npsvc-figure-a4": ("D-NPSVC++", "deep TWSVM"),
 }
 Histories: TypeAlias = Mapping[str, Sequence[Mapping[str, Any]]]
 
@@ -69,29 +61,6 @@ def _runs(effort: Effort, dataset: str, labels: Sequence[str]) -> list[Run]:
     ]
 
 
-def _needs(name: str) -> Callable[[Effort], Sequence[Run]]:
-    def needs(effort: Effort) -> Sequence[Run]:
-        sets = effort.rows(_SETS[name], ("digits",))
-        return [run for dataset in sets for run in _runs(effort, dataset, _SHOWN[name])]
-
-    return needs
-
-
-def _found(name: str, results: Results) -> tuple[str, Histories] | None:
-    """The first set on which all that a figure shows was measured."""
-    by: dict[tuple[object, object, object], Sequence[Mapping[str, Any]]] = {}
-    for run, record in results.items():
-        if run.experiment is EVOLUTION:
-            at = run.parameters
-            by[at["dataset"], at["objective"], at["hypothesis"]] = record["epochs"]
-    for dataset in _SETS[name]:
-        histories = {label: by.get((dataset, *_TRAINED[label])) for label in _SHOWN[name]}
-        whole = {label: history for label, history in histories.items() if history is not None}
-        if len(whole) == len(histories):
-            return dataset, whole
-    return None
-
-
 def _accuracies(ax: Any, histories: Histories, converged: bool) -> None:
     """Test accuracy over the epochs; dashed what it ends at."""
     for k, (label, history) in enumerate(histories.items()):
@@ -105,61 +74,90 @@ def _accuracies(ax: Any, histories: Histories, converged: bool) -> None:
     ax.legend(fontsize=8)
 
 
-def _training(results: Results) -> Picture | None:
-    found = _found("npsvc-figure-2b", results)
-    if found is None:
-        return None
+def _training(figure: Any, histories: Histories) -> None:
     from ...deep.pictures import draw_training  # needs PyTorch, as what it shows did
 
-    dataset, histories = found
-    figure = figure_of(9.5, 3.8)
     left, right = figure.subplots(1, 2)
     draw_training([dict(row) for row in histories["D-NPSVC++"]], left)
     _accuracies(right, histories, False)
-    caption = f"D-NPSVC++ on {dataset}: the classes' objectives over the epochs, and its test accuracy beside cross-entropy's."
-    return Picture(svg_of(figure), "npsvc-figure-2b", "Training of the network", caption)
 
 
-def _ablation(results: Results) -> Picture | None:
-    found = _found("npsvc-figure-4", results)
-    if found is None:
-        return None
-    dataset, histories = found
-    figure = figure_of(6.4, 4.0)
+def _ablation(figure: Any, histories: Histories) -> None:
     _accuracies(figure.subplots(), histories, True)
-    caption = f"On {dataset}: the hypothesis (6), w'φ + v'z, and its two parts alone; dashed the accuracy at the end."
-    return Picture(svg_of(figure), "npsvc-figure-4", "Ablation", caption)
 
 
-def _radar(results: Results) -> Picture | None:
-    found = _found("npsvc-figure-a4", results)
-    if found is None:
-        return None
+def _radar(figure: Any, histories: Histories) -> None:
     from ...deep.pictures import draw_objectives
 
-    dataset, histories = found
     rows = {label: [dict(row) for row in history] for label, history in histories.items()}
     last = len(rows["D-NPSVC++"]) - 1
-    figure = figure_of(11.0, 4.4)
     for k, epoch in enumerate((0, min(24, last), last) if last > 24 else (0, last // 2, last)):
         ax = figure.add_subplot(1, 3, k + 1, projection="polar")
         log = k > 0 and all(np.min(history[epoch]["objectives"]) > 0.0 for history in rows.values())
         draw_objectives(rows, epoch, log=log, ax=ax)
         ax.set_title(f"epoch {epoch + 1}" + (", log" if log else ""), fontsize=10)
-    caption = f"J_l of every class on {dataset}, (A.14), by D-NPSVC++ and by the sum of the objectives (deep TWSVM)."
-    return Picture(svg_of(figure), "npsvc-figure-a4", "Objectives of the classes", caption)
+
+
+@dataclass(frozen=True)
+class _Evolution:
+    """A figure of histories over the epochs: on the paper's set where it was measured, else on the one at hand."""
+
+    name: str
+    number: str
+    what: str
+    dataset: str
+    shown: tuple[str, ...]
+    size: tuple[float, float]
+    draw: Callable[[Any, Histories], None]
+    title: str
+    caption: str  #: with {dataset}
+
+    def needs(self, effort: Effort) -> Sequence[Run]:
+        """Every label on the sets that the effort has."""
+        sets = effort.rows((self.dataset, _AT_HAND), (_AT_HAND,))
+        return [run for dataset in sets for run in _runs(effort, dataset, self.shown)]
+
+    def picture(self, results: Results) -> Picture | None:
+        """Of the first set on which all that it shows was measured."""
+        found = self._found(results)
+        if found is None:
+            return None
+        dataset, histories = found
+        figure = figure_of(*self.size)
+        self.draw(figure, histories)
+        return Picture(svg_of(figure), self.name, self.title, self.caption.format(dataset=dataset))
+
+    def _found(self, results: Results) -> tuple[str, Histories] | None:
+        by: dict[tuple[object, object, object], Sequence[Mapping[str, Any]]] = {}
+        for run, record in results.items():
+            if run.experiment is EVOLUTION:
+                at = run.parameters
+                by[at["dataset"], at["objective"], at["hypothesis"]] = record["epochs"]
+        for dataset in (self.dataset, _AT_HAND):
+            histories = {label: by.get((dataset, *_TRAINED[label])) for label in self.shown}
+            whole = {label: history for label, history in histories.items() if history is not None}
+            if len(whole) == len(histories):
+                return dataset, whole
+        return None
 
 
 _OTHERS = "The paper's set is images that nobody can get here; on digits instead, and on the paper's where MARGINOPT_DATA has it."
-
-FIGURES = (
-    PaperFigure(
-        "npsvc-figure-2b", NPSVC, "Figure 2(b)", "training of D-NPSVC++", _needs("npsvc-figure-2b"), _training, _OTHERS,
+_EVOLUTIONS = (
+    _Evolution(
+        "npsvc-figure-2b", "Figure 2(b)", "training of D-NPSVC++", "flowers102", ("D-NPSVC++", "cross-entropy"), (9.5, 3.8),
+        _training, "Training of the network",
+        "D-NPSVC++ on {dataset}: the classes' objectives over the epochs, and its test accuracy beside cross-entropy's.",
     ),
-    PaperFigure(
-        "npsvc-figure-4", NPSVC, "Figure 4", "ablation of the hypothesis", _needs("npsvc-figure-4"), _ablation, _OTHERS,
+    _Evolution(
+        "npsvc-figure-4", "Figure 4", "ablation of the hypothesis", "flowers102", ("D-NPSVC++", "z alone", "φ alone"), (6.4, 4.0),
+        _ablation, "Ablation",
+        "On {dataset}: the hypothesis (6), w'φ + v'z, and its two parts alone; dashed the accuracy at the end.",
     ),
-    PaperFigure(
-        "npsvc-figure-a4", NPSVC, "Figure A.4", "objectives of the classes", _needs("npsvc-figure-a4"), _radar, _OTHERS,
+    _Evolution(
+        "npsvc-figure-a4", "Figure A.4", "objectives of the classes", "cifar10", ("D-NPSVC++", "deep TWSVM"), (11.0, 4.4),
+        _radar, "Objectives of the classes",
+        "J_l of every class on {dataset}, (A.14), by D-NPSVC++ and by the sum of the objectives (deep TWSVM).",
     ),
 )  # fmt: skip
+
+FIGURES = tuple(PaperFigure(e.name, NPSVC, e.number, e.what, e.needs, e.picture, _OTHERS) for e in _EVOLUTIONS)

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -89,85 +90,124 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
         yield "PL", ""
 
 
-_SECTIONS = frozenset(
-    {"NAME", "OBJSENSE", "ROWS", "COLUMNS", "RHS", "BOUNDS", "RANGES", "QUADOBJ", "QSECTION", "ENDATA"}
-)
 _LEAST = ("MIN", "MINIMIZE", "MINIMISE")
 
 
+@dataclass
+class _Reader:
+    """What has been read so far, section by section; rows and columns are numbered as they come."""
+
+    objective: str = ""
+    integral: bool = False
+    constant: float = 0.0
+    rows: dict[str, int] = field(default_factory=dict)
+    columns: dict[str, int] = field(default_factory=dict)
+    senses: list[str] = field(default_factory=list)
+    entries: list[tuple[int, int, float]] = field(default_factory=list)
+    q: dict[int, float] = field(default_factory=lambda: defaultdict(float))
+    rhs: dict[int, float] = field(default_factory=dict)
+    bounds: list[list[str]] = field(default_factory=list)
+    quadratic: list[tuple[int, int, float]] = field(default_factory=list)
+    integers: set[int] = field(default_factory=set)
+
+    def nothing(self, words: list[str]) -> None:
+        """The name's section says nothing of the program."""
+
+    def least(self, words: list[str]) -> None:
+        """OBJSENSE."""
+        if words[0].upper() not in _LEAST:
+            raise DataError("only files that minimise are read")
+
+    def row(self, words: list[str]) -> None:
+        """ROWS: the first N is the objective."""
+        kind = words[0].upper()
+        if kind == "N":
+            self.objective = self.objective or words[1]
+        elif kind not in ("E", "L", "G") or words[1] in self.rows:
+            raise DataError(f"a row must be N, E, L or G with a name of its own; it is {' '.join(words)[:60]!r}")
+        else:
+            self.rows[words[1]] = len(self.rows)
+            self.senses.append(kind)
+
+    def column(self, words: list[str]) -> None:
+        """COLUMNS: entries of one column, or a marker around integers."""
+        if words[1] == "'MARKER'":
+            self.integral = words[2] == "'INTORG'"
+            return
+        j = self.columns.setdefault(words[0], len(self.columns))
+        if self.integral:
+            self.integers.add(j)
+        for name, value in zip(words[1::2], words[2::2], strict=True):
+            if name == self.objective:
+                self.q[j] += float(value)
+            else:
+                self.entries.append((self.rows[name], j, float(value)))
+
+    def side(self, words: list[str]) -> None:
+        """RHS; the objective's is its constant with the sign changed."""
+        for name, value in zip(words[1::2], words[2::2], strict=True):
+            if name == self.objective:
+                self.constant = -float(value) + 0.0
+            else:
+                self.rhs[self.rows[name]] = float(value)
+
+    def bound(self, words: list[str]) -> None:
+        """BOUNDS: kept until every column is known."""
+        self.bounds.append(words)
+
+    def product(self, words: list[str]) -> None:
+        """QUADOBJ: an entry of the lower triangle."""
+        self.quadratic.append((self.columns[words[0]], self.columns[words[1]], float(words[2])))
+
+    def ranges(self, words: list[str]) -> None:
+        """RANGES."""
+        raise DataError("ranges are not read")
+
+    def after(self, words: list[str]) -> None:
+        """ENDATA."""
+        raise DataError("text after ENDATA")
+
+    def program(self) -> FlatProgram:
+        """All of it in arrays."""
+        n, m = len(self.columns), len(self.rows)
+        sign = np.array([-1.0 if s == "L" else 1.0 for s in self.senses])
+        lower, upper = np.zeros(n), np.full(n, np.inf)
+        _apply_bounds(self.bounds, self.columns, lower, upper, self.integers)
+        q, b = np.zeros(n), np.zeros(m)
+        q[list(self.q)] = list(self.q.values())
+        b[list(self.rhs)] = list(self.rhs.values())
+        kept = [(i, j, sign[i] * v) for i, j, v in self.entries if v != 0]
+        A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
+        integer = np.zeros(n, dtype=bool)
+        integer[sorted(self.integers)] = True
+        equal = np.array([s == "E" for s in self.senses], dtype=bool)
+        return FlatProgram(_symmetric(self.quadratic, n), q, self.constant, A, sign * b + 0.0, equal, lower, upper, integer)
+
+
+#: What reads the lines of each section.
+_SECTIONS: dict[str, Callable[[_Reader, list[str]], None]] = {
+    "NAME": _Reader.nothing, "OBJSENSE": _Reader.least, "ROWS": _Reader.row, "COLUMNS": _Reader.column, "RHS": _Reader.side,
+    "BOUNDS": _Reader.bound, "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QSECTION": _Reader.product,
+    "ENDATA": _Reader.after,
+}  # fmt: skip
+
+
 def _parse(source: Source) -> FlatProgram:
-    section, objective, integral = "", "", False
-    rows: dict[str, int] = {}
-    columns: dict[str, int] = {}
-    senses: list[str] = []
-    entries: list[tuple[int, int, float]] = []
-    q: dict[int, float] = defaultdict(float)
-    rhs: dict[int, float] = {}
-    bounds: list[list[str]] = []
-    quadratic: list[tuple[int, int, float]] = []
-    integers: set[int] = set()
-    constant = 0.0
+    section, found = "", _Reader()
     for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):
             continue
         words = raw.split()
-        if not raw[0].isspace():
-            section = words[0].upper()
-            if section not in _SECTIONS or (section == "OBJSENSE" and words[1:2] and words[1].upper() not in _LEAST):
-                raise DataError(f"{raw.strip()[:60]!r} is not read: a section this reader does not know, or a maximum")
+        if raw[0].isspace():
+            if section:
+                _SECTIONS[section](found, words)
             continue
-        if section == "ENDATA":
-            raise DataError("text after ENDATA")
-        if section == "OBJSENSE" and words[0].upper() not in _LEAST:
-            raise DataError("only files that minimise are read")
-        if section == "ROWS":
-            if words[0].upper() == "N":
-                objective = objective or words[1]
-            elif words[0].upper() not in ("E", "L", "G") or words[1] in rows:
-                raise DataError(f"a row must be N, E, L or G with a name of its own; it is {raw.strip()[:60]!r}")
-            else:
-                rows[words[1]] = len(rows)
-                senses.append(words[0].upper())
-        elif section == "COLUMNS":
-            if words[1] == "'MARKER'":
-                integral = words[2] == "'INTORG'"
-                continue
-            j = columns.setdefault(words[0], len(columns))
-            if integral:
-                integers.add(j)
-            for name, value in zip(words[1::2], words[2::2], strict=True):
-                if name == objective:
-                    q[j] += float(value)
-                else:
-                    entries.append((rows[name], j, float(value)))
-        elif section == "RHS":
-            for name, value in zip(words[1::2], words[2::2], strict=True):
-                if name == objective:
-                    constant = -float(value) + 0.0
-                else:
-                    rhs[rows[name]] = float(value)
-        elif section == "BOUNDS":
-            bounds.append(words)
-        elif section in ("QUADOBJ", "QSECTION"):
-            quadratic.append((columns[words[0]], columns[words[1]], float(words[2])))
-        elif section == "RANGES":
-            raise DataError("ranges are not read")
+        section = words[0].upper()
+        if section not in _SECTIONS or (section == "OBJSENSE" and words[1:2] and words[1].upper() not in _LEAST):
+            raise DataError(f"{raw.strip()[:60]!r} is not read: a section this reader does not know, or a maximum")
     if section != "ENDATA":
         raise DataError("it ends before ENDATA")
-    n, m = len(columns), len(rows)
-    sign = np.array([-1.0 if s == "L" else 1.0 for s in senses])
-    lower, upper = np.zeros(n), np.full(n, np.inf)
-    _apply_bounds(bounds, columns, lower, upper, integers)
-    linear = np.zeros(n)
-    linear[list(q)] = list(q.values())
-    b = np.zeros(m)
-    b[list(rhs)] = list(rhs.values())
-    kept = [(i, j, sign[i] * v) for i, j, v in entries if v != 0]
-    A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
-    integer = np.zeros(n, dtype=bool)
-    integer[sorted(integers)] = True
-    equal = np.array([s == "E" for s in senses], dtype=bool)
-    return FlatProgram(_symmetric(quadratic, n), linear, constant, A, sign * b + 0.0, equal, lower, upper, integer)
+    return found.program()
 
 
 def _symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:

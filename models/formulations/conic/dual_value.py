@@ -9,6 +9,8 @@ and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs not
 
 from __future__ import annotations
 
+from dataclasses import dataclass
+
 import numpy as np
 import scipy.linalg as sl
 
@@ -54,41 +56,52 @@ def proved_sum(
     least = 0.0 if factor is None else _least(rows, gamma)
     if factor is None or not (least > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
         return -np.inf, 0.0
-    absolute = np.abs(rows)  # features of different scales: entry by entry, not by norms
+    terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant)
     w = -0.5 * sl.cho_solve((factor, True), rows.T @ (2.0 * gamma - v), check_finite=False)
     best = (-np.inf, 0.0)
     for careful in (False, True):
-        best = max(best, _at(rows, absolute, w, gamma, v, penalty, size, constant, least, careful))
+        best = max(best, terms.bound_at(w, least, careful))
         if best[1] <= _ENOUGH * abs(best[0]):
             break
     return best
 
 
-def _at(
-    rows: FloatArray, absolute: FloatArray, w: FloatArray, gamma: FloatArray, v: FloatArray, penalty: FloatArray,
-    size: FloatArray, constant: float, least: float, careful: bool,
-) -> tuple[float, float]:  # fmt: skip
-    """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
-    n, p = rows.shape
-    u = rows @ w
-    off = gamma_n(p) * (absolute @ np.abs(w))  # of u
-    pull = -2.0 * gamma * u + 2.0 * gamma - v
-    if careful:
-        pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
-        rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
-        doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
-        doubt = doubt + absolute.T @ (2.0 * gamma * off + 4.0 * UNIT * gamma * np.abs(u))
-    else:
-        rho = 2.0 * w + rows.T @ pull
-        doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
-        doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
-    residual = float(np.linalg.norm(np.abs(rho) + doubt)) * (1.0 + 1e-9)
-    terms = u * (2.0 * gamma - v - gamma * u)
-    value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -penalty, [-constant]]))
-    lost = float(np.abs(pull) @ off + gamma @ (off * off))
-    lost += 8.0 * UNIT * float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + size.sum() + abs(constant))
-    lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
-    return value.lower - lost, value.error + lost
+@dataclass(frozen=True, eq=False)
+class _Terms:
+    """What the bound is made of; ``absolute`` = |rows|: features differ in scale, so errors go entry by entry, not by norms."""
+
+    rows: FloatArray
+    absolute: FloatArray
+    gamma: FloatArray
+    v: FloatArray
+    penalty: FloatArray
+    size: FloatArray
+    constant: float
+
+    def bound_at(self, w: FloatArray, least: float, careful: bool) -> tuple[float, float]:
+        """The bound at w; ``careful``: the sums in ρ, which cancel where λ is large, without losing digits."""
+        rows, absolute, gamma, v = self.rows, self.absolute, self.gamma, self.v
+        n, p = rows.shape
+        u = rows @ w
+        off = gamma_n(p) * (absolute @ np.abs(w))  # of u
+        pull = -2.0 * gamma * u + 2.0 * gamma - v
+        if careful:
+            pieces = [transposed_product(rows, x) for x in (2.0 * gamma, -v, -2.0 * gamma * u)]
+            rho = 2.0 * w + pieces[0][0] + pieces[1][0] + pieces[2][0]
+            doubt = sum((error + 4.0 * UNIT * np.abs(value) for value, error in pieces), 8.0 * UNIT * np.abs(w))
+            doubt = doubt + absolute.T @ (2.0 * gamma * off + 4.0 * UNIT * gamma * np.abs(u))
+        else:
+            rho = 2.0 * w + rows.T @ pull
+            doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
+            doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
+        residual = float(np.linalg.norm(np.abs(rho) + doubt)) * (1.0 + 1e-9)
+        terms = u * (2.0 * gamma - v - gamma * u)
+        value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
+        lost = float(np.abs(pull) @ off + gamma @ (off * off))
+        sizes = float(np.abs(u) @ (2.0 * gamma + np.abs(v) + gamma * np.abs(u)) + self.size.sum() + abs(self.constant))
+        lost += 8.0 * UNIT * sizes
+        lost = (lost + residual * residual / (4.0 * least)) * (1.0 + 1e-9)
+        return value.lower - lost, value.error + lost
 
 
 def _least(rows: FloatArray, gamma: FloatArray) -> float:

@@ -8,8 +8,9 @@ import numpy as np
 
 from ...arrays import FloatArray
 from ...kernel_names import kernel_parameters, named_kernel
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...record import Arrays, Chosen, Data, FormulationInfo
 from ...views import ConicProblem
+from ..linear import COST_OR_SHARE
 from .model import ConicSVM
 
 __all__ = ["FORMULATIONS"]
@@ -44,8 +45,7 @@ FORMULATIONS = (
         build=_build,
         objective=_objective,
         parameters=(
-            Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
-            Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
+            *COST_OR_SHARE,
             *kernel_parameters(None),
         ),
         intercept=_linear,

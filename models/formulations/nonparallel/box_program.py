@@ -14,7 +14,7 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_array, as_vector
 from ...model import Bound, Model
 from ...program.form import Block, Quadratic, StandardForm
-from ...record import Arrays, Chosen, Data, FormulationInfo
+from ...record import Arrays, Data, FormulationInfo
 from ...rounding import UNIT, Rounded, dot, gamma, transposed_product
 from ...statement import Line, Statement
 from ...views import BoxPoint, BoxQP
@@ -146,10 +146,6 @@ class BoxProgram(Model):
         )
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> BoxProgram:
-    return BoxProgram(arrays["Z"], arrays["q"], arrays["lower"], arrays["upper"], arrays["ridge"])
-
-
 def _small(rng: np.random.Generator) -> Arrays:
     q = rng.normal(size=8)
     return {"Z": rng.normal(size=(8, 3)), "q": q, "lower": np.full(8, -0.5), "upper": np.ones(8), "ridge": np.full(8, 0.1)}
@@ -169,7 +165,6 @@ FORMULATIONS = (
         summary="convex quadratic over a box, its factor given",
         reference="the duals of the class problems, NPSVC++ (16)",
         data=Data.ARRAYS,
-        build=_build,
         objective=_objective,
         arrays=("Z", "q", "lower", "upper", "ridge"),
         small=_small,

@@ -2,25 +2,11 @@
 
 from __future__ import annotations
 
-from ...kernel_names import kernel_parameters, named_kernel
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ...kernel_names import kernel_parameters, with_kernel
+from ...record import Chosen, Data, FormulationInfo, Parameter
 from .chebyshev import ChebyshevNPSVC
 
 __all__ = ["FORMULATIONS"]
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> ChebyshevNPSVC:
-    return ChebyshevNPSVC(
-        arrays["X"],
-        arrays["y"],
-        c=chosen["c"],
-        r1=chosen["r1"],
-        r2=chosen["r2"],
-        mu=chosen["mu"],
-        d=chosen["d"],
-        orientation=chosen["orientation"],
-        kernel=named_kernel(chosen),
-    )
 
 
 def _linear(chosen: Chosen) -> bool:
@@ -34,7 +20,7 @@ FORMULATIONS = (
         summary="hyperplanes of all classes at once, with features learned and shared",
         reference="Zhang, Lai, Zhou, Liang: NPSVC++, (8)",
         data=Data.CLASSES,
-        build=_build,
+        build=with_kernel(ChebyshevNPSVC),
         parameters=(
             Parameter("c", "weight of the other classes' losses", float, 1.0),
             Parameter("r1", "weight of what the projection leaves", float, 1.0),

@@ -13,11 +13,21 @@ from ....errors import InputError
 from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector
 from ...looks.explained import Explained, priced, two_classes
 from ...model import Model
+from ...record import Parameter
 from ...statement import Line
 from ..linear import first_column_is_one
 from .reach import Reach, Spending
 
-__all__ = ["BinaryMargins", "as_prices"]
+__all__ = ["BinaryMargins", "as_prices", "margin_parameters"]
+
+
+def margin_parameters(intercept: str) -> tuple[Parameter, ...]:
+    """The parameters that the two have in common, with the intercept's default."""
+    return (
+        Parameter("M", "big-M; a valid one from the data where it is not given"),
+        Parameter("intercept", "whether the intercept is part of the norm", str, intercept, ("penalised", "free")),
+        Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+    )
 
 
 class BinaryMargins(Model):

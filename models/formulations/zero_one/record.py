@@ -5,22 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from ...arrays import FloatArray
-from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ...record import Data, FormulationInfo, always
+from ..linear import COST_OR_SHARE
+from .binary_margins import margin_parameters
 from .model import ZeroOneSVM
 
 __all__ = ["FORMULATIONS"]
-
-
-def _build(arrays: Arrays, chosen: Chosen) -> ZeroOneSVM:
-    return ZeroOneSVM(
-        arrays["X"],
-        arrays["y"],
-        lam=chosen["lam"],
-        M=chosen["M"],
-        intercept=chosen["intercept"],
-        encoding=chosen["encoding"],
-        kappa=chosen["kappa"],
-    )
 
 
 def _objective(model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> float:
@@ -36,14 +26,10 @@ FORMULATIONS = (
         summary="SVM with the 0-1 loss, mixed-integer",
         reference="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (3) and (5)",
         data=Data.TWO_CLASSES,
-        build=_build,
         objective=_objective,
         parameters=(
-            Parameter("lam", "λ, cost of a violated margin; 1 where neither it nor κ is given"),
-            Parameter("kappa", "κ, share of the margins that may be violated, in place of λ"),
-            Parameter("M", "big-M; a valid one from the data where it is not given"),
-            Parameter("intercept", "whether the intercept is part of the norm", str, "penalised", ("penalised", "free")),
-            Parameter("encoding", "rows with M, or indicator constraints", str, "bigm", ("bigm", "indicator")),
+            *COST_OR_SHARE,
+            *margin_parameters("penalised"),
         ),
         intercept=always,
     ),

@@ -50,8 +50,8 @@ def finish_single(block: Any, half: Any, own: Any, signs: Any, mine: Any, offset
 
 
 @_njit
-def _powers(row: Any, half: Any, shared: Any, power: Any, two: Any) -> None:
-    """row_k ← 2^min(0, row_k - half_k - shared) in float64; ``two`` is a view of ``power``."""
+def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
+    """2^min(0, row_k - half_k - shared) in float64 as a product: row_k ← 2^fraction, ``power`` ← the bits of 2^whole."""
     bias, shift = np.int64(1023), np.int64(52)
     for k in range(row.size):
         x = max(min(row[k] - half[k] - shared, 0.0), -1022.0)
@@ -60,17 +60,16 @@ def _powers(row: Any, half: Any, shared: Any, power: Any, two: Any) -> None:
         p = (((((_D13 * r + _D12) * r + _D11) * r + _D10) * r + _D9) * r + _D8) * r + _D7
         row[k] = ((((((p * r + _D6) * r + _D5) * r + _D4) * r + _D3) * r + _D2) * r + _D1) * r + 1.0
         power[k] = (np.int64(whole) + bias) << shift
-    for k in range(row.size):
-        row[k] *= two[k]
 
 
 @_sum_njit
-def _add(row: Any, weight: float, weights: Any, sums: Any) -> float:
-    """sums += weight·row; gives weights'row."""
+def _add(row: Any, two: Any, weight: float, weights: Any, sums: Any) -> float:
+    """sums_k += weight·row_k·two_k; gives Σ weights_k row_k two_k."""
     total = 0.0
     for k in range(row.size):
-        sums[k] += weight * row[k]
-        total += weights[k] * row[k]
+        value = row[k] * two[k]
+        sums[k] += weight * value
+        total += weights[k] * value
     return total
 
 
@@ -79,20 +78,13 @@ def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - own_i), all in float64; the block is overwritten."""
     power = np.empty(_BLOCK, dtype=np.int64)
     two = power.view(np.float64)
-    bias, shift = np.int64(1023), np.int64(52)
     n = block.shape[1]
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
-        halves, sums = half[b:e], out[b:e]
+        sums = out[b:e]
         for i in range(block.shape[0]):
-            row, shared, weight = block[i, b:e], own[i], weights[i]
-            for k in range(row.size):
-                x = max(min(row[k] - halves[k] - shared, 0.0), -1022.0)
-                whole = np.floor(x + 0.5)
-                r = x - whole
-                p = (((((_D13 * r + _D12) * r + _D11) * r + _D10) * r + _D9) * r + _D8) * r + _D7
-                row[k] = ((((((p * r + _D6) * r + _D5) * r + _D4) * r + _D3) * r + _D2) * r + _D1) * r + 1.0
-                power[k] = (np.int64(whole) + bias) << shift
+            row, weight = block[i, b:e], weights[i]
+            _powers(row, half[b:e], own[i], power)
             for k in range(row.size):
                 sums[k] += weight * (row[k] * two[k])
 
@@ -106,5 +98,5 @@ def accumulate_both(block: Any, half: Any, own: Any, weights: Any, given: Any, o
     for b in range(0, n, _BLOCK):
         e = min(n, b + _BLOCK)
         for i in range(block.shape[0]):
-            _powers(block[i, b:e], half[b:e], own[i], power, two)
-            back[i] += _add(block[i, b:e], weights[i], given[b:e], out[b:e])
+            _powers(block[i, b:e], half[b:e], own[i], power)
+            back[i] += _add(block[i, b:e], two, weights[i], given[b:e], out[b:e])

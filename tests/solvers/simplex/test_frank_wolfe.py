@@ -29,7 +29,7 @@ def random_view(rng, n=12, linear=True):
     return SimplexQP(MatrixGram(A @ A.T), rng.standard_normal(n) if linear else np.zeros(n), np.zeros(n, dtype=np.int64))
 
 
-def brute_step(view, a, method):
+def brute_step(view, a, away):
     """One step of FW or MFW, written from the formulas, line search by dense algebra."""
     Q, c = view.gram.matrix, view.c
     g = Q @ a + c
@@ -40,7 +40,7 @@ def brute_step(view, a, method):
     kind = "toward"
     support = np.flatnonzero(a)
     j = support[np.argmax(g[support])]
-    if method == "MFW" and support.size > 1 and mean - g[i] < g[j] - mean:
+    if away and support.size > 1 and mean - g[i] < g[j] - mean:
         d, longest, kind = a.copy(), a[j] / (1.0 - a[j]), "away"
         d[j] -= 1.0
     step = min(longest, -(g @ d) / (d @ Q @ d))
@@ -62,7 +62,7 @@ def test_iterates_follow_the_formulas(cls):
         for _ in range(40):
             if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
                 break
-            a, kind = brute_step(view, a, cls.method)
+            a, kind = brute_step(view, a, cls is ModifiedFrankWolfe)
             row = algorithm.measure(state)
             kinds.add(row.step)
             assert row.step == kind

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arrays import FloatArray, Points, as_points
 from ....kernels.kernels import Kernel
-from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter, always
+from ....record import Data, FormulationInfo, Parameter, always
 from ..losses.nu import NuHinge
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -67,10 +67,6 @@ class NuSVM(NamedComposition):
         return Margin(X, self.y, NuHinge(self.nu), SquaredNorm(0.5), self.intercept, 1.0 / X.shape[0], kernel=self.kernel)
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> NuSVM:
-    return NuSVM(arrays["X"], arrays["y"], chosen["nu"], chosen["intercept"])
-
-
 def _objective(model: NuSVM, values: Mapping[str, Any]) -> float:
     """The stated objective from the data."""
     w, rho = values["w"], float(values["rho"][0])
@@ -86,7 +82,6 @@ FORMULATIONS = (
         summary="nu-SVM: the share of margin errors in place of their price",
         reference="Schölkopf, Smola, Williamson, Bartlett: New support vector algorithms, 2000, (3)",
         data=Data.TWO_CLASSES,
-        build=_build,
         objective=_objective,
         parameters=(
             Parameter("nu", "ν, share of points within the margin", float, 0.5),

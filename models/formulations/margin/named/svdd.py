@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arrays import Points, as_points, as_share
 from ....kernels.kernels import Kernel
-from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ....record import Data, FormulationInfo, Parameter
 from ..losses.soft_ball import SoftBall
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -77,10 +77,6 @@ class SVDD(NamedComposition):
         return {"radius": self.radius(values), "outside": float((scores < -1e-7 * (1.0 + np.abs(scores).max())).mean())}
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> SVDD:
-    return SVDD(arrays["X"], chosen["nu"])
-
-
 def _objective(model: SVDD, values: Mapping[str, Any]) -> float:
     """The stated objective from the data."""
     w, level = values["w"], float(values["level"][0])
@@ -95,7 +91,6 @@ FORMULATIONS = (
         summary="the smallest ball with slack: support vector data description",
         reference="Tax, Duin: Support vector data description, 2004, (3)",
         data=Data.POINTS,
-        build=_build,
         objective=_objective,
         parameters=(Parameter("nu", "ν, share of points outside", float, 0.3),),
     ),
