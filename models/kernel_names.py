@@ -31,11 +31,11 @@ def named_kernel(chosen: Chosen) -> Kernel:
 
 
 def with_kernel(model: type[Model]) -> Callable[[Arrays, Chosen], Model]:
-    """The ``build`` of a record: the class by the names of arrays and parameters, those of the kernel as one."""
+    """The ``build`` of a record: arrays in their order, parameters by name, those of the kernel as one."""
     words = {p.name for p in kernel_parameters()}
 
     def build(arrays: Arrays, chosen: Chosen) -> Model:
         plain = {name: value for name, value in chosen.items() if name not in words}
-        return model(**arrays, **plain, kernel=named_kernel(chosen))
+        return model(*arrays.values(), **plain, kernel=named_kernel(chosen))
 
     return build

@@ -119,7 +119,7 @@ class FormulationInfo:
         What it is stated on.
     build : callable, optional
         The model on the arrays and chosen parameters (all of them, defaults filled in); call `state` instead. Where there is none
-        the class is called with both by their names.
+        the class is called with the arrays in their order and the parameters by their names.
     parameters : tuple of Parameter
     arrays : tuple of str
         Names of its arrays where ``data`` is `Data.ARRAYS`: those of an npz file at the prompt.
@@ -200,7 +200,7 @@ class FormulationInfo:
             raise InputError(f"{self.name} is stated on {', '.join(self.needs)}; there is no {', '.join(missing)}")
         chosen = self.chosen({} if given is None else given)
         needed = {name: arrays[name] for name in self.needs}
-        return self.model(**needed, **chosen) if self.build is None else self.build(needed, chosen)
+        return self.model(*needed.values(), **chosen) if self.build is None else self.build(needed, chosen)
 
     def example_arrays(self, rng: np.random.Generator) -> Arrays:
         """Small arrays: 12 points in the plane after a column of ones (three classes where several go), or `small`."""

@@ -14,7 +14,7 @@ from ...models.arrays import FloatArray, IntArray
 from .bounds import ALL, rows_of
 from .descent import best_intercept, descend
 from .reduced import Reduced
-from .tree import EVENTS, FOUND, NEXT, NODES, TOP, Stack, below, stack_for
+from .tree import Stack, below, stack_for
 
 __all__ = ["Search"]
 
@@ -73,7 +73,7 @@ class Search:
         self.value = problem.value(self.rho0, self.rho.astype(np.float64))
         root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0)
         heapq.heappush(self.heap, (0, 0, root))
-        self.stack.at[NEXT] = 1
+        self.stack.now.next = 1
 
     # -- incumbents ---------------------------------------------------------------------------------------------
 
@@ -136,7 +136,7 @@ class Search:
     @property
     def nodes(self) -> int:
         """Nodes bounded so far."""
-        return int(self.stack.at[NODES])
+        return int(self.stack.now.nodes)
 
     @property
     def open_nodes(self) -> int:
@@ -163,27 +163,27 @@ class Search:
         units, number, (lower, upper, must, more) = heapq.heappop(self.heap)
         k = self.stack
         k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
-        k.at[TOP], end = 1, self.nodes + most
-        while k.at[TOP] > 0 and self.nodes < end:
+        k.now.top, end = 1, self.nodes + most
+        while k.now.top > 0 and self.nodes < end:
             before = self.nodes
             below(self.rows, k, np.int64(self.cut), end - self.nodes, self.by_support)
             self._take()
-            if self.nodes == before and k.at[TOP] + 5 > k.bound.size:
+            if self.nodes == before and k.now.top + 5 > k.bound.size:
                 break
-        for t in range(int(k.at[TOP])):
+        for t in range(int(k.now.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]))
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
-        k.at[TOP] = 0
+        k.now.top = 0
 
     def _take(self) -> None:
         """Hand the events on, and look at the single systems in fractions."""
         k = self.stack
-        if self.listener is not None and k.at[EVENTS]:
-            self.listener(k.events[: k.at[EVENTS]])
-        k.at[EVENTS] = 0
-        for rho in k.found[: k.at[FOUND]].copy():
+        if self.listener is not None and k.now.noted:
+            self.listener(k.events[: k.now.noted])
+        k.now.noted = 0
+        for rho in k.found[: k.now.systems].copy():
             self.single(rho)
-        k.at[FOUND] = 0
+        k.now.systems = 0
 
     def single(self, rho: IntArray) -> None:
         """Offer a system with its best intercept; where scores are not whole, with each at which some point changes sides."""

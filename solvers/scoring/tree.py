@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..records.named_scalars import integers_and_floats, named_scalars
 from .bounds import ALL, Scratch, bound, scratch_for
 from .compiled import entry, inner
 from .reduced import Reduced
@@ -24,8 +25,8 @@ __all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "st
 
 #: Events: what happened to a node.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
-#: Entries of ``Stack.at``: nodes on it, nodes bounded so far, the next free number, events and single systems so far.
-TOP, NODES, NEXT, EVENTS, FOUND = 0, 1, 2, 3, 4
+#: `Stack.now`: nodes on it, nodes bounded so far, the next free number, events and single systems noted so far.
+NOW = integers_and_floats("top nodes next noted systems", "")
 _ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
 
 
@@ -42,7 +43,7 @@ class Stack(NamedTuple):
     found: Any
     spread: Any
     order: Any
-    at: Any
+    now: Any
     scratch: Scratch
 
 
@@ -60,25 +61,25 @@ def stack_for(reduced: Reduced, order: np.ndarray, spread: np.ndarray) -> Stack:
         found=np.zeros((_FOUND, d), np.int64),
         spread=spread,
         order=order,
-        at=np.zeros(5, np.int64),
+        now=named_scalars(NOW),
         scratch=scratch_for(reduced),
     )
 
 
 @inner
 def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
-    at = k.at[EVENTS]
+    at = k.now.noted
     k.events[at, 0], k.events[at, 1], k.events[at, 2], k.events[at, 3] = kind, number, j, half
-    k.at[EVENTS] += 1
+    k.now.noted += 1
 
 
 @inner
 def _push(rows: Any, k: Any, slot: Any, cut: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
     units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, k.scratch)
-    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.at[NEXT]
-    k.at[NEXT] += 1
-    k.at[NODES] += 1
+    k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.now.next
+    k.now.next += 1
+    k.now.nodes += 1
     if k.bound[slot] >= cut:
         _event(k, CLOSED, k.number[slot], 0, 0)
         return False
@@ -170,20 +171,20 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
 @entry
 def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
-    end = k.at[NODES] + most
-    while k.at[TOP] > 0 and k.at[NODES] < end:
-        if k.at[EVENTS] + 8 > k.events.shape[0] or k.at[FOUND] == k.found.shape[0] or k.at[TOP] + 5 > k.bound.size:
+    end = k.now.nodes + most
+    while k.now.top > 0 and k.now.nodes < end:
+        if k.now.noted + 8 > k.events.shape[0] or k.now.systems == k.found.shape[0] or k.now.top + 5 > k.bound.size:
             return
-        k.at[TOP] -= 1
-        at, number, parent = k.at[TOP], k.number[k.at[TOP]], k.bound[k.at[TOP]]
+        k.now.top -= 1
+        at, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
         if parent >= cut:
             _event(k, CLOSED, number, 0, 0)
             continue
         kind, j = _choose(k, at, by_support)
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
-            k.found[k.at[FOUND]] = k.lower[at]
-            k.at[FOUND] += 1
+            k.found[k.now.systems] = k.lower[at]
+            k.now.systems += 1
             continue
         half = (k.lower[at, j] + k.upper[at, j]) // 2
         _event(k, kind, number, j, half)
@@ -197,7 +198,7 @@ def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
             _child(k, slot, kind, j, half, c)
             kept += _push(rows, k, slot, cut, parent)
         _worst_first(k, at, kept)
-        k.at[TOP] += kept
+        k.now.top += kept
 
 
 assert ALL > 0

@@ -11,7 +11,7 @@ import numpy as np
 
 from ....arrays import FloatArray, Points
 from ....kernels.kernels import Kernel
-from ....record import Arrays, Chosen, Data, FormulationInfo, Parameter
+from ....record import Data, FormulationInfo, Parameter
 from ..losses.epsilon_insensitive import EpsilonInsensitive
 from ..model import Margin
 from ..regularisers.squared_norm import SquaredNorm
@@ -69,10 +69,6 @@ class EpsilonSVR(NamedComposition):
         return Margin(self.X, self.y, loss, SquaredNorm(0.5), self.intercept, self.C, kernel=self.kernel)
 
 
-def _build(arrays: Arrays, chosen: Chosen) -> EpsilonSVR:
-    return EpsilonSVR(arrays["X"], arrays["target"], chosen["C"], chosen["epsilon"], chosen["intercept"])
-
-
 def _small(rng: np.random.Generator) -> dict[str, Any]:
     X = np.column_stack([np.ones(12), rng.normal(size=(12, 2))])
     return {"X": X, "target": X @ [0.5, 1.0, -1.0] + 0.3 * rng.normal(size=12)}
@@ -95,7 +91,6 @@ FORMULATIONS = (
         data=Data.ARRAYS,
         arrays=("X", "target"),
         small=_small,
-        build=_build,
         objective=_objective,
         parameters=(
             Parameter("C", "C, cost of a unit beyond the tube", float, 1.0),
