@@ -30,7 +30,7 @@ def named_kernel(chosen: Chosen) -> Kernel:
     return RBF() if gamma is None else RBF(gamma)
 
 
-def with_kernel(model: type[Model]) -> Callable[[Arrays, Chosen], Model]:
+def with_kernel(model: Callable[..., Model]) -> Callable[[Arrays, Chosen], Model]:
     """The ``build`` of a record: arrays in their order, parameters by name, those of the kernel as one."""
     words = {p.name for p in kernel_parameters()}
 

@@ -40,7 +40,7 @@ def _note(name: str) -> str:
     return {"Pendigits": _WIDTH, "USPS": _OTHER_USPS}.get(name, _TUNING)
 
 
-def _rows(effort: Effort) -> Iterator[tuple[Mapping[str, str], str, str, Sequence[Run]]]:
+def _rows(effort: Effort) -> Iterator[tuple[Mapping[str, str], str, str, tuple[Run, ...]]]:
     """The published rows that are run: the row, its data set and algorithm, and its runs."""
     for row in published("frank_wolfe_tables2_3"):
         name, algorithm = row["dataset"], row["algorithm"]
