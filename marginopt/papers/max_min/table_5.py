@@ -23,8 +23,8 @@ _ONE_SPLIT = (
     "and inside is judged by Table 3's deviation of the same set and method."
 )
 _BATS = (
-    "The bats' γ is the end of the range, where no training point is misclassified; of the many positions that misclassify none "
-    "a random one is the first here. The other columns take the printed γ."
+    "The bats' γ is the end of the range, where no training point is misclassified, as nearly all of the box does. The other "
+    "columns take the printed γ."
 )
 _RATE = (
     "By the printed rate (53), which Table 5 shows at work: from 2^-15 its first move, f' itself, overshoots to the end γ = 8, "

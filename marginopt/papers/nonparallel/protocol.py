@@ -70,9 +70,9 @@ def maker(method: str) -> Maker:
     return partial(_shared, "one" if method == PRINTED else "rest")
 
 
-def accuracy_runs(effort: Effort, name: str, method: str) -> tuple[Run, ...]:
-    """The splits of one cell; a thinned effort takes at most 2,000 points."""
-    points = effort.grid(0, 2000)
+def accuracy_runs(effort: Effort, name: str, method: str, whole: bool = False) -> tuple[Run, ...]:
+    """The splits of one cell; a thinned effort takes at most 2,000 points unless it is of the ``whole`` set."""
+    points = 0 if whole else effort.grid(0, 2000)
     return tuple(Run.of(ACCURACY, dataset=SETS[name], method=method, seed=seed, points=points) for seed in effort.repetitions(10))
 
 

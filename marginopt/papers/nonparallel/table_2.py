@@ -24,8 +24,8 @@ _ORIENTATION = (
     "and (21): the published figures on many classes need it. The printed one stands beside it and is not judged."
 )
 _SVM = (
-    "C = 1, as c in all other methods, gives the published figures on BinAlpha, DNA and USPS. On Pendigits a Gaussian SVC with "
-    "it is right in 99.1%; for the published 91.75% C must lie between 0.01 and 0.1."
+    "C = 1, as c in all other methods, gives the published figures on BinAlpha and DNA. On Pendigits a Gaussian SVC with it is "
+    "right in 99%; for the published 91.75% C must lie between 0.01 and 0.1."
 )
 _RIVALS = "The rivals' parameters are not published: c = 1, as K-NPSVC++ has it in the released code, and r = 0.1."
 _PINBALL = "Neither the pinball loss's τ (here 0.5) nor r of this method is published; both move the accuracy."
@@ -34,6 +34,8 @@ _NOBODY = {
     "20News": "the 100 features of 20 Newsgroups are not distributed; put 20news.libsvm.bz2 into the directory of MARGINOPT_DATA",
 }
 _LARGE = ("20News", "Pendigits", "USPS")
+#: Fast enough for all points of the large sets at every effort.
+_WHOLE = ("SVM",)
 
 
 def _rows(effort: Effort) -> Sequence[str]:
@@ -42,7 +44,12 @@ def _rows(effort: Effort) -> Sequence[str]:
 
 def _notes(effort: Effort, name: str, method: str) -> tuple[str, ...]:
     own = {_OURS: (_ORIENTATION,), "SVM": (_SVM,), "pinTWSVM": (_RIVALS, _PINBALL)}.get(method, (_RIVALS,))
-    return (*own, _PARTLY) if effort.thin and name in _LARGE else own
+    return (*own, _PARTLY) if _partly(effort, name, method) else own
+
+
+def _partly(effort: Effort, name: str, method: str) -> bool:
+    """Whether a cell is of fewer points than published."""
+    return effort.thin and name in _LARGE and method not in _WHOLE
 
 
 def _entries(effort: Effort) -> Sequence[Entry]:
@@ -55,8 +62,9 @@ def _entries(effort: Effort) -> Sequence[Entry]:
         asked = (method, PRINTED) if method == _OURS else (method,)
         found += [
             Entry(
-                (name, one), there, accuracy_runs(effort, name, one), mean_of("accuracy", 100.0),
-                _notes(effort, name, method), compared=one == method and not (effort.thin and name in _LARGE),
+                (name, one), there, accuracy_runs(effort, name, one, name in _LARGE and one in _WHOLE),
+                mean_of("accuracy", 100.0), _notes(effort, name, method),
+                compared=one == method and not _partly(effort, name, method),
             )
             for one in asked
         ]  # fmt: skip
@@ -101,8 +109,8 @@ TABLES = (
         "accuracy of six classifiers",
         ("set", "method"),
         "% of the test part",
-        "Random 60/40 split of all points (thinned: of at most 2,000), 10 runs; Gaussian kernel of width 1/(mean squared "
-        "distance); no parameter is tuned, since the paper speaks of no tuning.",
+        "Random 60/40 split of all points (thinned: of at most 2,000, but for the SVM), 10 runs; Gaussian kernel of width "
+        "1/(mean squared distance); no parameter is tuned, since the paper speaks of no tuning.",
         _entries,
         tuple(f"{name}: {reason}." for name, reason in _NOBODY.items()),
         across=1,

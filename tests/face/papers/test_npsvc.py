@@ -14,7 +14,7 @@ from marginopt.errors import DataError
 from marginopt.instances import Instance
 from marginopt.papers import inputs
 from marginopt.papers.effort import effort_of
-from marginopt.papers.finding import figures
+from marginopt.papers.finding import figures, tables
 from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
 from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, maker
@@ -153,3 +153,15 @@ def test_figures_of_the_network() -> None:
     picture = drawn["npsvc-figure-a4"].draw({**results, **theirs})
     assert picture is not None
     assert "cifar10" in picture.caption
+
+
+def test_a_thinned_svm_has_all_points_and_is_judged() -> None:
+    """What is fast enough is not thinned; the paired tests keep the splits of the others."""
+    thin = effort_of("reduced", 2)
+    for entry in tables()["npsvc-table-2"].entries(thin):
+        points = {run.parameters["points"] for run in entry.runs}
+        if entry.labels[0] in ("Pendigits", "USPS"):
+            assert entry.compared == (entry.labels[1] == "SVM")
+            assert points == ({0} if entry.compared else {2000})
+    for entry in tables()["npsvc-table-2-tests"].entries(thin):
+        assert {run.parameters["points"] for run in entry.runs} == {2000}
