@@ -43,7 +43,7 @@ PYTHONS ?= python3.11 python3.12 python3.13 python3.14
 wheels: env-test
 	$(BIN)/python .ci/wheels.py $(PYTHONS)
 
-# Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/trust.md keeps of one run.
+# Fifty thousand attacks on claims, judging, inputs and files; prints the table that docs/measured/claims.md keeps of one run.
 attack: env-test
 	$(BIN)/python tests/attack/run.py
 

@@ -1,4 +1,4 @@
-"""What the first attack found, sentence by sentence, where no other file of this folder states it (table: docs/trust.md)."""
+"""What the first attack found, sentence by sentence, where no other file here states it (table: docs/measured/claims.md)."""
 
 from __future__ import annotations
 
