@@ -7,17 +7,27 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Sequence
 from pathlib import Path
 
 from .errors import InputError
 from .instances import Instance, read as read_instance
+from .instances.formats.tidying import Categories, Missing
 from .models import StandardForm
 from .models.export.files.formats import file_formats, read_form
 
 __all__ = ["read", "read_form"]
 
 
-def read(path: str | os.PathLike[str], label: str | int | None = None, name: str | None = None) -> Instance | StandardForm:
+def read(
+    path: str | os.PathLike[str],
+    label: str | int | None = None,
+    name: str | None = None,
+    *,
+    missing: Missing = "refuse",
+    categories: Categories = "refuse",
+    leave_out: Sequence[str | int] = (),
+) -> Instance | StandardForm:
     """Read a data set or a mathematical program, by the file's suffix.
 
     Parameters
@@ -27,6 +37,12 @@ def read(path: str | os.PathLike[str], label: str | int | None = None, name: str
         ``.libsvm .svm .svmlight .csv .tsv .arff`` (each also ``.bz2 .gz .xz``), ``.parquet``, other ``.npz``.
     label, name
         Label column and name of a data set; see `marginopt.instances.read`.
+    missing : {"refuse", "drop", "median"}
+        What becomes of cells of a CSV or ARFF file that hold nothing: an error; their rows are left out; the column's median.
+    categories : {"refuse", "indicators"}
+        What becomes of columns of words: an error; a column of 0 and 1 for each word.
+    leave_out : sequence of str or int
+        Columns that are no features.
 
     Returns
     -------
@@ -41,7 +57,7 @@ def read(path: str | os.PathLike[str], label: str | int | None = None, name: str
     """
     file = Path(path)
     if not _is_program(file):
-        return read_instance(file, label=label, name=name)
+        return read_instance(file, label, name, missing=missing, categories=categories, leave_out=leave_out)
     if label is not None or name is not None:
         raise InputError(f"{file} holds a program, which has no label column and keeps its own name")
     return read_form(file)

@@ -8,6 +8,8 @@ from __future__ import annotations
 import io
 import os
 import re
+from collections.abc import Sequence
+from dataclasses import replace
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -19,12 +21,15 @@ from ...errors import DataError, InputError, MissingPackageError
 from ...files import FAULTS, READ_LIMIT, fault, read_arrays
 from ..instance import Instance
 from .compressed import as_path, read_bytes, read_text, stem, suffix
-from .tables import label_column, table_instance
+from .tables import Table, label_column, table_instance
 from .text import parse_arff, parse_csv
+from .tidying import Categories, Missing, Tidying
 
 __all__ = ["read", "read_arff", "read_csv", "read_libsvm", "read_npz", "read_parquet"]
 
 PathLike = str | os.PathLike[str]
+
+_AS_IT_IS = Tidying()
 
 #: Sparse text whose matrix is filled beyond this is kept as a dense array, which then costs less and can be centred.
 DENSE_FROM = 0.15
@@ -36,7 +41,15 @@ NUMBER = r"[-+]?(?:\d+\.?\d*|\.\d+)(?:[eE][-+]?\d+)?"
 LIBSVM_LINE = re.compile(rf"{NUMBER}(?:\s+qid:\d+)?(?:\s+\d+:{NUMBER})*\s*(?:#.*)?")
 
 
-def read(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
+def read(
+    path: PathLike,
+    label: str | int | None = None,
+    name: str | None = None,
+    *,
+    missing: Missing = "refuse",
+    categories: Categories = "refuse",
+    leave_out: Sequence[str | int] = (),
+) -> Instance:
     """Read a data set by its file's suffix.
 
     Parameters
@@ -49,17 +62,33 @@ def read(path: PathLike, label: str | int | None = None, name: str | None = None
         the one column named label, class, target or y, or else the last. LIBSVM files have their labels first.
     name : str, optional
         What to call the instance; by default the file's name.
+    missing : {"refuse", "drop", "median"}
+        Cells of CSV and ARFF that hold nothing ("", "?", NA, nan, null): an error; rows left out; the column's median.
+    categories : {"refuse", "indicators"}
+        Columns of words: an error; a column of 0 and 1 for each word, for the second alone where there are two.
+    leave_out : sequence of str or int
+        Columns that are no features, by name or index.
+
+    Raises
+    ------
+    DataError
+        A file that cannot be read, or holds what is not asked to be tidied; the line and the column are named.
+    InputError
+        Options that the file's format does not take.
     """
     file = as_path(path)
     kind = suffix(file)
+    tidying = Tidying(missing, categories, leave_out)
+    if tidying.asked and kind not in (".csv", ".tsv", ".arff"):
+        raise InputError(f"{file}: missing, categories and leave_out are for CSV, TSV and ARFF files")
     if kind in LIBSVM_SUFFIXES:
         if label is not None:
             raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
         return read_libsvm(file, name)
     if kind in (".csv", ".tsv"):
-        return read_csv(file, label, name)
+        return read_csv(file, label, name, tidying=tidying)
     if kind == ".arff":
-        return read_arff(file, label, name)
+        return read_arff(file, label, name, tidying)
     if kind in (".parquet", ".pq"):
         return read_parquet(file, label, name)
     if kind == ".npz":
@@ -127,21 +156,33 @@ def read_csv(
     name: str | None = None,
     header: bool | None = None,
     delimiter: str | None = None,
+    tidying: Tidying = _AS_IT_IS,
 ) -> Instance:
-    """Read delimited text; header and delimiter are detected unless given (see `read` for the label)."""
+    """Read delimited text; header and delimiter are detected unless given (see `read` for the label and what is tidied)."""
     file = as_path(path)
     if delimiter is None and suffix(file) == ".tsv":
         delimiter = "\t"
     if delimiter is not None and (not isinstance(delimiter, str) or len(delimiter) != 1):
         raise InputError(f"delimiter must be one character, got {delimiter!r}")
     table = parse_csv(read_text(file), str(file), header, delimiter)
-    return table_instance(table, label, _name(file, name))
+    return _tidied(table, label, _name(file, name), tidying)
 
 
-def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:
-    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values)."""
+def read_arff(
+    path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
+) -> Instance:
+    """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied."""
     file = as_path(path)
-    return table_instance(parse_arff(read_text(file), str(file)), label, _name(file, name))
+    return _tidied(parse_arff(read_text(file), str(file)), label, _name(file, name), tidying)
+
+
+def _tidied(table: Table, label: str | int | None, name: str, tidying: Tidying) -> Instance:
+    """The table's instance, whose source says what was tidied."""
+    if not tidying.asked:
+        return table_instance(table, label, name)
+    table, target, said = tidying.applied(table, label)
+    found = table_instance(table, target, name)
+    return replace(found, source=f"{found.source}: {said}") if said else found
 
 
 def read_parquet(path: PathLike, label: str | int | None = None, name: str | None = None) -> Instance:

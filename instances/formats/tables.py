@@ -114,7 +114,8 @@ def _raise_bad_cell(table: Table, target: int) -> None:
             if fault:
                 raise DataError(
                     f"{table.where}, line {line}, {_column(table.names, j)}: {cell!r} is {fault}; features must be finite "
-                    "numbers (fill missing values, code categories as 0/1 columns; label= chooses the label column)"
+                    "numbers: missing='drop' or 'median', categories='indicators' and leave_out= read such columns; "
+                    "label= chooses the label column"
                 )
 
 

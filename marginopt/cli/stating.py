@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 import numpy as np
 
 from ..errors import InputError
 from ..instances import Instance, load, read
+from ..instances.formats.tidying import Categories, Missing
 from ..models import Data, FormulationInfo, Model
 from ..models.formulations import all_formulations, get_formulation
 from ..relaxations import default_report_instances
@@ -33,6 +34,9 @@ def add_data_options(command: Command) -> None:
     group.add_argument("--part", choices=("train", "test", "all"), help="part of a set that is published in two")
     group.add_argument("--n", type=int, help="sub-sample this many points, stratified")
     group.add_argument("--seed", type=int, default=0, help="seed of the sub-sample and of the solver (default 0)")
+    group.add_argument("--missing", choices=get_args(Missing), default="refuse", help="cells of a CSV that hold nothing")
+    group.add_argument("--categories", choices=get_args(Categories), default="refuse", help="columns of words in a CSV")
+    group.add_argument("--leave-out", metavar="NAME,..", help="columns of a CSV that are no features, such as an identifier")
     group.add_argument("--raw", action="store_true", help="take X literally: no standardising, no intercept column")
 
 
@@ -164,7 +168,10 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
     if path.suffix or path.exists():
-        instance = read(path, label=label)
+        out = tuple(name.strip() for name in (a.leave_out or "").split(",") if name.strip())
+        instance = read(path, label, missing=a.missing, categories=a.categories, leave_out=out)
+    elif a.leave_out or (a.missing, a.categories) != ("refuse", "refuse"):
+        raise InputError(f"--missing, --categories and --leave-out are for CSV and ARFF files; {name} is a set of the catalogue")
     else:
         instance = load(name) if a.part is None else load(name, part=a.part)
     if a.pair is not None:

@@ -21,6 +21,11 @@ _WORDS: tuple[tuple[str, str], ...] = (
     (r"(?:marginopt|mo)\.load\('?([^)']*)'?\)", r"marginopt data \1"),
     (r"(?:marginopt|mo)\.(solvers|formulations|estimators)\(\)", r"marginopt \1"),
     (r"\blabel= chooses", "--label chooses"),
+    (r"missing='drop' or 'median', categories='indicators'", "--missing drop or median, --categories indicators"),
+    (r"\bleave_out= read", "--leave-out NAME read"),
+    (r"missing='median' keeps", "--missing median keeps"),
+    (r"\(leave_out\)", "(--leave-out)"),
+    (r"leave_out names", "--leave-out names"),
     (r"Files are read by read\(path\)", "A file is given by its path"),
     (r"\b(time|node|memory)_limit\b", r"--\1-limit"),
 )
