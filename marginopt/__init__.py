@@ -49,6 +49,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
         MEBOneClass as MEBOneClass,
         MulticlassSVC as MulticlassSVC,
         NonparallelSVC as NonparallelSVC,
+        RampSVC as RampSVC,
         ScoringSystemClassifier as ScoringSystemClassifier,
         ZeroOneSVC as ZeroOneSVC,
     )

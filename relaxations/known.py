@@ -9,10 +9,9 @@ import numpy as np
 from ..errors import MarginoptError
 from ..models.arrays import FloatArray
 from ..models.model import Model
-from ..solvers.auto import choose
 from ..solvers.interface.solver import Gives
 from ..solvers.records.options import Options
-from ..solvers.registry import get_solver
+from ..solvers.registry import all_solvers, installed
 from ..solvers.solve import solve_problem
 from .composed.points import allowed, parts_of
 
@@ -37,11 +36,16 @@ def known_point(model: Model, options: Options) -> tuple[FloatArray, float] | No
 
 def _begun(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """The incumbent of a structured branch and bound after its first node."""
-    try:
-        solver = get_solver(choose(model, options)[0])
-        if solver.reads_form or Gives.BOUND not in solver.info.gives:
-            return None
-        result = solve_problem(model, solver, replace(options, node_limit=1))
-    except MarginoptError:
-        return None  # the exact rows say why
-    return (np.asarray(result.values["w"]), result.objective) if "w" in result.values else None
+    for solver in all_solvers().values():
+        if solver.reads_form or Gives.BOUND not in solver.info.gives or not installed(solver):
+            continue
+        starting = solver.starting
+        try:
+            if starting.obstacle(model) is not None:
+                continue
+            result = solve_problem(model, starting, replace(options, node_limit=1))
+        except MarginoptError:
+            continue  # the exact rows say why
+        if "w" in result.values and result.nodes is not None:
+            return np.asarray(result.values["w"]), result.objective
+    return None

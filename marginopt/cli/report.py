@@ -15,6 +15,8 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..instances import Instance
+from ..models import Data as ModelData, Model
+from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
@@ -44,6 +46,7 @@ def add_options(command: Command) -> None:
         help="Gaussian classes at --sizes, one set for each combination; outliers none|clustered|spread",
     )
     group.add_argument("--lam", default="1", help="λ (default 1)")
+    group.add_argument("--formulation", metavar="NAME,..", help="stated on the data: ramp, ... (default zero-one)")
     group.add_argument("--relaxations", help=_relaxations_help())
     group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
     group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
@@ -114,7 +117,7 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
         _note(a)
     with _backend(a.backend):
         return gap_report(
-            instances,
+            instances if a.formulation is None else _stated(a, instances, dimensions["lam"]),
             **dimensions,
             time_limit=a.time_limit,
             seed=a.seed,
@@ -176,6 +179,20 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     if not found and sizes is not None:
         raise InputError("--sizes needs data: catalogue names, files, or --generate")
     return found or default_report_instances(a.seed)
+
+
+def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> dict[str, Model]:
+    """The formulations on every instance, at every λ where they have one."""
+    models: dict[str, Model] = {}
+    for instance, name in product(instances, _list(a.formulation, str, "--formulation")):
+        info = get_formulation(name)
+        if info.data is not ModelData.TWO_CLASSES:
+            raise InputError(f"--formulation takes formulations of two classes; {name} is stated on {info.data.value}")
+        known = {parameter.name for parameter in info.parameters}
+        for lam in lams if "lam" in known else [None]:
+            where = f"{instance.name}, {name}" + ("" if lam is None else f", lam = {lam:g}")
+            models[where] = info.state({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
+    return models
 
 
 def _relaxations_help() -> str:

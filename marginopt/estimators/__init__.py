@@ -17,6 +17,7 @@ if TYPE_CHECKING:  # for type checkers; an estimator that has no line here works
     from .ball import MEBOneClass as MEBOneClass
     from .composed.margin import MarginClassifier as MarginClassifier
     from .composed.multiclass import MulticlassSVC as MulticlassSVC
+    from .composed.ramp import RampSVC as RampSVC
     from .composed.scoring_system import ScoringSystemClassifier as ScoringSystemClassifier
     from .conic import ConicSVC as ConicSVC, ConicSVCCV as ConicSVCCV
     from .hinge import HingeSVC as HingeSVC, HingeSVCCV as HingeSVCCV

@@ -90,6 +90,10 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         """What the solver is told."""
         return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=bool(self.verbose))
 
+    def _asked(self) -> Any:
+        """Who solves."""
+        return self.solver
+
     def _start(self, stage: Stage, pair: Pair) -> Mapping[str, FloatArray] | None:
         """Where a problem's solver starts."""
         return None
@@ -118,7 +122,7 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         tasks = []
         for pair in stage.pairs:
             problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
-            tasks.append((type(self)._solution, problem, resolve(self.solver), options, self._expected))
+            tasks.append((type(self)._solution, problem, resolve(self._asked()), options, self._expected))
         return team_of(self.n_jobs).all(solved_task, tasks)
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:

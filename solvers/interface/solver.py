@@ -127,6 +127,11 @@ class Solver(ABC):
         ``kept`` holds what a solver keeps between the calls of one path, for those that update their own model.
         """
 
+    @property
+    def starting(self) -> Solver:
+        """Itself as what finds a first point: without limits of size that are there for the search."""
+        return self
+
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
         """In which order a path solves its values: as given, unless the solver gains by another one."""
         return range(len(values))

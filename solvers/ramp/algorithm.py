@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import ClassVar
 
@@ -92,6 +92,11 @@ class RampBB(Algorithm[RampProblem, RampState]):
             f"it searches boxes of up to {self.most} coefficients, and {model.name} has {view.A.shape[1]}; "
             f"RampBB(most={view.A.shape[1]}) of marginopt.solvers.ramp tries all the same"
         )
+
+    @property
+    def starting(self) -> RampBB:
+        """The convex-concave procedure takes any number of coefficients."""
+        return replace(self, most=2**31)
 
     def load(self, view: RampProblem) -> None:
         """Compile the loops, or load them."""

@@ -34,7 +34,7 @@ def solve_hinge(
                 gradient[j] = (2.0 * w[j] if penalised[j] else 0.0) - q[j]
                 for k in range(p):
                     H[j, k] = 0.0
-                H[j, j] = 2.0 if penalised[j] else 1e-9
+                H[j, j] = 2.0 if penalised[j] else 0.0
             for i in range(n):
                 r = 1.0 - u[i]
                 if slopes[i] <= 0.0 or r <= 0.0:
@@ -47,22 +47,40 @@ def solve_hinge(
                     for j in range(p):
                         for k in range(j + 1):
                             H[j, k] += curve * A[i, j] * A[i, k]
+            _held(A, slopes, penalised, u, smooth, H)
             slope = _direction(H, gradient, lo, hi, w, step)
             if slope > -1e-12 * (1.0 + abs(value)):
                 break
-            t = 1.0
+            t, falls = 1.0, False
             for _ in range(20):
                 for j in range(p):
                     trial[j] = min(max(w[j] + t * step[j], lo[j]), hi[j])
-                if _smoothed(A, slopes, q, penalised, trial, smooth, u) <= value + 1e-4 * t * slope:
+                falls = _smoothed(A, slopes, q, penalised, trial, smooth, u) <= value + 1e-4 * t * slope
+                if falls:
                     break
                 t *= 0.5
+            if not falls:
+                break
             w[:] = trial
         smooth *= 0.1
     smooth *= 10.0
     _smoothed(A, slopes, q, penalised, w, smooth, u)
     for i in range(n):
         alpha[i] = slopes[i] * min(max((1.0 - u[i]) / smooth, 0.0), 1.0)
+
+
+@inner
+def _held(A: FloatArray, slopes: FloatArray, penalised: BoolArray, u: FloatArray, smooth: float, H: FloatArray) -> None:
+    """Curvature for a free intercept that few smoothed corners see: s/r of squares that lie above the hinges and touch them."""
+    for j in range(penalised.size):
+        if penalised[j]:
+            continue
+        above = 0.0
+        for i in range(slopes.size):
+            r = 1.0 - u[i]
+            if slopes[i] > 0.0 and r > 0.0:
+                above += slopes[i] * A[i, j] * A[i, j] / max(r, smooth)
+        H[j, j] = max(H[j, j], 0.1 * above, 1e-9)
 
 
 @inner

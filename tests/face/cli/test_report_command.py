@@ -73,6 +73,21 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
     assert [c.n for c in report.instances] == [20, 30] and report.exacts == ()
 
 
+def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
+    """Another formulation than the 0-1 loss: its own point, relaxations and exact solves."""
+    out, family = tmp_path / "out", ("--generate", "2", "0.3", "clustered", "--sizes", "8,12")
+    asked = ("--formulation", "ramp", "--lam", "0.5,1", "--relaxations", "continuous", "--exact", "ramp-bb")
+    assert run("report", *family, *asked, "--out", out, "--quiet") == 0
+    report = GapReport.from_json(out / "report.json")
+    assert [c.n for c in report.instances] == [8, 8, 12, 12]
+    assert {c.instance.split(", ramp, ")[1] for c in report.instances} == {"lam = 0.5", "lam = 1"}
+    best = {c.instance: c.incumbent for c in report.exacts}
+    for cell in report.instances:
+        assert best[cell.instance] <= cell.objective * (1 + 1e-9)
+        assert cell.objective <= best[cell.instance] * 1.05  # the procedure's point is near
+    assert all(cell.bound <= best[cell.instance] for cell in report.relaxations)
+
+
 @pytest.mark.parametrize(
     ("words", "says"),
     [
@@ -82,6 +97,7 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
         (("--encodings", "big"), "encodings must be"),
         (("--kappa", "0.1", "--kappas", "3"), "--kappa VALUES or --kappas COUNT"),
         (("--sizes", "20", "--n", "10"), "--n is one size"),
+        (("--formulation", "meb"), "takes formulations of two classes; meb is stated on points without labels"),
         (("--continue",), "--continue needs --store FILE"),
         (("--jobs", "0"), "jobs must be"),
         (("--jobs", "2", "--backend", "dusk"), "joblib has no dusk"),
