@@ -20,6 +20,7 @@ from .auto import choose
 from .interface.kept_model import Kept
 from .interface.solver import Solver
 from .interface.versions import version_of
+from .interface.watched import lateness
 from .judging.appraised import certify_appraised
 from .judging.certificate import Certificate, certify
 from .judging.rays import Ray
@@ -151,6 +152,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
     raw = claim.answer
+    late = lateness(raw, options, solver.info.late)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
         model=model.name,
@@ -160,7 +162,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(found.remarks),
+        evidence="; ".join((*found.remarks, late) if late else found.remarks),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),

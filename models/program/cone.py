@@ -70,6 +70,13 @@ class Cone(ABC):
         """A point near `project_dual` that is in the dual cone in exact arithmetic, whatever rounding did to the projection."""
         return self.project_dual(v)
 
+    def depth(self, v: FloatArray) -> FloatArray:
+        """How far inside each cone of the stack its rows lie: the radius of a ball that it holds; 0: none known.
+
+        Rounded: good to some roundings of ||v||. The cones that have a depth are their own duals.
+        """
+        return np.zeros(self.count)
+
     @property
     def interior(self) -> FloatArray:
         """A direction into the interior of every cone of the stack: (1), (1, 0), (1, 1, 0), svec(I)."""

@@ -77,6 +77,11 @@ class SecondOrder(Cone):
         projected[polar] = 0.0
         return projected.ravel()
 
+    def depth(self, v: FloatArray) -> FloatArray:
+        """(t - ||c||)/√2."""
+        rows = self.stacked(v)
+        return np.asarray(np.maximum(rows[:, 0] - np.linalg.norm(rows[:, 1:], axis=1), 0.0) / np.sqrt(2.0))
+
     def inside_dual(self, v: FloatArray) -> FloatArray:
         """The projection with t no less than a bound of ||c|| from above."""
         rows = self.stacked(self.project_dual(v)).copy()
@@ -116,6 +121,10 @@ class RotatedSecondOrder(Cone):
         projected = self.stacked(self.rotate(SecondOrder(self.dim, self.count).project(self.rotate(v)))).copy()
         projected[feasible] = inside[feasible]  # points of the cone are not moved by rounding
         return projected.ravel()
+
+    def depth(self, v: FloatArray) -> FloatArray:
+        """That of the second-order cone that it is turned to."""
+        return SecondOrder(self.dim, self.count).depth(self.rotate(v))
 
     def inside_dual(self, v: FloatArray) -> FloatArray:
         """The projection with a and b raised until 2ab is no less than a bound of ||c||² from above."""
@@ -166,6 +175,10 @@ class PSD(Cone):
         projected = svec(clipped)
         projected[values[:, 0] >= 0] = self.stacked(v)[values[:, 0] >= 0]
         return projected.ravel()
+
+    def depth(self, v: FloatArray) -> FloatArray:
+        """The least eigenvalue."""
+        return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.stacked(v)))[:, 0], 0.0))
 
     def inside_dual(self, v: FloatArray) -> FloatArray:
         """The projection plus a multiple of I that covers the rounding of its eigenvalues."""

@@ -2,7 +2,8 @@
 
 A variable without curvature and without a bound on one side asks for slope s_j = (q - Σ F_k'z_k)_j = 0 (or of one sign)
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
-inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray. With these moves as
+inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray, and, where they
+lie deep inside it, by half their depth in every direction (and then half their size along the ray). With these moves as
 the columns of A = F_S'W, S the variables in question, the least-norm solution of A y = s_S has
 ||y||² = s_S'(AA')⁻¹s_S ≤ Σ s_j²/(μ (AA')_jj) once AA' ⪰ μ diag(AA') is verified (by Cholesky, errors included). If that is at
 most 1 exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row.
@@ -25,12 +26,14 @@ from ..arrays import BoolArray, FloatArray
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
-from .form import StandardForm
+from .form import Constraint, StandardForm
 
 __all__ = ["Moved", "Multipliers", "exact_beside"]
 
 #: Variables that are brought to slope 0 at most: AA' is dense.
 _MOST = 2000
+#: Depth inside a cone, relative to the size, from which multipliers may leave their ray.
+_DEEP = 1e-4
 #: Newton-like corrections of the multipliers in floating point.
 _STEPS = 4
 
@@ -86,24 +89,21 @@ class Multipliers:
     @cached_property
     def moves(self) -> tuple[sp.csr_array, BoolArray]:
         """Columns W of the moves (rows × moves, one entry a row), and which of them are bounded by 1."""
-        entries, owners, limited, start, count = [], [], [], 0, 0
+        pieces: list[sp.csr_array] = []
+        limited, start = [], 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
-        for c in self.form.constraints:
+        for c in (c for c in self.form.constraints if c.rows):
             z = self.z[start : start + c.rows]
             start += c.rows
             equal = isinstance(c.cone, Zero)
-            entries.append(np.full(c.rows, largest) if equal else z)
             if equal or isinstance(c.cone, Nonnegative):
-                owner, moves = np.arange(c.rows), c.rows
-            else:  # one ray for each cone of the stack
-                owner, moves = np.repeat(np.arange(c.cone.count), c.cone.dim), c.cone.count
-            owners.append(count + owner)
-            limited.append(np.full(moves, not equal))
-            count += moves
-        if not entries:
+                pieces.append(sp.diags_array(np.full(c.rows, largest) if equal else z, format="csr"))
+            else:
+                pieces.append(_moves_inside(c, z))
+            limited.append(np.full(pieces[-1].shape[1], not equal))
+        if not pieces:
             return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
-        parts = np.concatenate(entries), np.concatenate(owners), np.arange(start + 1)
-        return sp.csr_array(parts, shape=(start, count)), np.concatenate(limited)
+        return sp.csr_array(sp.block_diag(pieces, format="csr")), np.concatenate(limited)
 
     def lifted(self, share: float) -> Multipliers:
         """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
@@ -121,6 +121,20 @@ class Multipliers:
             pieces.append(c.cone.inside_dual((self.z + change)[start : start + c.rows]))
             start += c.rows
         return replace(self, z=np.concatenate(pieces))
+
+
+def _moves_inside(c: Constraint, z: FloatArray) -> sp.csr_array:
+    """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone."""
+    owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
+    depth = c.cone.depth(z)
+    deep = depth > _DEEP * np.linalg.norm(c.cone.stacked(z), axis=1)
+    rays = sp.csr_array((np.where(deep[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
+    if not deep.any():
+        return rays
+    inner = np.flatnonzero(deep[owner])
+    # a little less than half the depth: its own rounding is within the rest
+    balls = sp.csr_array((0.499 * depth[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
+    return sp.csr_array(sp.hstack([rays, balls], format="csr"))
 
 
 @dataclass(frozen=True, eq=False)

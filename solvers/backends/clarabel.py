@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import threading
 import time
 from typing import Any
 
@@ -17,6 +18,7 @@ from ..interface.linear_rows import by_label, not_taken, set_natives
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder, interrupt_flag
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import within
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -54,7 +56,7 @@ class Clarabel(Backend):
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.PSD}),
         bounds=False,
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.UPDATES, Gives.INTERRUPT}),
-        late="one factorisation, in each iteration",
+        late="what it sets up, and one factorisation",
         reference="Goulart, Chen: Clarabel, 2024",
     )
 
@@ -99,7 +101,8 @@ class Clarabel(Backend):
         recorder = Recorder("clarabel", options)
         loaded = time.perf_counter()
         recorder.start()
-        solution = _solve(solver, recorder, form.r)
+        with interrupt_flag() as flag:
+            solution = within(lambda: _solve(solver, recorder, flag, form.r), options, begin)
         solved = time.perf_counter()
         word = str(solution.status)
         status = _STATUS.get(word, Status.FAILED)
@@ -143,17 +146,16 @@ class Clarabel(Backend):
         return settings
 
 
-def _solve(solver: Any, recorder: Recorder, constant: float) -> Any:
+def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: float) -> Any:
     """Solve under the termination callback: a row for each iteration; the user's callback or Ctrl-C ends the solve."""
-    with interrupt_flag() as flag:
 
-        def watch(info: Any) -> bool:
-            with recorder.guarded():
-                recorder.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
-            return recorder.stopped or flag.is_set()
+    def watch(info: Any) -> bool:
+        with recorder.guarded():
+            recorder.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
+        return recorder.stopped or flag.is_set()
 
-        solver.set_termination_callback(watch)
-        return solver.solve()
+    solver.set_termination_callback(watch)
+    return solver.solve()
 
 
 def _objective(form: StandardForm) -> sp.csc_matrix:

@@ -7,7 +7,6 @@ is left to end by itself.
 
 from __future__ import annotations
 
-import math
 import threading
 from dataclasses import dataclass
 from typing import Any
@@ -18,7 +17,7 @@ import scipy.sparse as sp
 from ...models.arrays import FloatArray
 from ...models.program.form import StandardForm
 from ..interface.recorder import Recorder
-from ..interface.watched import ended
+from ..interface.watched import LEFT, LeftCall, ended, leaving_time
 from ..judging.rays import ray_residual
 from ..records.answer import Answer
 from ..records.options import Options
@@ -30,18 +29,10 @@ __all__ = ["LEFT", "LeftRun", "Proximal", "run_decided", "run_quadratic"]
 _SHIFTS, _STEPS = (1e-5, 1e-3, 1e-2), 100
 #: Residual of stationarity, relative to the largest term, that counts as none.
 _STILL = 1e-10
-#: What the native status is called where the run was left.
-LEFT = "left"
-#: Share of the time limit, and seconds, after which the run is left: HiGHS looks at its own clock between iterations.
-_LATE, _LATER = 1.05, 0.1
 
 
-class LeftRun(Exception):
+class LeftRun(LeftCall):
     """The run did not end when it was to; the HiGHS object is not to be touched any more."""
-
-    def __init__(self, status: Status) -> None:
-        super().__init__(LEFT)
-        self.status = status
 
     def answer(self, recorder: Recorder, build_seconds: float, details: dict[str, Any]) -> Answer:
         """No point: HiGHS hands over none before it ends."""
@@ -90,10 +81,8 @@ def run_quadratic(
     highs.setOptionValue("output_flag", True)  # else there are no lines
     highs.cbLogging.clear()  # of a kept model
     highs.cbLogging.subscribe(line)
-    limit = options.time_limit
-    deadline = math.inf if limit is None else begin + _LATE * limit + _LATER
     try:
-        whole = ended(work, stop, deadline)
+        whole = ended(work, stop, leaving_time(begin, options.time_limit))
     except LeftRun:
         whole = False
     if not whole:

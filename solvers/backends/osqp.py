@@ -17,6 +17,7 @@ from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import within
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -120,7 +121,8 @@ class Osqp(Backend):
         if start is not None:
             solver.warm_start(x=start)
         loaded = time.perf_counter()
-        answer = _solve(solver, polish=options.native.get("polishing", True))
+        polish = options.native.get("polishing", True)
+        answer = within(lambda: _solve(solver, polish=polish), options, begin)
         solved = time.perf_counter()
         word = osqp.SolverStatus(answer.info.status_val).name
         status = _STATUS.get(word, Status.FAILED)

@@ -60,7 +60,7 @@ class Piqp(Backend):
         module="piqp",
         reads=frozenset({Feature.QUADRATIC}),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.UPDATES}),
-        late="everything: it has no time limit",
+        late="anything: it has no time limit",
         reference="Schwan, Jiang, Kuhn, Jones: PIQP: a proximal interior-point quadratic programming solver, 2023",
     )
 

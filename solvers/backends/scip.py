@@ -16,6 +16,7 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import looking, within
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -71,7 +72,7 @@ class Scip(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
-        model = to_scip(form)
+        model = to_scip(form, looking(options, begin))
         return self._solve(model, _watch(model), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -79,7 +80,7 @@ class Scip(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            model = to_scip(form)
+            model = to_scip(form, looking(options, begin))
             kept.hold(form, (model, _watch(model)))
         else:
             assert kept.form is not None
@@ -89,16 +90,12 @@ class Scip(Backend):
         return self._solve(model, watch, form, options, begin)
 
     def _solve(self, model: Any, watch: Any, form: StandardForm, options: Options, begin: float) -> Answer:
-        self._set_parameters(model, form, options)
+        self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
         recorder = watch.recorder = Recorder("scip", options)
         loaded = time.perf_counter()
         recorder.start()
-        _optimize(model)
-        if model.getStatus() == "inforunbd":
-            model.freeTransform()
-            model.setParams(dict.fromkeys(_DUAL_REDUCTIONS, False))
-            _optimize(model)
+        within(lambda: _decide(model), options, begin)
         solved = time.perf_counter()
         word = str(model.getStatus())
         status = _STATUS.get(word, Status.FAILED)
@@ -156,6 +153,15 @@ def _optimize(model: Any) -> None:
         model.optimizeNogil()
     except Exception as error:  # PySCIPOpt raises no class of its own
         raise SolverError(f"scip failed: {error}; other tolerances (numerics/feastol) or another seed may help") from error
+
+
+def _decide(model: Any) -> None:
+    """Solve; once more, without what cannot tell, where the problem is "infeasible or unbounded"."""
+    _optimize(model)
+    if model.getStatus() == "inforunbd":
+        model.freeTransform()
+        model.setParams(dict.fromkeys(_DUAL_REDUCTIONS, False))
+        _optimize(model)
 
 
 def _start(model: Any, form: StandardForm, options: Options) -> dict[str, Any]:

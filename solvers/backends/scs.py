@@ -19,6 +19,7 @@ from ..interface.kept_model import Kept
 from ..interface.linear_rows import by_label, not_taken, start_point
 from ..interface.native_options import check_native
 from ..interface.solver import Gives, SolverInfo
+from ..interface.watched import within
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -83,14 +84,14 @@ class Scs(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve with native tolerances two orders (absolute ones four: they add up) below the gap asked for."""
         begin = time.perf_counter()
-        return self._solve(self._build(form, options), form, options, begin, again=False)
+        return self._solve(self._build(form, options, begin), form, options, begin, again=False)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update b and c of SCS's workspace, which starts where it ended; P and A it cannot change."""
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "g", "g of cones"}))
         if parts is None:
-            kept.hold(form, self._build(form, options))
+            kept.hold(form, self._build(form, options, begin))
         else:
             workspace = kept.native
             b = form.rows_matrix()[1][workspace.order] if workspace.order.size else workspace.b
@@ -98,7 +99,7 @@ class Scs(Backend):
             kept.hold(form, replace(workspace, b=b))
         return self._solve(kept.native, form, options, begin, again=parts is not None)
 
-    def _build(self, form: StandardForm, options: Options) -> _Workspace:
+    def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs
 
         F, g = form.rows_matrix()
@@ -109,19 +110,18 @@ class Scs(Backend):
         data = {"A": A, "b": b, "c": np.array(form.q)}
         if form.quadratic is not None:
             data["P"] = sp.csc_matrix(sp.triu(form.quadratic.csc, format="csc"))
-        return _Workspace(self._load(scs, data, cone, options), order, A, b)
+        return _Workspace(self._load(scs, data, cone, options, begin), order, A, b)
 
     def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> Answer:
         start, details = start_point(form, options)
         loaded = time.perf_counter()
-        if start is not None:
-            answer = workspace.solver.solve(warm_start=True, x=start, s=workspace.b - workspace.A @ start)
-        else:
-            answer = workspace.solver.solve(warm_start=again)
+        given = {} if start is None else {"x": start, "s": workspace.b - workspace.A @ start}
+        warm = again or start is not None
+        answer = within(lambda: workspace.solver.solve(warm_start=warm, **given), options, begin)
         solved = time.perf_counter()
         return _read(form, answer, workspace.order, loaded - begin, solved - loaded, details | not_taken(options, _TAKEN))
 
-    def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options) -> Any:
+    def _load(self, scs: Any, data: dict[str, Any], cone: dict[str, Any], options: Options, begin: float) -> Any:
         check_native("scs", options.native, _SETTINGS)
         tol = options.tolerance(self.info.tolerance)
         settings: dict[str, Any] = {"verbose": options.verbose, "eps_abs": 1e-4 * tol, "eps_rel": 1e-2 * tol}
@@ -130,7 +130,7 @@ class Scs(Backend):
         if options.iteration_limit is not None:
             settings["max_iters"] = options.iteration_limit
         try:
-            return scs.SCS(data, cone, **{**settings, **options.native})
+            return within(lambda: scs.SCS(data, cone, **{**settings, **options.native}), options, begin)
         except (TypeError, ValueError, KeyError) as error:
             if options.native:
                 raise InputError(f"scs does not take the options {dict(options.native)!r}: {error}") from error

@@ -168,10 +168,17 @@ def _check_size(view: BoxQP) -> None:
         raise InputError(f"the box program's numbers are too large for float64 (up to {largest:.3g}): scale the data")
 
 
-def box_minimum(view: BoxQP, start: FloatArray | None = None, tol: float = 1e-8, seed: int = 1) -> tuple[FloatArray, float]:
-    """A point of the box with relative gap ≤ ``tol`` (or as good as float64 allows), and its duality gap, without the driver."""
+def box_minimum(
+    view: BoxQP, start: FloatArray | None = None, tol: float = 1e-8, seed: int = 1, deadline: float = np.inf
+) -> tuple[FloatArray, float]:
+    """A point of the box with relative gap ≤ ``tol`` (or as good as float64 allows), and its duality gap, without the driver.
+
+    At ``deadline``, by the clock of `time.perf_counter`, it is the point that was reached, with its gap.
+    """
     algorithm = BoxDescent()
     state = make_state(view, start, tol, np.inf, seed)
-    while algorithm.advance(state, 1.0) is Outcome.RUNNING:
-        pass
+    state.deadline = deadline
+    while algorithm.advance(state, float(np.clip(deadline - time.perf_counter(), 1e-3, 1.0))) is Outcome.RUNNING:
+        if time.perf_counter() >= deadline:
+            break
     return state.a, state.gap

@@ -24,10 +24,10 @@ from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..asked import Asked, SolverLike, resolve
 from ..judging.result import Result
+from ..rational.form import null_vector
 from ..records.options import Options
 from ..records.status import Status
 from ..solve import solve_problem
-from .rational import null_vector
 
 __all__ = ["Conflict", "conflict"]
 

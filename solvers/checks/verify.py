@@ -15,11 +15,11 @@ from ...models.program.form import StandardForm
 from ..interface.kept_model import Kept
 from ..interface.solver import Solver, SolverInfo
 from ..judging.result import Result
+from ..rational.form import RationalForm
 from ..records.answer import Answer
 from ..records.licence import OPEN
 from ..records.options import Options
 from ..solve import judge
-from .rational import RationalForm
 
 __all__ = ["Check", "Verification", "certified_anew", "verify"]
 
@@ -151,7 +151,7 @@ def verify(result: Result, model: Model | StandardForm, *, exact: bool = False) 
         What was solved. (A result keeps no data; it keeps their digest, which must agree.)
     exact : bool
         In rational arithmetic as well: the floating-point data, point and multipliers are the rational numbers that they are. Up
-        to `solvers.checks.rational.MOST_NONZEROS` coefficients.
+        to `solvers.rational.form.MOST_NONZEROS` coefficients.
 
     Raises
     ------

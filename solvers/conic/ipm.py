@@ -27,6 +27,8 @@ __all__ = ["ConicIPM", "ConicState"]
 
 #: Iterations without a gap smaller by this factor after which floating-point arithmetic has given all it can.
 _PATIENCE, _PROGRESS = 8, 0.8
+#: Multiplications in a second, for the time of the first step; seconds by which a step may end late.
+_RATE, _LATE = 1e10, 0.1
 #: The same far from the solution, where a badly centred point may need a while to come back.
 _EARLY_PATIENCE, _EARLY_GAP = 40, 1e-3
 
@@ -50,6 +52,13 @@ class ConicState:
     reference: float = np.inf
     outcome: Outcome = Outcome.RUNNING
     start: str = "cold"
+    deadline: float = np.inf  #: by the clock of `time.perf_counter`; a step that would end much later is not begun
+    step_seconds: float = 0.0  #: of the last step; before the first what its multiplications take at `_RATE`
+
+    @property
+    def too_late(self) -> bool:
+        """Whether the next step would end after the deadline, and more than `_LATE` seconds from now."""
+        return self.step_seconds > max(self.deadline - time.perf_counter(), 0.0) + _LATE
 
 
 @dataclass(frozen=True)
@@ -87,10 +96,13 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         InputError
             A start without w, of a wrong shape or not finite.
         """
+        begun = time.perf_counter()
         prepared = Prepared.of(view)
         limit = self.max_iterations if options.iteration_limit is None else options.iteration_limit
         state = begin(prepared, options.tolerance(self.info.tolerance), limit)
         state.threads = options.threads
+        if options.time_limit is not None:
+            state.deadline = begun + options.time_limit
         if options.start is not None and state.outcome is Outcome.RUNNING:
             _start_near(state, options.start)
         return state
@@ -100,7 +112,11 @@ class ConicIPM(Algorithm[ConicProblem, ConicState]):
         end = time.perf_counter() + seconds
         with blas_threads(state.system.order, state.threads):
             while state.outcome is Outcome.RUNNING:
+                if state.too_late:
+                    return Outcome.TIME_LIMIT
+                begun = time.perf_counter()
                 iterate(state)
+                state.step_seconds = time.perf_counter() - begun
                 if time.perf_counter() >= end:
                     break
         return state.outcome
@@ -150,6 +166,7 @@ def begin(prepared: Prepared, tolerance: float, limit: int, system: NewtonSystem
     feasible = prepared.feasible
     point = cold_start(prepared.data if feasible else prepared.at(1.0, None).data)
     state = ConicState(prepared, system or best_system(prepared.data.A), point, point, tolerance, limit)
+    state.step_seconds = state.system.work(*prepared.data.A.shape) / _RATE
     if not feasible:
         state.outcome = Outcome.INFEASIBLE
     return state

@@ -105,6 +105,11 @@ class NewtonSystem(ABC):
         )  # SciPy's own checks take longer for small systems
         return np.asarray(self._jacobi * solution)
 
+    @staticmethod
+    @abstractmethod
+    def work(n: int, p: int) -> float:
+        """Multiplications of one assembly and factorisation."""
+
 
 class GramSystem(NewtonSystem):
     """Unknowns (dw, svec dW): a Gram matrix of n rows in p(p+1)/2 + p columns. Memory n·p²/2 at most, no n² anywhere."""
@@ -118,6 +123,12 @@ class GramSystem(NewtonSystem):
         self._scale = np.concatenate([np.ones(p), np.where(row == column, 0.5, np.sqrt(0.5))])
         self._squares = svec_rank_one(A) if n * svec_size(p) * 8 <= _KEEP_BYTES else None
         self._chunk = max(64, _CHUNK_BYTES // (8 * svec_size(p)))
+
+    @staticmethod
+    def work(n: int, p: int) -> float:
+        """A rank-n update, its factorisation, and what is done by entry."""
+        columns = svec_size(p) + p
+        return n * columns**2 + columns**3 / 3.0 + 12.0 * columns**2
 
     @property
     def order(self) -> int:
@@ -170,6 +181,11 @@ class PointSystem(NewtonSystem):
     Θ = [1 0; m I] diag(θ, Θ_s) [1 m'; 0 I], so dw = θΘ_s x, dV = m dw' + dw m' + Θ_s X Θ_s with X = (R - dS)_VV and
     x = (R - dS)_V0 + Xm. Nothing is a difference of large numbers.
     """
+
+    @staticmethod
+    def work(n: int, p: int) -> float:
+        """The points' matrix, its factorisation, and what is done by entry."""
+        return 2.0 * n * n * p + (2.0 * n) ** 3 / 3.0 + 12.0 * n * n
 
     @property
     def order(self) -> int:
@@ -233,8 +249,4 @@ def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def best_system(A: FloatArray) -> NewtonSystem:
     """The smaller Newton system: compares the multiplications of both."""
-    n, p = A.shape
-    columns = svec_size(p) + p
-    gram = n * columns**2 + columns**3 / 3.0 + 12.0 * columns**2
-    point = 2.0 * n * n * p + (2.0 * n) ** 3 / 3.0 + 12.0 * n * n
-    return GramSystem(A) if gram <= point else PointSystem(A)
+    return GramSystem(A) if GramSystem.work(*A.shape) <= PointSystem.work(*A.shape) else PointSystem(A)

@@ -52,6 +52,7 @@ class Outcome(enum.Enum):
     ITERATION_LIMIT = "the iteration limit was reached"
     NODE_LIMIT = "the node limit was reached"
     MEMORY_LIMIT = "the memory limit was reached"
+    TIME_LIMIT = "the next step would end after the time limit"
     UNWRITTEN = "a file that the run was to write cannot be written"
 
 
@@ -64,6 +65,7 @@ STATUS = {
     Outcome.ITERATION_LIMIT: Status.ITERATION_LIMIT,
     Outcome.NODE_LIMIT: Status.NODE_LIMIT,
     Outcome.MEMORY_LIMIT: Status.MEMORY_LIMIT,
+    Outcome.TIME_LIMIT: Status.TIME_LIMIT,
     Outcome.UNWRITTEN: Status.INTERRUPTED,
 }
 

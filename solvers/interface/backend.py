@@ -17,6 +17,7 @@ from .bridge_chain import BridgeChain, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
 from .versions import version_of
+from .watched import LEFT, LeftCall
 
 __all__ = ["Backend"]
 
@@ -59,15 +60,28 @@ class Backend(Solver):
         if options.start is not None:
             options = replace(options, start=chain.extend_start(options.start))
         built = time.perf_counter() - begin
-        if kept is None:
-            answer = self.solve_form(chain.target, options.after(built))
-        else:
-            other = kept.under(options)
-            answer = self.solve_kept(chain.target, options, kept)
-            kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
+        try:
+            answer = self._solved(chain.target, options, built, kept)
+        except LeftCall as left:
+            if kept is not None:
+                kept.close()
+            answer = self._left(left, time.perf_counter() - begin - built)
         return replace(
             chain.bring_back(answer),
             build_seconds=built + answer.build_seconds,
             version=self.version(),
             update=None if kept is None else kept.update,
         )
+
+    def _solved(self, form: StandardForm, options: Options, built: float, kept: Kept | None) -> Answer:
+        if kept is None:
+            return self.solve_form(form, options.after(built))
+        other = kept.under(options)
+        answer = self.solve_kept(form, options, kept)
+        kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
+        return answer
+
+    def _left(self, left: LeftCall, seconds: float) -> Answer:
+        """The answer where the library's call was left: no point, for it gives none before it ends."""
+        said = f"{self.info.name} was left beyond the time limit ({self.info.late}): it gives no point before it returns"
+        return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": said})

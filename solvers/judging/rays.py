@@ -21,31 +21,43 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
-from ...models.program.cones import Nonnegative
-from ...models.program.form import StandardForm
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
+from ..rational.farkas import farkas_exists
 from ..records.status import Status
 
 __all__ = ["Ray", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual"]
 
 #: Largest residual of a ray that supports a claim: Farkas multipliers then exclude every point with ||x||_1 < 1e5.
 _SUPPORTED = 1e-5
+#: Depth inside a cone, relative to the size of what is in it, that no rounding of it takes away.
+_ROUNDING = 1e-10
+#: Largest residual beside which exact multipliers are looked for.
+_NEARLY = 1e-9
 
 
 @dataclass(frozen=True)
 class Ray:
-    """What was found out about the ray behind a claim: its residual, None where there is no ray, and whether it is a proof."""
+    """What was found out about the ray behind a claim: its residual, None where there is no ray, and whether it is a proof.
+
+    ``rational``: the proof is multipliers in rational arithmetic beside those given (`solvers.rational.farkas`).
+    """
 
     residual: float | None = None
     proved: bool = False
+    rational: bool = False
 
     @classmethod
     def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
         """Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
         if isinstance(ray, Mapping):
             residual = farkas_residual(form, ray)
-            return cls(residual, residual <= _SUPPORTED and farkas_proves(form, ray))
+            if not residual <= _SUPPORTED or farkas_proves(form, ray):
+                return cls(residual, residual <= _SUPPORTED)
+            exact = residual <= _NEARLY and farkas_exists(form, ray)
+            return cls(residual, exact, exact)
         residual = ray_residual(form, ray)
         return cls(residual, residual <= _SUPPORTED and ray_is_exact(form, ray))
 
@@ -62,6 +74,8 @@ class Ray:
             needed = f"residual {self.residual:.1e}, {_SUPPORTED:g} is needed"
             return f"the ray that the solver gave does not support the claim: {needed}"
         if status is Status.INFEASIBLE:
+            if self.rational:
+                return "proved: Farkas multipliers in rational arithmetic, found beside the computed ones, leave no point"
             if self.proved:
                 return "proved: Farkas multipliers, rounding included, leave no point"
             reach = f"exclude only points with ||x||_1 < {1 / self.residual:.1e}" if self.residual else "are not exact"
@@ -81,7 +95,7 @@ def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
 
 
 def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
-    """Whether d is a ray of descent without any rounding; rows in cones other than half-lines must vanish on it."""
+    """Whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside."""
     quadratic = form.quadratic
     if quadratic is not None:
         data = quadratic.matrix if quadratic.factor is None else quadratic.factor
@@ -89,10 +103,22 @@ def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
             return False
     for c in form.constraints:
         products = _products(c.F, d)
+        if not isinstance(c.cone, (Nonnegative, Zero)):
+            if not _deep(c, np.array(products)):
+                return False
+            continue
         if not all(v >= 0.0 if isinstance(c.cone, Nonnegative) else v == 0.0 for v in products):
             return False
     below, above = d[np.isfinite(form.lower)], d[np.isfinite(form.upper)]
     return bool((below >= 0.0).all() and (above <= 0.0).all()) and _products(sp.csr_array(form.q[None, :]), d)[0] < 0.0
+
+
+def _deep(c: Constraint, v: FloatArray) -> bool:
+    """Whether every cone of the stack holds its rows with room for their rounding, or these are all zero."""
+    if not np.isfinite(v).all():
+        return False
+    size = np.linalg.norm(c.cone.stacked(v), axis=1)
+    return bool(((size == 0.0) | (c.cone.depth(v) > _ROUNDING * size)).all())
 
 
 def _products(F: sp.csr_array, d: FloatArray) -> list[float]:

@@ -14,6 +14,7 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .alternatives import Rows
 from .certificate import Certificate, certify
+from .cones.alternatives import ConeRows
 from .rays import Ray
 
 __all__ = ["Examined", "examined", "with_multipliers"]
@@ -42,7 +43,7 @@ def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
     if answer.status not in (Status.INFEASIBLE, Status.UNBOUNDED) or (ray.proved and answer.status is Status.INFEASIBLE):
         return Examined(answer, ray)
     integer = bool(form.integer.any())
-    rows = Rows.of(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
+    rows = _rows(form.replace(integer=np.zeros(form.n, dtype=bool)) if integer else form)
     if rows is None or (integer and answer.status is Status.UNBOUNDED):
         return Examined(answer, ray)
     z, x = rows.farkas()
@@ -59,7 +60,7 @@ def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
     return _descent(form, rows, answer, ray)
 
 
-def _descent(form: StandardForm, rows: Rows, answer: Answer, ray: Ray) -> Examined:
+def _descent(form: StandardForm, rows: Rows | ConeRows, answer: Answer, ray: Ray) -> Examined:
     """A ray of descent, or a bound that speaks against one."""
     if ray.proved:
         return Examined(answer, ray)
@@ -91,17 +92,31 @@ def with_multipliers(
     hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
     if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None or answer.values is None:
         return answer, certificate
-    rows = Rows.of(form)
+    rows = _rows(form)
     if rows is None:
         return answer, certificate
+    # multipliers that a solver gave of cones satisfy its conditions: they make way for a bound that says as much, not for any
+    spoils = isinstance(rows, ConeRows) and answer.multipliers is not None
     for find in (lambda: rows.multipliers(form.join(answer.values)), rows.bounding):  # those of x; else any that bound
         found = find()
         if found is not None:
             own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
             better = judge(own)
-            if np.isfinite(better.bound):
+            if np.isfinite(better.bound) and (not spoils or _close(better)):
                 return own, better
     return answer, certificate
+
+
+def _close(certificate: Certificate) -> bool:
+    """Whether the bound is as near to the objective as first-order methods come."""
+    objective, bound = certificate.objective, certificate.bound
+    return abs(objective - bound) <= _NEARLY * max(abs(objective), abs(bound))
+
+
+def _rows(form: StandardForm) -> Rows | ConeRows | None:
+    """Its rows, as those can be used that find evidence about it."""
+    found = Rows.of(form)
+    return ConeRows.of(form) if found is None else found
 
 
 def _feasible(form: StandardForm, x: FloatArray) -> bool:

@@ -110,6 +110,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
 
     def init(self, view: ChebyshevNPSVC, options: Options, rng: np.random.Generator) -> NPSVCState:
         """τ = 1/K, V Gaussian of unit length, P the Q factor of a Gaussian matrix; ``start`` may hold "P" and "V"."""
+        begun = time.perf_counter()
         view.check_memory()
         size, d, K = view.features.features, int(view.d or 1), view.K
         start = {} if options.start is None else options.start
@@ -123,7 +124,9 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 raise InputError(f"start['V'] must be a finite matrix of shape {(K, d)}; its shape is {V.shape}")
         limit = 10.0 if options.iteration_limit is None else float(options.iteration_limit)
         tol = options.tolerance(self.info.tolerance)
-        return NPSVCState(view, np.zeros((K, size)), V, P, np.full(K, 1.0 / K), [None] * K, tol, limit, options.seed)
+        state = NPSVCState(view, np.zeros((K, size)), V, P, np.full(K, 1.0 / K), [None] * K, tol, limit, options.seed)
+        state.deadline = np.inf if options.time_limit is None else begun + options.time_limit
+        return state
 
     def advance(self, state: NPSVCState, seconds: float) -> Outcome:
         """Outer iterations for about ``seconds``, at least one."""
@@ -133,6 +136,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
                 return Outcome.ITERATION_LIMIT
             self._class_steps(state, joint=self.classes == "joint")
             self._record(state)
+            if time.perf_counter() >= state.deadline:  # the classes' problems were left where they were
+                return Outcome.RUNNING
             if state.steps[-1].pareto <= state.tol and self._confirmed(state):
                 return Outcome.STATIONARY
             self._projection_steps(state)
@@ -146,12 +151,13 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         model = state.model
         if not joint and self.qp == "boxqp":
             programs = model.pieces.programs(state.P, state.V)
-            lams = [box_minimum(p.box, lam, self.inner_tol)[0] for p, lam in zip(programs, state.lam, strict=True)]
+            pairs, end = zip(programs, state.lam, strict=True), state.deadline
+            lams = [box_minimum(p.box, lam, self.inner_tol, deadline=end)[0] for p, lam in pairs]
             state.U, state.lam = model.pieces.points(programs, lams), list(lams)
         else:
             for k in range(model.K):
                 program = model.class_program(k, state.P, None if joint else state.V[k])
-                state.U[k], state.lam[k] = self._class(program, state.lam[k])
+                state.U[k], state.lam[k] = self._class(program, state.lam[k], state.deadline)
         state.V = model.v_step(state.P, state.U)
 
     def _record(self, state: NPSVCState) -> None:
@@ -168,7 +174,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         values = np.zeros(state.model.K)
         for k in range(state.model.K):
             program = state.model.class_program(k, state.P)
-            lam, _ = box_minimum(program.box, state.lam[k], self.inner_tol)
+            lam, _ = box_minimum(program.box, state.lam[k], self.inner_tol, deadline=state.deadline)
             values[k] = program.bound(None, {"margin": lam}).value
         return float(state.tau @ (np.asarray(state.model.weights) * values))
 
@@ -197,10 +203,10 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
             state.P = polar(state.P + self.eta * pareto.direction(state.tau))
         state.moved = float(np.linalg.norm(state.P - old)) / np.sqrt(state.P.shape[1])
 
-    def _class(self, program: HingeQuadratic, start: FloatArray | None) -> tuple[FloatArray, FloatArray]:
+    def _class(self, program: HingeQuadratic, start: FloatArray | None, deadline: float) -> tuple[FloatArray, FloatArray]:
         """u and λ of a class's problem."""
         if self.qp == "boxqp":
-            lam, _ = box_minimum(program.box, start, self.inner_tol)
+            lam, _ = box_minimum(program.box, start, self.inner_tol, deadline=deadline)
             return program.primal(lam), lam
         answer = unjudged(self.qp, program, Options(tol=self.inner_tol))
         values, multipliers = dict(answer.values or {}), dict(answer.multipliers or {})
@@ -243,7 +249,7 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
         U, lam, bounds = np.zeros_like(state.U), [], np.zeros(fixed.K)
         for k in range(fixed.K):
             program = fixed.class_program(k)
-            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-8))
+            point, gap = box_minimum(program.box, state.lam[k], min(self.inner_tol, 1e-8), deadline=state.last(fixed.K))
             U[k] = program.primal(point)
             lam.append(point)
             bounds[k] = program.value(U[k]) - gap

@@ -46,6 +46,7 @@ class MajorisationState:
     best: Descent | None = None
     steps: int = 0
     starts: int = 1
+    deadline: float = np.inf  #: by the clock of `time.perf_counter`: where a majorant's minimisation ends too
 
     @property
     def leading(self) -> Descent:
@@ -95,17 +96,18 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
         tol = options.tolerance(self.info.tolerance)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
         size = view.features.features
+        deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         given = None if options.start is None else options.start.get("u")
-        first = self._first(view, tol) if given is None else _descent(view, _as_start(given, size))
+        first = self._first(view, tol, deadline) if given is None else _descent(view, _as_start(given, size))
         directions = [rng.standard_normal(size) for _ in range(self.starts - 1)]
-        return MajorisationState(view, tol, limit, first, [d / np.linalg.norm(d) for d in directions])
+        return MajorisationState(view, tol, limit, first, [d / np.linalg.norm(d) for d in directions], deadline=deadline)
 
-    def _first(self, view: NonparallelSVM, tol: float) -> Descent:
+    def _first(self, view: NonparallelSVM, tol: float, deadline: float) -> Descent:
         """The start by rule."""
         run = _descent(view, np.zeros(view.features.features))
         if self.initial == "zero":
             return run
-        lam, _ = box_minimum(run.majorant.box, None, 0.1 * tol)
+        lam, _ = box_minimum(run.majorant.box, None, 0.1 * tol, deadline=deadline)
         return _descent(view, run.majorant.primal(lam), lam)
 
     def advance(self, state: MajorisationState, seconds: float) -> Outcome:
@@ -128,7 +130,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
     def _step(self, state: MajorisationState, run: Descent) -> Outcome:
         """Minimise the majorant, and go there."""
         box = run.majorant.box
-        lam, gap = box_minimum(box, np.clip(run.lam, box.lower, box.upper), 0.1 * state.tol)
+        lam, gap = box_minimum(box, np.clip(run.lam, box.lower, box.upper), 0.1 * state.tol, deadline=state.deadline)
         here = run.objectives[-1]
         u = run.majorant.primal(lam)
         run.stationarity = relative_gap(here, run.majorant.value(u) - gap)
@@ -139,7 +141,7 @@ class Majorisation(Algorithm[NonparallelSVM, MajorisationState]):
             return Outcome.ITERATION_LIMIT
         value = state.model.objective(u)
         if value >= here:
-            return Outcome.STALLED
+            return Outcome.RUNNING if time.perf_counter() >= state.deadline else Outcome.STALLED
         run.u, run.lam, run.majorant = u, lam, state.model.majorant(u)
         run.objectives.append(value)
         state.steps += 1

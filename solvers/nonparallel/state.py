@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass, field
 
 from ...models.arrays import FloatArray
 from ...models.formulations.nonparallel.chebyshev import ChebyshevNPSVC
 
 __all__ = ["NPSVCState", "NPSVCStep"]
+
+#: Seconds that the problems of an answer have together after the time limit.
+_ANSWER = 0.2
 
 
 @dataclass(frozen=True)
@@ -47,3 +51,8 @@ class NPSVCState:
     stiefel: float = float("nan")  #: Stiefel gradient of the last P-step
     moved: float = float("inf")  #: how far the last iteration moved P, ||P - P_old||/√d
     steps: list[NPSVCStep] = field(default_factory=list)
+    deadline: float = float("inf")  #: by the clock of `time.perf_counter`: where the classes' problems end too
+
+    def last(self, share: int) -> float:
+        """When one of so many problems of the answer is to end: they have some time after the deadline."""
+        return max(self.deadline, time.perf_counter() + _ANSWER / share)

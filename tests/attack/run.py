@@ -1,4 +1,5 @@
-"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files; prints the table.
+"""The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
+some have no point or no least value, 12,000 lies about them; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -19,6 +20,7 @@ from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
+import attack_alternatives as alternatives
 import attack_answers as answers
 import attack_files as files
 import attack_inputs as inputs
@@ -86,6 +88,27 @@ def attack_answers(natural: int, corrupted: int, seed: int) -> tuple[Row, Row]:
     return first, second
 
 
+def attack_alternatives(natural: int, lies: int, seed: int) -> tuple[Row, Row]:
+    """Programs with no point or no least value, natural answers first; then lies about those that were found."""
+    first, held, lost = Row("no point, no least value"), [], 0
+    for number in range(seed * natural, (seed + 1) * natural):
+        with silence():
+            name, fault, result = alternatives.natural(number)
+        first.add(name, fault)
+        if result is not None and not fault:
+            held.append((number, result))
+            lost += alternatives.proof_is_lost(result, alternatives.case(number))
+    print(first, f"{lost} true claims about linear programs are not proved", flush=True)
+    second = Row("lies about them")
+    for lie in range(lies):
+        number, result = held[lie % len(held)]
+        problem = alternatives.case(number)
+        what = f"{number}: {problem.name} by {result.solver}, lie {lie}"
+        second.add(what, alternatives.judged(lie, result.answer, problem, result.solver))
+    print(second, flush=True)
+    return first, second
+
+
 def attack_inputs(count: int, seed: int) -> Row:
     """Wild inputs to every formulation."""
     row = Row("wild inputs")
@@ -115,7 +138,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("answers", "inputs", "files"))
+    parser.add_argument("--only", choices=("answers", "alternatives", "inputs", "files"))
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []
@@ -123,6 +146,8 @@ def main() -> int:
         rows.append(attack_files(round(2_000 * a.part), a.seed))
     if a.only in (None, "answers"):
         rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
+    if a.only in (None, "alternatives"):
+        rows += attack_alternatives(round(4_000 * a.part), round(12_000 * a.part), a.seed)
     if a.only in (None, "inputs"):
         rows.append(attack_inputs(round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

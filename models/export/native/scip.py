@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -18,13 +19,13 @@ from ..shared.quadratic_cones import ConeRows, quadratic_cones
 __all__ = ["change_scip", "extend_point", "to_scip"]
 
 
-def to_scip(form: StandardForm) -> Any:
+def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     """The form as a silent ``pyscipopt.Model`` (always a minimisation, as the form is).
 
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last.
+    whose slack variables come last. ``look`` is called before every linear row: what it raises ends the building.
 
     Raises
     ------
@@ -50,6 +51,7 @@ def to_scip(form: StandardForm) -> Any:
         if isinstance(c.cone, (Zero, Nonnegative)):
             rows = zip(_affine(pyscipopt, c, x), c.names(), strict=True)
             for expression, name in rows:
+                look()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
         _add_cones(pyscipopt, model, cone, x)
@@ -128,14 +130,12 @@ def _variables(model: Any, form: StandardForm) -> list[Any]:
     return [model.addVar(name, vtype=kind, lb=_bound(lower), ub=_bound(upper)) for name, lower, upper, kind in data]
 
 
-def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None = None) -> list[Any]:
+def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None = None) -> Iterator[Any]:
     """F x + g row by row."""
     F = c.F
     chosen = range(c.rows) if rows is None else rows
-    return [
-        pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
-        for i in chosen
-    ]
+    for i in chosen:
+        yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
 
 
 def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:

@@ -14,8 +14,8 @@ import pytest
 import marginopt as mo
 from marginopt.errors import DataError, TooLargeError
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
-from marginopt.solvers.checks.rational import RationalForm, null_vector, solve_linear
 from marginopt.solvers.checks.verify import certified_anew
+from marginopt.solvers.rational.form import RationalForm, null_vector, solve_linear
 
 
 @pytest.fixture(scope="module")

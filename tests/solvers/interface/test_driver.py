@@ -89,6 +89,7 @@ ENDS = [
     (Outcome.ITERATION_LIMIT, Status.ITERATION_LIMIT),
     (Outcome.NODE_LIMIT, Status.NODE_LIMIT),
     (Outcome.MEMORY_LIMIT, Status.MEMORY_LIMIT),
+    (Outcome.TIME_LIMIT, Status.TIME_LIMIT),
     (Outcome.UNWRITTEN, Status.INTERRUPTED),
 ]
 

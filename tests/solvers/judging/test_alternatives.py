@@ -16,6 +16,7 @@ from marginopt.solvers import Answer, Status, get_solver
 from marginopt.solvers.judging.alternatives import Rows
 from marginopt.solvers.judging.rays import Ray
 from marginopt.solvers.judging.result import Result
+from marginopt.solvers.rational.farkas import farkas_exists
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import judge
@@ -163,3 +164,49 @@ def test_a_point_beside_its_bound_by_rounding_has_the_bound_active() -> None:
     result = judged(form, Status.OPTIMAL, values={"x": np.array([-8.8e-10, 1.0])})
     assert result.status is Status.OPTIMAL and result.bound_kind == "proved"
     assert result.bound == pytest.approx(1.0, abs=1e-8)
+
+
+def test_no_infeasible_program_of_hundreds_stays_a_claim() -> None:
+    """Two in 400 stayed "claimed": their Farkas multipliers, thirds and sevenths, missed an equation by one rounding."""
+    found = 0
+    for seed in range(400):
+        form = drawn(seed)
+        rows = Rows.of(form)
+        assert rows is not None
+        z, _ = rows.farkas()
+        if z is not None:
+            found += 1
+            ray = Ray.of(form, Status.INFEASIBLE, z)
+            assert ray.proved and ray.words(Status.INFEASIBLE).startswith("proved: "), seed
+    assert found >= 100
+
+
+def test_rational_multipliers_beside_rounded_ones() -> None:
+    """One of the two, and one whose multipliers are 1/3: the proof is said to be rational."""
+    thirds = program([[3, 1], [-1, 0], [0, -1]], [-1, 0, 0], [0, 0])  # 3 x_0 + x_1 ≥ 1, x ≤ 0
+    z = {"rows": np.array([1.0 / 3.0, 1.0, 1.0 / 3.0])}
+    assert farkas_exists(thirds, z)
+    assert not farkas_exists(thirds, {"rows": np.array([0.0, 1.0, 1.0])})
+    assert not farkas_exists(thirds, {"rows": np.full(3, np.nan)})
+    rows = Rows.of(drawn(378))
+    assert rows is not None
+    z_found, _ = rows.farkas()
+    assert z_found is not None
+    assert "rational arithmetic" in Ray.of(drawn(378), Status.INFEASIBLE, z_found).words(Status.INFEASIBLE)
+
+
+def test_no_multipliers_exclude_a_program_with_a_point() -> None:
+    """Rational or not: from any multipliers, a set that holds a point is never said to be empty."""
+    tried = 0
+    for seed in range(300):
+        form = drawn(seed)
+        rows = Rows.of(form)
+        assert rows is not None
+        z, _ = rows.farkas()
+        if z is None:
+            tried += 1
+            rng = np.random.default_rng(seed)
+            for scale in (1.0, 1e-12):
+                wild = {c.label: np.round(rng.normal(size=c.rows), int(rng.integers(0, 17))) * scale for c in form.constraints}
+                assert not farkas_exists(form, wild), seed
+    assert tried >= 100

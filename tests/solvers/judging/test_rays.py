@@ -10,7 +10,7 @@ import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, SecondOrder, StandardForm
+from marginopt.models import PSD, Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
@@ -102,8 +102,9 @@ def test_claims_that_their_rays_do_not_support_are_shown() -> None:
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:
-    """Of cones; for linear rows Farkas multipliers are found (test_alternatives)."""
-    cone = Constraint("cone", sp.csr_array([[0.0], [1.0]]), np.array([-1.0, 0.0]), SecondOrder(2))  # |x| ≤ -1
+    """Of sets that are only just empty; else Farkas multipliers are found (test_alternatives, test_cones)."""
+    # [x_0, 1; 1, 0] ⪰ 0 has no point, and points as near as one likes
+    cone = Constraint("S", sp.csr_array([[1.0], [0.0], [0.0]]), np.array([0.0, np.sqrt(2.0), 0.0]), PSD.of_order(2))
     free = np.full(1, np.inf)
     form = StandardForm("empty", (Block("x", (1,)),), np.ones(1), (cone,), -free, free, np.zeros(1, dtype=bool))
     result = _judged(form, mo.Status.INFEASIBLE)

@@ -10,10 +10,10 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.program.cones import Nonnegative, Zero
-from .rational import MOST_UNKNOWNS, solve_linear
+from .form import MOST_UNKNOWNS, solve_linear
 
 if TYPE_CHECKING:
-    from .rational import RationalForm, Vector
+    from .form import RationalForm, Vector
 
 __all__ = ["lagrangian"]
 

@@ -124,7 +124,7 @@ class RationalForm:
         variables is brought to zero exactly (by the quadratic's tangent point, or by a correction of the multipliers), and a
         variable without a bound takes the one that one round of propagation over the rows gives.
         """
-        from .rational_bound import lagrangian
+        from .bound import lagrangian
 
         return lagrangian(self, x, multipliers)
 

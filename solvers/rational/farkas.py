@@ -1,0 +1,99 @@
+"""Farkas multipliers in rational arithmetic, beside computed ones: they exist, and no point does.
+
+Computed multipliers miss the equations of unbounded variables by their rounding, and a proof needs them exactly. Those that are
+positive say which rows take part. A correction of theirs in rational arithmetic, on the largest of them, meets the equations.
+Where it makes one negative that was little more than rounding, that row is left out; where a slope falls on the side on which
+its variable has no bound, its equation comes in. What is left is a sum and its sign.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from fractions import Fraction
+
+import numpy as np
+
+from ...models.arrays import FloatArray
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import StandardForm
+from .form import RationalForm, Vector, solve_linear
+
+__all__ = ["farkas_exists"]
+
+#: Multiplications of one elimination at most (a second, with the digits that data of 53 bits grow to), and corrections.
+_MOST, _ROUNDS = 60_000, 6
+#: Multipliers below this share of the largest are rounding.
+_ROUNDING = 1e-11
+
+_Row = tuple[dict[int, Fraction], Fraction, bool]
+
+
+def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> bool:
+    """Whether exact Farkas multipliers of the linear rows, found beside these, leave the form without a point.
+
+    False says nothing: there may be none, or the form is too large for rational arithmetic.
+    """
+    if sum(c.F.nnz for c in form.constraints) > _MOST:
+        return False
+    rows, z = _rows(form.replace(quadratic=None), multipliers)
+    if not z or not all(np.isfinite(part).all() for part in multipliers.values()):
+        return False
+    slopes = _slopes(form.n, rows, z)
+    needed: set[int] = set()
+    for _ in range(_ROUNDS):
+        broken = {j for j in range(form.n) if not _allowed(form, j, slopes[j])} | {j for j in needed if slopes[j]}
+        negative = [i for i, value in z.items() if value < 0 and not rows[i][2]]
+        if not broken and not negative:
+            return _excluded(form, rows, z, slopes) > 0
+        for i in negative:
+            del z[i]
+        needed |= broken
+        chosen = sorted(z, key=lambda i: (not rows[i][2], -abs(z[i])))  # pivots come from the first columns
+        if len(needed) * len(needed) * (len(chosen) + 1) > _MOST or not chosen:
+            return False
+        slopes = _slopes(form.n, rows, z)
+        equations = sorted(needed)
+        columns = [[rows[i][0].get(j, Fraction(0)) for i in chosen] for j in equations]
+        change = solve_linear(columns, [slopes[j] for j in equations])
+        if change is None:
+            return False
+        z = {i: z[i] + delta for i, delta in zip(chosen, change, strict=True)}
+        slopes = _slopes(form.n, rows, z)
+    return False
+
+
+def _rows(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> tuple[list[_Row], dict[int, Fraction]]:
+    """The linear rows (coefficients, constant, whether an equality), and the multipliers of those that take part."""
+    rational = RationalForm(form)
+    rows: list[_Row] = []
+    given: list[float] = []
+    for c in form.constraints:
+        if isinstance(c.cone, (Zero, Nonnegative)):
+            equal, own = isinstance(c.cone, Zero), zip(rational.rows[c.label], c.g.tolist(), strict=True)
+            rows += [(dict(row), Fraction(g), equal) for row, g in own]
+            given += np.ravel(np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)).tolist()
+    least = _ROUNDING * max((abs(v) for v in given), default=0.0)
+    return rows, {i: Fraction(v) for i, v in enumerate(given) if v > least or (rows[i][2] and v < -least)}
+
+
+def _slopes(n: int, rows: list[_Row], z: Mapping[int, Fraction]) -> Vector:
+    """-Σ F'z."""
+    slopes = [Fraction(0)] * n
+    for i, price in z.items():
+        for j, v in rows[i][0].items():
+            slopes[j] -= v * price
+    return slopes
+
+
+def _allowed(form: StandardForm, j: int, slope: Fraction) -> bool:
+    """Whether the variable has a bound where its slope falls."""
+    return slope == 0 or bool(np.isfinite(form.lower[j] if slope > 0 else form.upper[j]))
+
+
+def _excluded(form: StandardForm, rows: list[_Row], z: Mapping[int, Fraction], slopes: Vector) -> Fraction:
+    """The least of -Σ z (F x + g) over the bounds: positive where no x satisfies every row."""
+    value = -sum((price * rows[i][1] for i, price in z.items()), Fraction(0))
+    for j, slope in enumerate(slopes):
+        if slope:
+            value += slope * Fraction(float(form.lower[j] if slope > 0 else form.upper[j]))
+    return value

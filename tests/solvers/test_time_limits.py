@@ -1,0 +1,171 @@
+"""A time limit is kept: processor time within a tenth of it and half a second, what is prepared and judged included.
+
+The time is that of this process, so what else runs on the machine does not count; limits run on the wall's clock, which on a busy
+machine only passes sooner. Each model is large enough that its solver is not done at the limit.
+"""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterator
+
+import numpy as np
+import pytest
+from threadpoolctl import threadpool_limits
+
+import marginopt as mo
+from marginopt.models import ConicProblem, NonparallelSVM
+from marginopt.models.formulations.stiefel import StiefelQP
+from marginopt.solvers import Answer, Options, Status
+from marginopt.solvers.conic.ipm import ConicIPM
+from marginopt.solvers.interface.algorithm import Algorithm, Outcome
+from marginopt.solvers.interface.watched import LEFT, LeftCall, lateness, looking, within
+from marginopt.solvers.records.answer import UpdateKind
+from marginopt.solvers.registry import all_solvers
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+LIMIT = 0.3
+State = Callable[[int], mo.Model]
+"""The model on so many points."""
+
+
+def _points(n: int, p: int) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    y = np.where(np.arange(n) % 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(n), rng.standard_normal((n, p))])
+    X[:, 1] += y
+    return X, y
+
+
+def _balls(n: int) -> mo.Model:
+    return mo.L2SVMDual(*_points(n, 30), C=1e4, kernel=mo.RBF(0.1))
+
+
+def _classes(n: int) -> tuple[np.ndarray, np.ndarray]:
+    X, _ = _points(n, max(n // 30, 3))
+    return X, np.arange(n) % 3
+
+
+def _stiefel(n: int) -> mo.Model:
+    rng = np.random.default_rng(0)
+    B = rng.standard_normal((n, n))
+    return StiefelQP(B @ B.T, rng.standard_normal((n, max(n // 20, 2))))
+
+
+def _scores(n: int) -> mo.Model:
+    rng = np.random.default_rng(0)
+    d = max(n // 10, 2)
+    X = rng.integers(0, 5, (n, d))
+    y = np.where(X[:, 0] - 2 * X[:, 1] + rng.normal(scale=6.0, size=n) > -2, 1.0, -1.0)
+    return mo.ScoringSystem(np.column_stack([np.ones(n), X]), y, C0=0.001)
+
+
+#: Solver, its model on n points, n.
+NATIVE: dict[str, tuple[State, int]] = {
+    **dict.fromkeys(("auto-simplex", "smo", "fw", "mfw", "pairwise-fw", "blended-pairwise-fw"), (_balls, 1500)),
+    **dict.fromkeys(("cvm", "pga", "accelerated-projection"), (_balls, 1500)),
+    "smo-box": (lambda n: mo.L1SVMDual(*_points(n, 30), C=1e4, kernel=mo.RBF(0.1)), 1500),
+    "boxqp": (lambda n: NonparallelSVM(*_classes(n), 1, c=1e3), 1200),
+    "conic-ipm": (lambda n: mo.ConicSVM(*_points(n, max(n // 50, 2)), kappa=0.1), 1500),
+    "conic-factored": (lambda n: mo.ConicSVM(*_points(n, max(n // 50, 2)), kappa=0.1), 1500),
+    "maxmin": (lambda n: mo.MaxMinSVM(*_points(n, 10), C=1e3), 1000),
+    "kernel-npsvcpp": (lambda n: mo.ChebyshevNPSVC(*_classes(n)), 1500),
+    "alternating": (lambda n: mo.ChebyshevNPSVC(_points(n, max(n // 5, 3))[0], np.arange(n) % 3), 300),
+    "npsvc-mm": (lambda n: NonparallelSVM(*_classes(n), 1, loss="capped", epsilon=0.3), 1500),
+    "ramp-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
+    "supports-bb": (_scores, 200),
+    "stiefel-bb": (_stiefel, 500),
+    "gpi": (_stiefel, 500),
+    "gpi-momentum": (_stiefel, 500),
+    "zero-one-bb": (lambda n: mo.ZeroOneSVM(*_points(n, 200), lam=1.0), 2000),
+}
+
+#: Others, which are stopped at their own clock, or left.
+FOREIGN: dict[str, tuple[State, int]] = {
+    "clarabel": (_balls, 900),
+    "scs": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
+    "osqp": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 6_000),
+    "highs": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
+    "scip": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
+}
+
+
+@pytest.fixture(autouse=True)
+def alone() -> Iterator[None]:
+    """One thread in BLAS, for each counts; a call that is left has returned before the next test."""
+    with threadpool_limits(1):
+        yield
+    for thread in threading.enumerate():
+        if thread.name == "marginopt: a solver's call":
+            thread.join()
+
+
+def test_every_native_solver_has_a_case() -> None:
+    own = {name for name, solver in all_solvers().items() if isinstance(solver, Algorithm) and not solver.info.package}
+    assert own <= set(NATIVE), own - set(NATIVE)
+
+
+@pytest.mark.parametrize("name", [*NATIVE, *FOREIGN])
+def test_processor_time_is_within_a_tenth_of_the_limit_and_half_a_second(name: str) -> None:
+    state, n = {**NATIVE, **FOREIGN}[name]
+    mo.solve(state(40), name, time_limit=5.0)  # compiled code is loaded
+    model = state(n)
+    begin = time.process_time()
+    result = mo.solve(model, name, tol=1e-13, time_limit=LIMIT)
+    spent = time.process_time() - begin
+    assert spent <= 1.1 * LIMIT + 0.5, f"{spent:.2f} s, {result.status.value}, {result.evidence}"
+    assert result.status is Status.TIME_LIMIT or result.solve_seconds <= LIMIT, result.status.value
+    if result.claim.native_status == LEFT:
+        assert not result.values and result.certificate is None and "was left" in result.details["left"]
+
+
+def test_a_first_majorant_ends_at_the_time_limit() -> None:
+    """The convex problem that the first start comes from took 25 s and more of a limit of 0.3 s: it had no deadline."""
+    X, _ = _points(900, 150)
+    model = NonparallelSVM(X, np.arange(900) % 3, 1, loss="capped", epsilon=0.3)
+    mo.solve(NATIVE["npsvc-mm"][0](40), "npsvc-mm")
+    begin = time.process_time()
+    assert mo.solve(model, "npsvc-mm", tol=1e-13, time_limit=LIMIT).status is Status.TIME_LIMIT
+    assert time.process_time() - begin <= 1.1 * LIMIT + 0.5
+
+
+def test_a_step_that_would_end_after_the_limit_is_not_begun() -> None:
+    """A Newton step of order 6,000 takes many seconds; the start is feasible and has a bound, and is the answer."""
+    view = mo.ConicSVM(*_points(80, 4), kappa=0.1).view(ConicProblem)
+    assert view is not None
+    state = ConicIPM().init(view, Options(time_limit=LIMIT), np.random.default_rng(0))
+    state.step_seconds = 10.0
+    assert ConicIPM().advance(state, 0.05) is Outcome.TIME_LIMIT
+    assert state.iteration == 0 and np.isfinite(ConicIPM().measure(state).bound)
+
+
+def test_a_call_is_left_and_what_it_raises_is_raised() -> None:
+    begin = time.perf_counter()
+    release = threading.Event()
+    with pytest.raises(LeftCall):
+        within(release.wait, Options(time_limit=0.05), begin)
+    release.set()
+    assert within(lambda: 3, Options(), begin) == 3
+    assert within(lambda: 4, Options(time_limit=5.0), begin) == 4
+    with pytest.raises(ZeroDivisionError):
+        within(lambda: 1 // 0, Options(time_limit=5.0), time.perf_counter())
+    with pytest.raises(LeftCall):
+        looking(Options(time_limit=0.05), begin - 10.0)()
+    looking(Options(), begin - 10.0)()
+
+
+def test_a_result_says_that_its_solver_was_late() -> None:
+    answer = Answer(Status.OPTIMAL, build_seconds=0.4, solve_seconds=1.0)
+    said = lateness(answer, Options(time_limit=0.5), "one factorisation")
+    assert said == "took 1.4 s for a time limit of 0.5 s: it does not look at the clock in one factorisation"
+    assert not lateness(answer, Options(time_limit=1.0), "one factorisation") and not lateness(answer, Options(), "")
+
+
+def test_a_left_call_does_not_hold_a_path_to_its_model() -> None:
+    """What a call that was left works on is not updated: the next value of the path builds its own."""
+    X, y = _points(10_000, 50)
+    path = mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], solver="scs", time_limit=LIMIT)
+    assert [r.status for r in path] == [Status.TIME_LIMIT] * 2
+    assert all(r.update is None or r.update.kind is not UpdateKind.UPDATED for r in path if r.claim.native_status == LEFT)
