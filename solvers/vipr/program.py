@@ -11,7 +11,7 @@ from ...errors import UnsupportedModelError
 from ...models.arrays import FloatArray
 from ...models.program.cones import Feature, Zero
 from ...models.program.form import StandardForm
-from ..checks.rational import RationalForm, Vector
+from ..rational.form import RationalForm, Vector
 
 __all__ = ["Bounds", "LinearProgram", "Row"]
 

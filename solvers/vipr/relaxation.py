@@ -11,7 +11,7 @@ from ...errors import SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.highs import to_highs
 from ...models.program.form import StandardForm
-from ..checks.rational import Vector
+from ..rational.form import Vector
 from .program import LinearProgram
 
 __all__ = ["Relaxation", "Relaxations"]

@@ -9,7 +9,7 @@ import numpy as np
 from scipy.linalg import qr
 
 from ...models.arrays import FloatArray
-from ..checks.rational import Vector, solve_linear
+from ..rational.form import Vector, solve_linear
 from .program import Bounds, LinearProgram
 
 __all__ = ["Sum", "bounding_sum"]

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...errors import SolverError
 from ...models.arrays import FloatArray
-from ..checks.rational import Vector
+from ..rational.form import Vector
 from .program import Bounds, LinearProgram
 from .relaxation import Relaxation, Relaxations
 from .sums import Sum, bounding_sum
