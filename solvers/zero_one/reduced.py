@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
+from fractions import Fraction
 
 import numpy as np
 
@@ -23,6 +24,8 @@ from ...models.views import ZeroOneProblem
 __all__ = ["Reduced", "evaluate", "reduce_problem"]
 
 _EPS = 2.0**-53
+#: Parts of the least weight that the others may be multiples of.
+_PARTS = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -66,6 +69,16 @@ class Reduced:
     def stretch(self) -> float:
         """b = stretch × its reduced coordinate (free intercept); the column of ``rows`` holds ±stretch."""
         return abs(float(self.rows[0, -1])) if self.free and self.rows.size else 1.0
+
+    @property
+    def step(self) -> float:
+        """What every stated weight is a whole multiple of, exactly, in reduced units; 0 where no such number is found."""
+        distinct = [Fraction(x) for x in np.unique(self.problem.weights).tolist()]
+        for parts in range(1, _PARTS + 1):
+            step = float(distinct[0]) / parts
+            if all((weight / Fraction(step)).denominator == 1 for weight in distinct):
+                return step / self.unit
+        return 0.0
 
     @property
     def trivial(self) -> float:

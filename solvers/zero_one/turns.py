@@ -18,13 +18,11 @@ EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 #: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
 BOX_COORDINATES = 6
 #: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
-PORTFOLIO_COORDINATES = 9
+PORTFOLIO_COORDINATES = 10
 #: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
 AGAIN = 20_000
-#: Nodes of the box engine (of the conflict engine) before the other is tried beside it, a second or two; then its effort for
-#: each of the other's.
-BOX_HEAD, CONFLICT_HEAD = 50_000, 20_000
-BOX_SHARE, CONFLICT_SHARE = 7.0, 1.0
+#: Effort of the box engine (of the conflict engine) before the other is tried beside it, about nanoseconds.
+BOX_HEAD, CONFLICT_HEAD = 2e9, 3e8
 #: Effort of the heuristic before the engine begins, about nanoseconds, and for each unit of the engine's. The passes of the
 #: conflict engine are planned by the incumbent that it begins with, so that a good one is worth more; boxes hardly need one.
 _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
@@ -68,7 +66,7 @@ def rested_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) ->
     if engine.nodes >= state.again:
         assert state.heuristic is not None
         # boxes compile nothing of the conflict search before its turn comes
-        state.heuristic.again(state.engine_name == "conflicts" or engine.nodes >= BOX_HEAD)
+        state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD)
         state.again = engine.nodes * 3 // 2 + AGAIN
     engine.begin_stretch()
     return engine
@@ -98,5 +96,5 @@ def _make_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> 
         return boxes
     conflicts = ConflictEngine(shared, state.order, threads)
     if state.engine_name == "boxes":
-        return Portfolio(shared, boxes, conflicts, BOX_HEAD, BOX_SHARE)
-    return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD, CONFLICT_SHARE)
+        return Portfolio(shared, boxes, conflicts, BOX_HEAD)
+    return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)

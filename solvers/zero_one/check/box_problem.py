@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from typing import Any
 
@@ -12,7 +12,7 @@ import numpy.typing as npt
 
 from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
 
-__all__ = ["FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "reduced_problem"]
+__all__ = ["FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "levelled", "reduced_problem"]
 
 FREE, KEPT, VIOLATED = -1, 0, 1
 
@@ -21,7 +21,8 @@ FREE, KEPT, VIOLATED = -1, 0, 1
 class Problem:
     """The problem in the log's coordinates, w = T v, divided by σ: ||v||² + Σ λ_i 1{..} ≤ (f(w) - constant)/σ.
 
-    Margins are g_i'v ± e_i over the root box.
+    Margins are g_i'v ± e_i over the root box. All λ_i are whole multiples of some u ∈ ``step``, (0, 0) where no such number
+    is stated.
     """
 
     g: Array
@@ -32,6 +33,7 @@ class Problem:
     target: float
     lo: Array
     hi: Array
+    step: tuple[float, float] = (0.0, 0.0)
 
 
 @dataclass(eq=False)
@@ -86,7 +88,38 @@ def reduced_problem(
         half[-1] = float(round_up(reach / abs(T[~penalised, -1][0])))
     e = np.array([sum_up(round_up(row * half)) for row in radius])
     norm2 = np.array([sum_up(round_up(row * row)) for row in g])
-    return Problem(g, e, norm2, round_down(summed / sigma), free, target, -half, half)
+    step = _step(header.get("step", 0.0), weights[~zero])
+    steps = (float(round_down(step / sigma)), float(round_up(step / sigma))) if step > 0.0 else (0.0, 0.0)
+    return Problem(g, e, norm2, round_down(summed / sigma), free, target, -half, half, steps)
+
+
+def _step(step: Any, weights: Array) -> float:
+    """The stated step of the losses, if all costs are whole multiples of it."""
+    step = float(step)
+    if step == 0.0:
+        return 0.0
+    if not (math.isfinite(step) and step > 0.0):
+        raise InvalidProofError("the step of the losses must be a positive number")
+    if any((Fraction(float(weight)) / Fraction(step)).denominator != 1 for weight in np.unique(weights)):
+        raise InvalidProofError(f"the costs are no whole multiples of {step:g}")
+    return step
+
+
+def levelled(problem: Problem, node: Node, theta: float) -> Problem:
+    """The problem with losses weighed θ times, and what its solutions of interest in the node's box stay below.
+
+    There ||v||² + j·u < target for a loss of j·u, so j ≤ k = ⌊(target - ν)/u⌋, ν the least norm in the box, and
+    ||v||² + θ·j·u < target + (θ - 1)·j·u ≤ target + (θ - 1)·k·u.
+    """
+    low, high = problem.step
+    if not (math.isfinite(theta) and theta >= 1.0) or low <= 0.0:
+        raise InvalidProofError("a round weighs losses by a number below 1, or without a step that they are multiples of")
+    nearest = np.maximum(np.maximum(node.lo, -node.hi), 0.0)
+    nearest = nearest[:-1] if problem.free else nearest
+    norm = sum_down(round_down(nearest * nearest)) if nearest.size else 0.0
+    k = math.floor(float(round_up(round_up(problem.target - norm) / low)))
+    more = float(round_up(round_up(round_up(theta - 1.0) * high) * max(k, 0)))
+    return replace(problem, weights=round_down(problem.weights * theta), target=float(round_up(problem.target + more)))
 
 
 def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Array, Array]:

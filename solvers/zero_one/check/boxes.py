@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from .arithmetic import Array, InvalidProofError
-from .box_problem import FREE, KEPT, Node, Packing, Problem, reduced_problem
+from .box_problem import FREE, KEPT, Node, Packing, Problem, levelled, reduced_problem
 from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
 
 __all__ = ["Crew", "check_box_tree"]
@@ -154,6 +154,10 @@ def _settled(problem: Problem, node: Node, rounds: list[Any]) -> bool:
     if node.bound >= problem.target or not apply_box(problem, node) or _settled_by_count(problem, node):
         return True
     for entry in rounds:
+        if len(entry) > 5:
+            if _emptied_by_levels(problem, node, entry):
+                return True
+            continue
         packing = pack(problem, node, entry)
         if packing is None:
             return True
@@ -167,6 +171,18 @@ def _settled(problem: Problem, node: Node, rounds: list[Any]) -> bool:
         if _settled_by_count(problem, node):
             return True
     return False
+
+
+def _emptied_by_levels(problem: Problem, node: Node, entry: list[Any]) -> bool:
+    """Whether a round that weighs losses by the entry's last number leaves nothing of interest: what it proves is no bound."""
+    theta = float(entry[5])
+    scaled = levelled(problem, node, theta)
+    packing = pack(scaled, node, [*entry[:4], [theta * float(price) for price in entry[4]]])
+    if packing is None:
+        return True
+    alpha, flipped = multipliers(scaled, node, entry, packing)
+    bound = square_bound(scaled, node, alpha, flipped, packing)[0]
+    return max(bound, linear_bound(scaled, node, alpha, flipped, packing)) >= scaled.target
 
 
 def _settled_by_count(problem: Problem, node: Node) -> bool:

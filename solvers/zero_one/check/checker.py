@@ -29,6 +29,9 @@ from .statement import Stated
 
 __all__ = ["ProofReport", "check_proof"]
 
+#: Rounds of 4 may weigh losses.
+_VERSIONS = (3, 4)
+
 
 @dataclass(frozen=True)
 class ProofReport:
@@ -145,8 +148,8 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, A
     parsed = [json.loads(line) for line in lines]
     if not all(isinstance(record, dict) for record in parsed):
         raise InvalidProofError("a line of the log is not an object")
-    if not parsed or parsed[0].get("format") != "marginopt-zero-one-proof" or parsed[0].get("version") != 3:
-        raise InvalidProofError("this is not a proof log of version 3")
+    if not parsed or parsed[0].get("format") != "marginopt-zero-one-proof" or parsed[0].get("version") not in _VERSIONS:
+        raise InvalidProofError("this is not a proof log of version 3 or 4")
     if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
         raise InvalidProofError("the log ends without its claim and its seal")
     if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():

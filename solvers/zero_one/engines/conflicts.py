@@ -138,9 +138,8 @@ class ConflictEngine(Engine):
 
     def _next_pass(self) -> None:
         """Note what the pass proved, and begin again at the root with a target for about `GROWTH` times its nodes."""
-        shared = self._shared
-        shared.raise_floor(self._bound())
-        cut = shared.cut
+        self._raise_floor(self._bound())
+        cut = self._shared.cut
         nodes = self.nodes - self._before
         self._passes.append((self._target, nodes))
         self._before = self.nodes

@@ -83,6 +83,8 @@ class Engine(ABC):
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
+        #: The best bound that this engine has proved by itself, reduced.
+        self.proved = 0.0
         #: Nodes at which the stretch in hand ends: ``work`` returns there, or before.
         self.pause = 0
 
@@ -107,8 +109,13 @@ class Engine(ABC):
         if outcome is Outcome.RUNNING and not self.rested:
             self._shared.look(bound)
             return outcome
-        self._shared.raise_floor(bound)
+        self._raise_floor(bound)
         return Outcome.CONVERGED if self._shared.closed else outcome
+
+    def _raise_floor(self, bound: float) -> None:
+        """Keep a bound of this engine, its own and for all."""
+        self.proved = max(self.proved, bound)
+        self._shared.raise_floor(bound)
 
     def tend(self) -> None:
         """Look after what runs elsewhere, without waiting."""

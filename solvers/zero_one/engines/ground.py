@@ -44,7 +44,7 @@ class Ground:
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
         # A point that costs more than the incumbent is never violated: less weight is a valid relaxation, and a better scale.
         weights = np.minimum(reduced.weights, upper)
-        data = k.Data(rows, weights, norms, _positive(reduced), reduced.free, float(weights.mean()))
+        data = k.Data(rows, weights, norms, _positive(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 

@@ -9,6 +9,11 @@ from .engine import Engine, Shared
 
 __all__ = ["Portfolio"]
 
+#: Effort of each engine, about nanoseconds, before their bounds say which of them is ahead.
+TRIAL = 3e8
+#: Effort of the engine ahead for each of the other's: where its gap is less than `CLEAR` of the other's, and else.
+FAR, NEAR, CLEAR = 8.0, 2.0, 0.6
+
 
 class Portfolio(Engine):
     """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
@@ -19,19 +24,16 @@ class Portfolio(Engine):
     ----------
     shared : Shared
     first, second : Engine
-    head : int
-        Nodes of the first engine before the second begins.
-    share : float
-        Effort of the first engine, after the head start, for each of the second.
+    head : float
+        Effort of the first engine before the second begins.
     """
 
     name: ClassVar[str] = "portfolio"
 
-    def __init__(self, shared: Shared, first: Engine, second: Engine, head: int, share: float) -> None:
+    def __init__(self, shared: Shared, first: Engine, second: Engine, head: float) -> None:
         super().__init__(shared)
-        self._first, self._second, self._head, self._share = first, second, head, share
+        self._first, self._second, self._head = first, second, head
         self._current = first
-        self._head_effort: float | None = None
         self._out: dict[Engine, Outcome] = {}
 
     @property
@@ -67,11 +69,15 @@ class Portfolio(Engine):
     def _next(self) -> Engine:
         if self._first in self._out or self._second in self._out:
             return self._second if self._first in self._out else self._first
-        if self._head_effort is None:
-            if self._first.nodes < self._head:
-                return self._first
-            self._head_effort = self._first.effort
-        return self._second if self._second.effort * self._share <= self._first.effort - self._head_effort else self._first
+        if self._first.effort < self._head:
+            return self._first
+        ahead, behind = self._second, self._first
+        if min(ahead.effort, behind.effort) >= TRIAL:
+            ahead, behind = sorted((ahead, behind), key=lambda engine: -engine.proved)
+            gaps = [max(self._shared.upper - engine.proved, 0.0) for engine in (ahead, behind)]
+            share = FAR if gaps[0] < CLEAR * gaps[1] else NEAR
+            return behind if behind.effort * share <= ahead.effort else ahead
+        return ahead if ahead.effort <= behind.effort else behind
 
     def work(self, seconds: float) -> Outcome:
         """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""

@@ -1,8 +1,8 @@
 """The proof log of the box engine: the tree, and for every node the multipliers that bound it. `check` verifies it.
 
 One JSON object in a line: the problem and the coordinates; then every node with its parent, its rounds [points, states, α,
-pairs, prices] and its split; then the claimed bound and the incumbent; last the seal (`log_file`). Floats read back exactly as
-they were.
+pairs, prices], with θ where losses weigh more, and its split; then the claimed bound and the incumbent; last the seal
+(`log_file`). Floats read back exactly as they were.
 """
 
 from __future__ import annotations
@@ -31,13 +31,15 @@ class BoxRecords:
     def __init__(self) -> None:
         self._node: dict[str, Any] | None = None
         self._pairs = _NO_PAIRS
+        self._theta = 1.0
         self._done: list[dict[str, Any]] = []
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels: 0 node, parent, side; 1 node, count, (point, state, α)...; 2 node, split, mid; 3 node, count,
-        (point, point, price)...
+        (point, point, price)...; 4 node, θ
 
-        The pairs of 3 belong to the round that follows, or stand alone where two kept points exclude each other.
+        The θ of 4 is that of the round that follows. The pairs of 3 belong to the round that follows, or stand alone where two
+        kept points exclude each other.
         """
         at = 0
         while at < len(log):
@@ -55,6 +57,9 @@ class BoxRecords:
                 count = int(log[at + 2])
                 self._pairs = log[at + 3 : at + 3 + 3 * count].reshape(count, 3)
                 at += 3 + 3 * count
+            elif kind == 4:
+                self._theta = float(log[at + 2])
+                at += 3
             else:
                 assert self._node is not None
                 self._node["split"] = [int(log[at + 2]), float(log[at + 3])]
@@ -63,8 +68,10 @@ class BoxRecords:
     def _round(self, points: FloatArray, states: FloatArray, alpha: FloatArray) -> None:
         assert self._node is not None
         pairs, self._pairs = self._pairs, _NO_PAIRS
+        theta, self._theta = self._theta, 1.0
         entry = [points.astype(int).tolist(), states.astype(int).tolist(), alpha.tolist()]
-        self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist()])
+        levels = [] if theta == 1.0 else [theta]
+        self._node["rounds"].append([*entry, pairs[:, :2].astype(int).tolist(), pairs[:, 2].tolist(), *levels])
 
     def _end(self) -> None:
         """The node is complete; pairs without multipliers after them emptied it."""
@@ -116,13 +123,14 @@ class ProofWriter:
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
-            "version": 3,
+            "version": 4,
             "kind": "boxes",
             "A": problem.A.tolist(),
             "weights": problem.weights.tolist(),
             "penalised": problem.penalised.tolist(),
             "T": reduced.T.tolist(),
             "member": reduced.member.tolist(),
+            "step": reduced.step * reduced.unit,
         }
         self._file.write([header])
 

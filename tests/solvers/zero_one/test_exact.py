@@ -202,6 +202,19 @@ def test_budget_form_of_hostile_data():
             assert measure.objective <= optimum * (1 + 2e-6) + 1e-12, seed
 
 
+@pytest.mark.parametrize("free", [False, True])
+def test_tied_data_at_every_cost_equal_enumeration(free):
+    """Whole-numbered features of few values, contradicting labels: losses are whole multiples of λ, large and small."""
+    rng = np.random.default_rng(5)
+    for lam in (0.3, 3.0, 300.0, 3e4):
+        for _ in range(4):
+            n = int(rng.integers(8, 16))
+            X = np.column_stack([np.ones(n), rng.integers(0, 4, (n, 2))]).astype(float)
+            y = np.where(X[:, 1] + rng.normal(0.0, 1.5, n) > 2, 1.0, -1.0)
+            problem = problem_of(X, y, lam, free)
+            check(problem, enumerate_supports(problem)[0], {"engine": "boxes"})
+
+
 def test_engines_agree_on_a_larger_problem():
     X, y = clusters(np.random.default_rng(3), 60, 3, 0.5, outliers=True)
     problem = problem_of(X, y, 10.0, free=True)

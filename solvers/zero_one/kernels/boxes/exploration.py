@@ -152,7 +152,7 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
         reserve = 1 if now.frugal == 1 else RESERVE
         if now.records < 2 * reserve or now.pages < need * reserve or now.waiting + 2 > pool.heap.size:
             return GROW
-        if logged and now.log_at + 6 * (n + 1) * ROUNDS + 32 > pool.log.size:
+        if logged and now.log_at + (6 * (n + 1) + 8) * ROUNDS + 32 > pool.log.size:
             return GROW
         code = now.current
         if code < 0:

@@ -39,6 +39,14 @@ def log_multipliers(log: Log, ident: int, idx: Any, z: Any, al: Any, m: int) -> 
 
 
 @inner
+def log_scale(log: Log, ident: int, theta: float) -> None:
+    """The round that follows weighs losses θ times: 4, node, θ."""
+    to, at = log.buffer, log.now.log_at
+    to[at], to[at + 1], to[at + 2] = 4.0, ident, theta
+    log.now.log_at = at + 3
+
+
+@inner
 def log_pairs(log: Log, ident: int, idx: Any, P: Pairs, count: int) -> None:
     """The pairs of the round that follows: 3, node, count, then (point, point, price)."""
     to, at = log.buffer, log.now.log_at

@@ -37,6 +37,7 @@ class Data(NamedTuple):
     positive: Any  #: (n,) a guess of which rows point opposite ways: pairs are looked for across it
     free: bool  #: the last coordinate is a free intercept
     unit: float  #: size of the objective's steps: penalties and stopping rules are relative to it
+    step: float  #: every λ_i is a whole multiple of it; 0 where there is no such number
 
 
 @by_reference
@@ -113,6 +114,7 @@ class Relaxation(NamedTuple):
     mid: Any  #: (p,) the box's centre, half its widths, and what these may be off by
     half: Any
     wide: Any
+    saved: Any  #: (4, p) w, c, s and ds while another scale is tried
     most: Any  #: (n,) the greatest margin but for the half widths, less 1; the share of the hinge; the rounding
     env: Any
     err: Any
@@ -127,6 +129,7 @@ def empty_relaxation(n: int, p: int) -> Relaxation:
         rows=np.empty((p, n)), b=b, cap=cap, h=h, q=q, alpha=alpha, u=u, curved=curved, s=s, c=c, ds=ds, left=left,
         position=np.empty(n, np.int64), g=g, d=d, trial=trial, on=np.empty(p, np.bool_), H=np.empty((p, p)), L=np.empty((p, p)),
         mid=mid, half=half, wide=wide, most=most, env=env, err=np.empty(n),
+        saved=np.empty((4, p)),
     )  # fmt: skip
 
 

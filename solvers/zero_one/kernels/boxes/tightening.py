@@ -8,13 +8,10 @@ from typing import Any
 import numpy as np
 
 from ..compiled import EPS, inner
-from .newton import newton, rounding
+from .levels import THETA, beyond_levels, relax
 from .pairing import pair_up
-from .proof_events import log_multipliers, log_pairs
+from .proof_events import log_multipliers, log_pairs, log_scale
 from .records import FREE, KEPT, ROUNDS, VIOLATED, Data, Log, Node, Pairs, Relaxation
-
-#: The smoothing of the hinge that the rounds start from.
-SMOOTHING = 0.1
 
 
 @inner
@@ -95,13 +92,20 @@ def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: floa
 
 
 @inner
+def _take(R: Relaxation, k: int, al: Any) -> None:
+    """The multipliers of the k rows by the node's positions."""
+    for t in range(k):
+        al[R.position[t]] = R.alpha[t]
+
+
+@inner
 def tighten(
     data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
 ) -> float:
     """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
     now = log.now
-    lo, hi, w, idx, z, l, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, node.alpha
-    A, b, cap, h, q, left, act = R.rows, R.b, R.cap, R.h, R.q, R.left, R.position
+    lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
+    A, b, q, left, act = R.rows, R.b, R.q, R.left, R.position
     p = w.size
     D = -np.inf
     for turn in range(ROUNDS):
@@ -132,30 +136,14 @@ def tighten(
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        width = SMOOTHING
-        while True:
-            for t in range(k):
-                i = act[t]
-                if z[i] == FREE:
-                    C = max(1.0 - l[i], 1e-9)
-                    cap[t] = left[i] / C * (1.0 - 4.0 * EPS)
-                    h[t] = cap[t] / (C * width)
-                else:
-                    cap[t] = np.inf
-                    h[t] = data.unit / (width * width)
-            new, its = newton(R, k, const, lo, hi, w, cut, 0.02 * width * data.unit)
-            now.relaxations += 1
-            now.newton_steps += its
-            new -= rounding(R, k, const)
-            slack = 0.0
-            for t in range(k):
-                short, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
-                slack += cap[t] * short - a * short if z[act[t]] == FREE else a * short
-            if new >= cut or new + slack < cut or width < 1e-6:
-                break
-            width *= 0.1
-        for t in range(k):
-            al[act[t]] = R.alpha[t]
+        new = relax(data, node, k, R, const, cut, 1.0, now)
+        _take(R, k, al)
+        if new < cut and beyond_levels(data, node, k, R, const - loss, loss, new, cut, now):
+            if log.buffer.size > 0:
+                _take(R, k, al)
+                log_scale(log, ident, THETA)
+                log_multipliers(log, ident, idx, z, al, m)
+            return np.inf
         if log.buffer.size > 0:
             log_multipliers(log, ident, idx, z, al, m)
         if new >= cut:
