@@ -51,8 +51,7 @@ _OWN = {
         "of the same grid."
     ),
     ("ION", "MaxMin-SVC"): (
-        "At the stationary γ. The two variants, which stop elsewhere, are below the printed accuracy; it lies between. All five "
-        "means printed for this set are below ours."
+        "At the stationary γ. The two variants, which stop elsewhere, are below the printed accuracy; it lies between."
     ),
     ("SON", "Fisher-SVC"): _CONSTANT,
     ("SPE", "Fisher-SVC"): _CONSTANT,
