@@ -12,6 +12,7 @@ import functools
 import importlib
 import importlib.util
 import pkgutil
+from collections.abc import Mapping
 from dataclasses import dataclass
 
 from .. import extensions
@@ -23,7 +24,9 @@ from .interface.solver import Solver
 from .interface.versions import installed_version
 from .records.licence import Licence, LicenceState
 
-__all__ = ["EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "ours", "readers", "require", "solvers"]
+__all__ = [
+    "EXTENSIONS", "SolverTable", "all_solvers", "get_solver", "installed", "ours", "readers", "require", "solvers", "state_of",
+]  # fmt: skip
 
 
 @functools.cache
@@ -158,11 +161,11 @@ class SolverTable(Displayed, Tabular):
     rows: tuple[dict[str, str], ...]
 
     def __str__(self) -> str:
-        columns = ("name", "reads", "gives", "version", "licence", "summary")
-        widths = {c: max([len(c), *(len(row[c]) for row in self.rows)]) for c in columns}
-        lines = ["  ".join(c.ljust(widths[c]) for c in columns)]
-        lines += ["  ".join(row[c].ljust(widths[c]) for c in columns).rstrip() for row in self.rows]
-        return "\n".join(lines)
+        head = ("name", "state", "what it is")
+        cells = [(row["name"], state_of(row), row["summary"]) for row in self.rows]
+        widths = [max(map(len, column)) for column in zip(head, *cells, strict=True)]
+        lines = ["  ".join(cell.ljust(w) for cell, w in zip(row, widths, strict=True)).rstrip() for row in (head, *cells)]
+        return "\n".join([*lines, "what each reads and gives: .rows, .to_frame()"])
 
     __repr__ = __str__
 
@@ -172,7 +175,13 @@ class SolverTable(Displayed, Tabular):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        return Display(head=tuple(self.rows[0]), rows=tuple(tuple(row.values()) for row in self.rows))
+        head = ("name", "state", "what it is", "reads")
+        return Display(head=head, rows=tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows))
+
+
+def state_of(row: Mapping[str, str]) -> str:
+    """Version, and the licence where it is not free."""
+    return row["version"] if row["licence"] in ("", "none needed") else f"{row['version']}, {row['licence']}"
 
 
 def solvers() -> SolverTable:

@@ -12,7 +12,7 @@ from ..estimators import all_estimators
 from ..models import FormulationInfo
 from ..models.formulations import all_formulations, get_formulation
 from ..solvers import solvers as solver_table
-from ..solvers.registry import get_solver, readers
+from ..solvers.registry import get_solver, readers, state_of
 from .commands import SOLVED, json_text
 from .screen import print_table, print_text
 
@@ -25,7 +25,7 @@ def solvers(a: argparse.Namespace) -> int:
         if a.json:
             print(json_text(list(table.rows)))
             return SOLVED
-        print_table(("solver", "state", "what it is"), [(r["name"], _state(r), r["summary"]) for r in table.rows])
+        print_table(("solver", "state", "what it is"), [(r["name"], state_of(r), r["summary"]) for r in table.rows])
         print("\nmarginopt solvers NAME: what it reads and gives, its source, its options")
         return SOLVED
     solver = get_solver(a.name)  # a misspelt name is told the nearest
@@ -41,11 +41,6 @@ def solvers(a: argparse.Namespace) -> int:
     elif solver.info.package:
         print(f"\noptions: those of {solver.info.package} by their own names, given by --set NAME=VALUE")
     return SOLVED
-
-
-def _state(row: dict[str, str]) -> str:
-    """Version, and the licence where it is not free."""
-    return row["version"] if row["licence"] in ("", "none needed") else f"{row['version']}, {row['licence']}"
 
 
 def _options(solver: Any) -> list[tuple[str, str]]:

@@ -58,8 +58,8 @@ def _strongest(report: ReportData) -> list[Finding]:
     best = min(able, key=lambda name: _median_gap(able[name]))
     base = str(report.meta.get("base", ""))
     against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
-    over = _count(most, "instance")
-    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%} in the median over {over}{against}."
+    over = f" in the median over {_count(most, 'instance')}" if most > 1 else ""
+    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%}{over}{against}."
     return [Finding(text, "gaps")]
 
 
@@ -71,10 +71,11 @@ def _cost(report: ReportData) -> list[Finding]:
     able = {name: r for name, r in rows.items() if len(r) == most}
     best = min(able, key=lambda name: _median_gap(able[name]))
     fast = min(able, key=lambda name: _seconds(able[name]))
+    mean = " in the mean" if most > 1 else ""
     if fast == best:
-        return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))} in the mean.", "gap-against-seconds")]
+        return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))}{mean}.", "gap-against-seconds")]
     text = (
-        f"That bound costs {_time(_seconds(able[best]))} in the mean; the cheapest, {fast}, "
+        f"That bound costs {_time(_seconds(able[best]))}{mean}; the cheapest, {fast}, "
         f"{_time(_seconds(able[fast]))} for a gap of {_median_gap(able[fast]):.1%}."
     )
     return [Finding(text, "gap-against-seconds")]
@@ -87,7 +88,8 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
         return []
     best = max(exact, key=lambda name: exact[name])
     if exact[best] == 0:
-        return [Finding(f"No relaxation is exact on any instance (to {EXACT:.2%}).", "matrix")]
+        where = " on any instance" if len(rows[best]) > 1 else ""
+        return [Finding(f"No relaxation is exact{where} (to {EXACT:.2%}).", "matrix")]
     text = f"{best} is exact (to {EXACT:.2%}) on {exact[best]} of {_count(len(rows[best]), 'instance')}."
     return [Finding(text, "matrix")]
 
@@ -99,7 +101,10 @@ def _solvers(report: ReportData) -> list[Finding]:
     solved = {name: int(np.isfinite(r).sum()) for name, r in ratios.items()}
     order = sorted(solved, key=lambda name: -solved[name])
     count = next(iter(ratios.values())).size
-    text = f"Of {_count(count, 'problem')}, " + ", ".join(f"{name} proves {solved[name]}" for name in order[:4])
+    if count == 1:
+        text = "; ".join(f"{name} {'proves' if solved[name] else 'does not prove'} the optimum" for name in order[:4])
+    else:
+        text = f"Of {_count(count, 'problem')}, " + ", ".join(f"{name} proves {solved[name]}" for name in order[:4])
     return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 

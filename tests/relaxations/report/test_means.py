@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 
 from marginopt.errors import InputError
+from marginopt.instances import gaussian_clusters
 from marginopt.relaxations import (
     ExactCell,
     GapReport,
@@ -19,6 +20,7 @@ from marginopt.relaxations import (
     KappaCell,
     RelaxationCell,
     fraction_within,
+    gap_report,
     performance_ratios,
     shifted_geometric_mean,
 )
@@ -302,3 +304,11 @@ def test_the_optimum_of_a_budget_is_an_interval_until_it_is_proved() -> None:
     assert shown(column["zeta"], solved) == "6.25" and shown(column["gap"], solved) == "20.00%"
     infeasible = replace(cell, bound=None, recovered=None, status="infeasible")
     assert "at most 2 margins" in shown(column["why"], infeasible)
+
+
+def test_one_instance_is_told_without_means() -> None:
+    """Nobody takes a median over one."""
+    report = gap_report([gaussian_clusters(16, 2, 0.2, rng=0)], lam=5.0, exact=["zero-one-bb"], progress=False)
+    said = " ".join(finding.text for finding in report.document.findings)
+    assert "proves the optimum" in said
+    assert not any(word in said for word in ("in the median", "in the mean", "over 1", "Of 1"))
