@@ -17,9 +17,6 @@ from .report.run import gap_report
 
 __all__ = ["model_gaps"]
 
-#: Seconds for each solve where the options have no limit.
-_SECONDS = 30.0
-
 
 def model_gaps(
     model: Model | StandardForm,
@@ -36,7 +33,7 @@ def model_gaps(
         All that read it and bound its optimum where they are not given.
     exact : str, Solver, pair, sequence of them, or None
     options : Options, optional
-        ``time_limit`` (30 seconds where there is none), ``seed``, ``threads``, ``node_limit``, ``memory_limit`` of every solve.
+        Of every solve, as for `gap_report`.
 
     Raises
     ------
@@ -45,16 +42,5 @@ def model_gaps(
     """
     if not isinstance(model, Model | StandardForm):
         raise InputError(f"model_gaps takes a formulation or a form; gap_report takes instances too; got {type(model).__name__}")
-    chosen = Options() if options is None else options
     asked = None if names is None else [get_relaxation(item).reduction if isinstance(item, str) else item for item in names]
-    return gap_report(
-        [model],
-        asked,
-        exact,
-        time_limit=_SECONDS if chosen.time_limit is None else chosen.time_limit,
-        seed=chosen.seed,
-        threads=chosen.threads,
-        node_limit=chosen.node_limit,
-        memory_limit=chosen.memory_limit,
-        progress=False,
-    )
+    return gap_report([model], asked, exact, options=options, progress=False)

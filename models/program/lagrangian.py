@@ -25,6 +25,7 @@ import scipy.linalg
 
 from ..arrays import BoolArray, FloatArray, to_dense
 from ..rounding import Rounded, dot, gamma, total
+from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
 from .form import StandardForm
 from .multiplier_repair import Moved, Multipliers, exact_beside
@@ -216,7 +217,7 @@ def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float
         own = convexity.deficit > 0.0
         lost += 0.5 * float(convexity.deficit[own] @ far[own] ** 2)
     if convexity.penalty > 0.0:
-        rows = [c for c in form.constraints if c.cone.symbol == "Zero" and c.rows]
+        rows = [c for c in form.constraints if isinstance(c.cone, Zero) and c.rows]
         off = sum(
             float(np.sum((np.abs(c.value(hat)) + gamma(form.n + 2) * (abs(c.F) @ np.abs(hat) + np.abs(c.g))) ** 2)) for c in rows
         )

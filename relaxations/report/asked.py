@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -15,14 +15,19 @@ from ...models.model import Model
 from ...models.program.form import StandardForm
 from ...solvers.asked import Asked, SolverLike, as_list, resolve_all
 from ...solvers.auto import choose
-from ...solvers.records.options import Options
+from ...solvers.interface.native_options import near_misses
+from ...solvers.records.options import COMMON, Options
 from .cells.record import Data
 from .cells.subject import Stated
 
-__all__ = ["Problem", "encodings_asked", "exact_asked", "kappas_asked", "seeds_asked", "settled_solver", "told_apart"]
+__all__ = [
+    "Problem", "encodings_asked", "exact_asked", "kappas_asked", "limits_asked", "seeds_asked", "settled_solver", "told_apart",
+]  # fmt: skip
 
 #: What a report takes: data for the 0-1 problem, or a problem as it is stated.
 Problem: TypeAlias = Data | Model | StandardForm
+#: Seconds for each solve where no limit is given.
+_SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 
@@ -69,6 +74,28 @@ def exact_asked(given: SolverLike | Sequence[SolverLike] | None) -> tuple[Asked,
             if option in item.own:
                 raise InputError(f"{item.label}: the report itself sets {option!r} of its exact solvers; {instead}")
     return asked
+
+
+def limits_asked(given: Options | None, overrides: Mapping[str, Any]) -> Options:
+    """The options of every solve of a report.
+
+    Raises
+    ------
+    InputError
+        One that is a solver's own, or for one solve alone.
+    """
+    options = Options.of(given, **overrides)
+    if options.native:
+        name = next(iter(options.native))
+        known = COMMON - {"start", "callback", "progress", "verbose", "iteration_limit"}
+        raise InputError(
+            f"a report has no option {name!r}{near_misses(name, known)}; a solver's own goes with the solver: "
+            f"exact=('scip', {{{name!r}: ...}})"
+        )
+    for name in ("start", "callback"):
+        if getattr(options, name) is not None:
+            raise InputError(f"{name} is for one solve; every solver of a report starts from the heuristic's classifier")
+    return replace(options, time_limit=_SECONDS) if options.time_limit is None else options
 
 
 def encodings_asked(given: str | Sequence[str]) -> tuple[Encoding, ...]:

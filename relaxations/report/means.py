@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray
+from ...solvers.records.status import Status
 from .cells.exact import ExactCell
 from .cells.record import Key
 from .data import ReportData
@@ -236,7 +237,7 @@ def primal_dual_integral(cell: ExactCell) -> float | None:
 
 def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[ExactCell], within: FloatArray) -> ExactMean:
     ran = [c for c in cells if not c.reason]
-    claims = [c for c in ran if c.status == "optimal" and c.incumbent is not None]
+    claims = [c for c in ran if c.status == str(Status.OPTIMAL) and c.incumbent is not None]
     wrong = sum((c.incumbent or 0.0) - report.best[c.key].high > AGREE * abs(c.incumbent or 0.0) for c in claims)
     left = [gap_left(c) for c in ran]
     nodes = [c.nodes for c in ran if c.nodes is not None]

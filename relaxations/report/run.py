@@ -22,7 +22,7 @@ from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
 from ..bounds.big_m import BigM
 from ..reduction import Reduction
-from .asked import Problem
+from .asked import Problem, limits_asked
 from .cells.exact import ExactCell
 from .cells.heuristic import InstanceCell
 from .cells.kappa import KappaCell
@@ -42,21 +42,18 @@ def gap_report(
     relaxations: Sequence[Reduction[Any]] | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Sequence[float] = 1.0,
-    time_limit: float = 30.0,
-    seed: int = 0,
+    *,
     progress: bool = True,
-    threads: int | None = None,
     solver: SolverLike = "auto",
     store: str | Path | None = None,
-    *,
     encodings: str | Sequence[str] = "bigm",
     M: str | float | Sequence[str | float] | None = None,
     kappa: float | Sequence[float] | None = None,
     seeds: Sequence[int] | None = None,
-    node_limit: int | None = None,
-    memory_limit: float | None = None,
     jobs: int | None = None,
     cluster: Cluster = None,
+    options: Options | None = None,
+    **overrides: Any,
 ) -> GapReport:
     """Bounds, optima and gaps of several relaxations on several instances.
 
@@ -81,14 +78,8 @@ def gap_report(
         and the best classifier.
     lam : float or sequence of float
         λ of the instances, one or several; a model has its own.
-    time_limit : float
-        Seconds for each solve.
-    seed : int
-        Of the heuristic and the solvers.
     progress : bool
         Lines on standard error, with an estimate of what remains.
-    threads : int, optional
-        For each solver; where it is not given, all, divided by the number of cells at a time.
     solver : str, Solver or pair
         Solver of the relaxations.
     store : path-like, optional
@@ -104,16 +95,16 @@ def gap_report(
         A sweep of the conic relaxation's κ form, Conic Appendix C, on every instance: values in [0, 1].
     seeds : sequence of int, optional
         Seeds of the exact solvers; ``seed`` where they are not given.
-    node_limit : int, optional
-        For each exact solve.
-    memory_limit : float, optional
-        Bytes for each solve, for the solvers that have such a limit (SCIP, Gurobi, zero-one-bb).
     jobs : int, optional
         Cells at a time, by joblib: -1 for all cores. Where it is not given, one, or what an enclosing
         ``joblib.parallel_config`` says: its backends, Dask's and Ray's among them, are used.
     cluster : distributed.Client or str, optional
         Compute the cells on a Dask cluster (a client, or its scheduler's address) or on "ray", the Ray cluster of this session.
         This process alone reads and writes the store.
+    options, **overrides
+        Of every solve, as for ``solve``: ``time_limit`` (30 seconds where there is none), ``seed`` (of the heuristic too),
+        ``tol``, ``threads`` (where they are not given all, divided by the number of cells at a time), ``node_limit`` (of exact
+        solves), ``memory_limit``. Starts are the report's; a solver's own options go with it, as a pair.
 
     Returns
     -------
@@ -129,11 +120,11 @@ def gap_report(
     SolverError
         The cluster is gone; the store holds what was done.
     """
-    options = Options(time_limit=time_limit, seed=seed, threads=threads, node_limit=node_limit, memory_limit=memory_limit)
+    options = limits_asked(options, overrides)
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
-    begin, told = time.perf_counter(), Progress(progress, time_limit)
+    begin, told = time.perf_counter(), Progress(progress, options.time_limit)
     with team_of(jobs, cluster) as team:
         found, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
     told.end()

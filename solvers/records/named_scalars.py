@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["integers_and_floats", "named_scalars"]
+__all__ = ["clear", "integers_and_floats", "named_scalars"]
 
 
 def integers_and_floats(integers: str, floats: str) -> np.dtype[Any]:
@@ -39,3 +39,9 @@ def _field(name: str) -> property:
 def named_scalars(kind: np.dtype[Any]) -> Any:
     """A new structured scalar, all zeros; ``s.iteration += 1`` works in Python and in compiled code, on the same memory."""
     return np.zeros(1, dtype=kind)[0]
+
+
+def clear(scalar: Any) -> None:
+    """All fields zero again."""
+    for name in scalar.dtype.names:
+        scalar[name] = 0

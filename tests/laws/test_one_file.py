@@ -57,6 +57,9 @@ with tempfile.TemporaryDirectory() as folder:
     for suffix in (".mps", ".lp", ".nl", ".qplib", ".mof.json"):
         assert mo.read(model.write(pathlib.Path(folder) / f"huber{suffix}")).diff(model.form).empty
 assert mo.solve(model, "clarabel").objective == mo.load_result(mo.solve(model, "clarabel").save(sys.argv[2])).objective
+report = mo.gap_report([model], exact="clarabel", progress=False)
+(row,), (exact,) = report.instances, report.exacts
+assert row.instance == "HuberSVM" and exact.proven, (row, exact)
 assert abs(model.to_cvxpy().solve(solver="CLARABEL") - mo.solve(model, "clarabel").objective) < 1e-6
 print("seen")
 """

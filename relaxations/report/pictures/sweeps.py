@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ....drawing import COLOURS, GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
+from ...bounds.conic import Conic
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key, where
@@ -91,9 +92,9 @@ def against_m(report: ReportData) -> str | None:
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="big-M")
         for c, at, value in zip(cells, x, y, strict=True):
             ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
-        conic = next((c.bound for c in report.relaxations_of(key) if c.relaxation == "conic SDP"), None)
+        conic = next((c.bound for c in report.relaxations_of(key) if c.relaxation == Conic().name), None)
         if conic is not None:
-            ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label="conic SDP")
+            ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label=Conic().name)
         ax.set_xscale("log")
         ax.set_title(plain(where(titled(key[0]), key[1])), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ...records.named_scalars import clear
 from ..proof.conflict_recorder import copied, empty_book
 from ..proof.single_conflicts import ConflictFinder
 
@@ -122,7 +123,7 @@ class BudgetSearch:
 
     def _process(self, node: _Node) -> list[_Node]:
         """The children of a node; none where nothing below the cut is in it."""
-        from ..kernels.conflicts import PACKED, PROVED
+        from ..kernels.conflicts import PROVED
 
         self.nodes += 1
         if self.nodes % _FADE == 0:
@@ -133,7 +134,7 @@ class BudgetSearch:
             if point == PROVED:
                 return []
             bound = max(bound, self._finder.norm_of(start))
-            if point >= 0 and self._book.counts[PACKED] > 0:
+            if point >= 0 and self._book.now.packed > 0:
                 break
             # no conflict was found: everything that is left can be kept
             before = self.cut
@@ -148,7 +149,7 @@ class BudgetSearch:
         from ..kernels.conflicts import prove
 
         finder = self._finder
-        self._book.counts[:] = 0
+        clear(self._book.now)
         return int(
             prove(
                 finder.rows, finder.exact, self._counts, self._order, self._activity, finder.room, state, extra, start,

@@ -18,6 +18,7 @@ import numpy as np
 
 from ....errors import WriteError
 from ....models.arrays import FloatArray
+from ...records.named_scalars import clear, named_scalars
 from ..reduced import Reduced
 from .log_file import LogFile
 from .single_conflicts import ConflictFinder
@@ -126,7 +127,7 @@ class ConflictRecorder:
     def _process(self, node: _Node) -> None:
         from ..kernels.conflicts import OPEN_LEAF, PROVED, prove
 
-        self._book.counts[:] = 0
+        clear(self._book.now)
         state, extra, kept = node.state, np.array([node.extra]), copied(node.start)
         finder = self._finder
         point = int(
@@ -154,10 +155,10 @@ class ConflictRecorder:
 
     def _steps(self) -> list[Any]:
         """A node's steps; the conflicts that they use go to the log."""
-        from ..kernels.conflicts import CUT, ENTRIES, STEPS
+        from ..kernels.conflicts import CUT
 
         book, steps = self._book, []
-        entries = int(book.counts[ENTRIES])
+        entries = int(book.now.entries)
         number: dict[int, int] = {}
         lines = []
         for at in book.entry[:entries].tolist():
@@ -175,7 +176,7 @@ class ConflictRecorder:
         # the unit is a power of 4, so that weights of the stated problem are exact; less by what sums may round
         less = 1.0 if math.isfinite(self._budget) else self._unit * (1.0 - 1e-12)
         shares = (book.entry_share[:entries] * less).tolist()
-        for kind, first, last in book.steps[: int(book.counts[STEPS])].tolist():
+        for kind, first, last in book.steps[: int(book.now.steps)].tolist():
             if kind == CUT:
                 steps.append(["cut", numbers[first]])
             else:
@@ -193,12 +194,12 @@ class ConflictRecorder:
 
 def empty_book(n: int, p: int) -> Any:
     """`kernels.conflicts.Book` for n points in p coordinates."""
-    from ..kernels.conflicts import Book
+    from ..kernels.conflicts import BOOK, Book
 
     width, i64 = 2 * p + 6, np.int64
     return Book(
         np.zeros((_BOOK, width), i64), np.zeros((_BOOK, width)), np.zeros(_BOOK, i64), np.zeros(n + 1, i64), np.zeros(n + 1),
-        np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), np.zeros(4, i64),
+        np.zeros((4 * n + 64, 3), i64), np.zeros(32 * n + 256, i64), np.zeros(32 * n + 256), named_scalars(BOOK),
     )  # fmt: skip
 
 

@@ -11,13 +11,13 @@ a small part of the norm: conflicts of at most p + 2 points, certified with what
 from __future__ import annotations
 
 from .active_set import active_set, certified_norm
-from .proving import CUT, ENTRIES, OPEN_LEAF, PACKED, PROVED, STEPS, Book, prove
+from .proving import BOOK, CUT, OPEN_LEAF, PROVED, Book, prove
 from .records import CONFLICT, DELETED, FREE, KEPT, OPTIMUM, Active, Room, Rows, Scratch, empty_room, empty_scratch, no_active
 from .search import BUDGET, CANDIDATE, DONE, search
 from .stack import NOW, Stack
 
 __all__ = [
-    "BUDGET", "CANDIDATE", "CONFLICT", "CUT", "DELETED", "DONE", "ENTRIES", "FREE", "KEPT", "NOW", "OPEN_LEAF", "OPTIMUM",
-    "PACKED", "PROVED", "STEPS", "Active", "Book", "Room", "Rows", "Scratch", "Stack", "active_set", "certified_norm",
+    "BOOK", "BUDGET", "CANDIDATE", "CONFLICT", "CUT", "DELETED", "DONE", "FREE", "KEPT", "NOW", "OPEN_LEAF", "OPTIMUM",
+    "PROVED", "Active", "Book", "Room", "Rows", "Scratch", "Stack", "active_set", "certified_norm",
     "empty_room", "empty_scratch", "no_active", "prove", "search",
 ]  # fmt: skip

@@ -7,11 +7,13 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from ....interface.by_reference import by_reference
+from ....records.named_scalars import integers_and_floats
 from ..compiled import entry, inner
 from .active_set import active_set, certified
 from .records import CONFLICT, DELETED, FREE, KEEN, KEPT, Active, Room, Rows, Scratch, copy_active, dot
 
-BOOKED, PACKED, STEPS, ENTRIES = range(4)
+#: `Book.now`: conflicts, those of the last packing, steps, entries.
+BOOK = integers_and_floats("booked packed steps entries", "")
 PACK, CUT = 0, 1
 # What `prove` returns besides the point to branch on (≥ 0): the node is proved; nothing is left to branch on.
 PROVED, OPEN_LEAF = -1, -2
@@ -31,7 +33,7 @@ class Book(NamedTuple):
     steps: Any  #: kind, first and last entry of each step
     entry: Any  #: conflicts of all steps
     entry_share: Any
-    counts: Any  #: conflicts, of the last packing, steps, entries
+    now: Any  #: see `BOOK`
 
 
 @inner
@@ -61,7 +63,7 @@ def _whole(active: Active, q: int, reach: float, T: float, before: Any) -> float
 @inner
 def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book, scratch: Scratch) -> int:
     """Write an S-pair's conflict into the book: its number there, -1 where the book is full."""
-    at = book.counts[BOOKED]
+    at = book.now.booked
     if at >= book.size.size:
         return -1
     q, m = active.count[0], 0
@@ -84,24 +86,24 @@ def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book, scrat
                 m += 1
             book.alpha[at, place] += share
     book.size[at] = m
-    book.counts[BOOKED] = at + 1
+    book.now.booked = at + 1
     return at
 
 
 @inner
 def _note(book: Book, kind: int, number: int) -> None:
     """One step: the packing in hand, or a conflict."""
-    s, e = book.counts[STEPS], book.counts[ENTRIES]
+    s, e = book.now.steps, book.now.entries
     book.steps[s, 0], book.steps[s, 1] = kind, e
     if kind == CUT:
         book.entry[e] = number
         e += 1
     else:
-        for k in range(book.counts[PACKED]):
+        for k in range(book.now.packed):
             book.entry[e], book.entry_share[e] = book.packing[k], book.share[k]
             e += 1
     book.steps[s, 2] = e
-    book.counts[STEPS], book.counts[ENTRIES] = s + 1, e
+    book.now.steps, book.now.entries = s + 1, e
 
 
 @entry
@@ -143,7 +145,7 @@ def prove(
         # paid: nothing may be left of the room; counted: one more than what is allowed
         if extra[0] > allowed or (not counted and extra[0] >= allowed):
             return PROVED
-        if book.counts[STEPS] >= most_steps or book.counts[ENTRIES] + 4 * n > book.entry.size:
+        if book.now.steps >= most_steps or book.now.entries + 4 * n > book.entry.size:
             return OPEN_LEAF
         for i in range(n):
             if counted and state[i] == FREE and weights[i] > allowed:
@@ -158,7 +160,7 @@ def prove(
         forced = -1
         for _turn in range(1 if counted else 2):  # counted: T does not fall
             packed = 0.0
-            book.counts[PACKED] = 0
+            book.now.packed = 0
             for i in range(n):
                 left[i] = weights[i] if state[i] == FREE else 0.0
             done, forcing = False, -1
@@ -172,7 +174,7 @@ def prove(
                     copy_active(kept, active)
                     forcing, done = _book(rows, active, T, exactly, book, scratch), True
                     break
-                if book.counts[BOOKED] >= book.size.size - 2:
+                if book.now.booked >= book.size.size - 2:
                     break
                 for i in range(n):
                     ok[i] = state[i] == KEPT or left[i] > 0.0
@@ -203,8 +205,8 @@ def prove(
                     left[points[k]] -= least
                     activity[points[k]] += 1.0
                 packed += least
-                book.packing[book.counts[PACKED]], book.share[book.counts[PACKED]] = number, least
-                book.counts[PACKED] += 1
+                book.packing[book.now.packed], book.share[book.now.packed] = number, least
+                book.now.packed += 1
             better = packed > extra[0]
             if better:
                 _note(book, PACK, -1)
