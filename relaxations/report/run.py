@@ -121,6 +121,7 @@ def gap_report(
         The cluster is gone; the store holds what was done.
     """
     options = limits_asked(options, overrides)
+    assert options.time_limit is not None  # there is one by now
     plan = Plan.of(instances, relaxations, exact, lam, encodings, M, kappa, seeds, solver, options)
     if store is not None:
         plan.open_store(store)  # what is wrong with it is an error now
