@@ -260,7 +260,7 @@ def test_targets_that_do_not_exist_are_said_in_a_line(tmp_path: Path, capsys: py
     """Tracebacks of --save /nonexistent/x."""
     data = tmp_path / "d.csv"
     data.write_text("y,a,b\n1,0.5,1.2\n-1,0.7,-0.2\n1,-0.4,0.9\n-1,0.3,1.4\n")
-    for words in (["solve", "hinge", str(data), "--save", "/nonexistent/x"], ["report", str(data), "-o", "/nonexistent/y/z"]):
+    for words in (["solve", "hinge", str(data), "--save", "/nonexistent/x"], ["report", str(data), "--out", "/nonexistent/y/z"]):
         with pytest.raises(SystemExit) as ended:
             raise SystemExit(main(words))
         said = capsys.readouterr()
