@@ -166,7 +166,7 @@ def test_any_loss_with_branches_and_l1() -> None:
         (lambda X, y: mo.Margin(X, y, "ramp", "l1"), "hulls", "SquaredNorm or ElasticNet"),
         (lambda X, y: mo.Margin(X, y, "ramp", intercept="free"), "hulls-equal", "intercept='penalised'"),
         (lambda X, y: mo.Margin(X, y, "zero-one", "none"), "products", "nothing bounds the margins"),
-        (lambda X, y: mo.ConicSVM(X, y, 1.0), "hulls", "problems from parts"),
+        (lambda X, y: mo.ConicSVM(X, y, 1.0), "hulls", "StrongestConic is no least value of convex branches"),
         (lambda X, y: mo.ZeroOneSVM(X, y, kappa=0.2), "hulls", "problems from parts"),
     ],
 )
