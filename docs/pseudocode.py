@@ -3,6 +3,18 @@
 __all__ = ["PSEUDOCODE"]
 
 PSEUDOCODE: dict[str, str] = {
+    "linear-newton": """
+hinge with many points: w, sigma <- the same on a sample of the rows; a <- c/2
+repeat
+    alpha_i <- clip(a_i + sigma (1 - u_i), 0, c_i) for the hinge, 2 c_i (1 - u_i)_+ for its square
+    one pass: v <- sum alpha_i y_i x_i, H <- 2 mu I + sum d_i x_i x_i' over the points at which the loss is curved
+    gap <- objective at w - dual value at alpha
+    if the hinge's smoothing hides more of the gap than the gradient 2 mu w - v
+        a <- alpha; sigma <- 5 sigma
+    else
+        solve H s = v - 2 mu w (more than 2,000 columns: conjugate gradients)
+        one pass: du <- y * (X s); t <- exact line search; w <- w + t s; u <- u + t du
+until gap <= tol""",
     "boxqp": """
 repeat
     repeat

@@ -23,6 +23,7 @@ from .generators import (
 )
 from .instance import Instance, Population
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
+from .rows.opening import OpenedRows, open_rows
 
 __all__ = [
     "CatalogueEntry",
@@ -30,6 +31,7 @@ __all__ = [
     "FlippedLabels",
     "GaussianClusters",
     "Instance",
+    "OpenedRows",
     "Population",
     "ReferenceOptimum",
     "brooks",
@@ -38,6 +40,7 @@ __all__ = [
     "flipped_labels",
     "gaussian_clusters",
     "load",
+    "open_rows",
     "read",
     "read_arff",
     "read_csv",

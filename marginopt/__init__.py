@@ -55,7 +55,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     )
     from .estimators.record import EstimatorInfo
     from .extensions import register
-    from .instances import Instance, load
+    from .instances import Instance, load, open_rows
     from .instances.catalogue import catalogue
     from .margin import at_most, error_budget, fixed, keep, parity
     from .models import (
@@ -113,7 +113,7 @@ _HOMES = {
         "UnsupportedModelError",
     ),
     ".extensions": ("register",),
-    ".instances": ("Instance", "catalogue", "load"),
+    ".instances": ("Instance", "catalogue", "load", "open_rows"),
     ".margin": ("at_most", "error_budget", "fixed", "keep", "parity"),
     ".models": (
         "RBF", "Laplacian", "Linear", "Mixture", "Model", "Polynomial", "Precomputed", "RationalQuadratic", "StandardForm",
@@ -187,6 +187,7 @@ __all__ = [
     "load_result",
     "margin",
     "models",
+    "open_rows",
     "parity",
     "path",
     "performance_profile",

@@ -12,7 +12,8 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..errors import InputError
+from ..errors import InputError, TooLargeError
+from ..rows import MemoryRows, Rows
 
 __all__ = [
     "BoolArray",
@@ -25,10 +26,13 @@ __all__ = [
     "as_labels",
     "as_points",
     "as_positive",
+    "as_rows",
     "as_vector",
     "as_weights",
     "entries",
     "frozen",
+    "in_blocks",
+    "in_memory",
     "row_norms_squared",
     "to_dense",
 ]
@@ -60,10 +64,41 @@ def as_points(X: object, name: str = "X", columns: int | None = None) -> Points:
     InputError
         Not two-dimensional, not numeric, empty, holding NaN or infinite values, or with the wrong number of columns.
     """
+    if isinstance(X, Rows):
+        raise InputError(
+            f"{name} comes in blocks of rows, which HingeSVM and Margin with Hinge or SquaredHinge read; this needs the whole "
+            "matrix: marginopt.read reads it into memory"
+        )
     points = _as_csr(X, name) if sp.issparse(X) else _as_dense(X, name)
     if columns is not None and points.shape[1] != columns:
         raise InputError(f"{name} must have the model's {columns} columns; it has {points.shape[1]}")
     return points
+
+
+def as_rows(X: object) -> Points | Rows:
+    """Rows that stay where they are, or as `as_points`: for formulations that need no more of X than products."""
+    return X if isinstance(X, Rows) else as_points(X)
+
+
+def in_blocks(X: Points | Rows) -> Rows:
+    """X as rows in blocks."""
+    return X if isinstance(X, Rows) else MemoryRows(X)
+
+
+def in_memory(X: Points | Rows, what: str) -> Points:
+    """X as an array.
+
+    Raises
+    ------
+    TooLargeError
+        Its rows come in blocks; says what needs them.
+    """
+    if isinstance(X, Rows):
+        raise TooLargeError(
+            f"{what} needs the rows in memory, and these come in blocks: solve it by one that reads blocks (linear-newton), "
+            "or read the data set with marginopt.read"
+        )
+    return X
 
 
 def _as_dense(X: object, name: str) -> FloatArray:
@@ -155,8 +190,10 @@ def row_norms_squared(X: Points) -> FloatArray:
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
 
 
-def entries(X: Points) -> int:
+def entries(X: Points | Rows) -> int:
     """Number of stored entries."""
+    if isinstance(X, Rows):
+        return X.entries
     return int(X.size if isinstance(X, np.ndarray) else X.nnz)
 
 

@@ -13,6 +13,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..errors import DataError
+from ..rows import Rows
 
 __all__ = ["describe", "fingerprint", "identity"]
 
@@ -32,7 +33,7 @@ def describe(model: object) -> dict[str, str]:
     found = {}
     for field in dataclasses.fields(model):
         value = getattr(model, field.name)
-        if isinstance(value, np.ndarray) or sp.issparse(value):
+        if isinstance(value, np.ndarray | Rows) or sp.issparse(value):
             found[field.name] = " × ".join(map(str, value.shape)) or str(value)
         elif value is not None and isinstance(value, bool | int | float | str):
             found[field.name] = f"{value:g}" if isinstance(value, float) else str(value)
@@ -51,6 +52,8 @@ def identity(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return repr(float(value))
+    if isinstance(value, Rows):
+        return ["rows", list(value.shape), value.columns.digest]
     if sp.issparse(value):
         rows = sp.csr_array(value)
         return [

@@ -13,9 +13,11 @@ import numpy as np
 from .arrays import BoolArray, FloatArray, IntArray
 from .box_view import BoxPoint, BoxQP, CoarseFactor
 from .kernels.gram import GramOperator
+from .linear_view import LinearProblem
 
 __all__ = [
-    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "RampProblem", "SimplexQP", "StiefelProblem", "View", "ZeroOneProblem",
+    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "LinearProblem", "RampProblem", "SimplexQP", "StiefelProblem", "View",
+    "ZeroOneProblem",
 ]  # fmt: skip
 
 
@@ -217,4 +219,4 @@ class StiefelProblem:
         return np.asarray(2.0 * (self.H @ P + self.E))
 
 
-View: TypeAlias = SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem
+View: TypeAlias = SimplexQP | BoxEqualityQP | ZeroOneProblem | ConicProblem | BoxQP | StiefelProblem | LinearProblem

@@ -68,8 +68,10 @@ def _candidates(model: Model) -> Iterator[Solver]:
 
 
 def _class_of(model: Model) -> Purpose | None:
-    """The class of its form; None where it has none, or one that is too large."""
+    """The class of its form; None where it has none."""
     try:
         return Purpose.of(model.form)
-    except (TooLargeError, UnsupportedModelError):
+    except TooLargeError:
+        return Purpose.NO_FORM
+    except UnsupportedModelError:
         return None

@@ -125,18 +125,18 @@ def read_libsvm(path: PathLike, name: str | None = None, n_features: int | None 
     try:
         X, y = load_svmlight_file(io.BytesIO(content), n_features=n_features, zero_based="auto")
     except FAULTS as error:
-        raise DataError(_libsvm_fault(file, content, fault(error))) from None
+        raise DataError(libsvm_fault(file, content, fault(error))) from None
     if X.shape[1] > MOST_COLUMNS:
-        raise DataError(_libsvm_fault(file, content, f"it has {X.shape[1]:,} columns"))
+        raise DataError(libsvm_fault(file, content, f"it has {X.shape[1]:,} columns"))
     if dense is None:
         dense = X.nnz >= DENSE_FROM * X.shape[0] * max(X.shape[1], 1)
     matrix: Any = X.toarray() if dense else sp.csr_array(X)
     return _built(file, matrix, y, name, None)
 
 
-def _libsvm_fault(file: Path, content: bytes, error: str) -> str:
-    """Name the first line that is not LIBSVM text; scikit-learn's message has no line number."""
-    for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1):
+def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> str:
+    """Name the first line that is not LIBSVM text, ``before`` lines into the file; scikit-learn's message has no line number."""
+    for number, raw in enumerate(content.decode("utf-8", "replace").splitlines(), 1 + before):
         line = raw.strip()
         if not line or line.startswith("#"):
             continue

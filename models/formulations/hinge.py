@@ -5,12 +5,26 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, TypeVar
 
 import numpy as np
 
 from ...errors import InputError
-from ..arrays import FloatArray, Points, as_labels, as_points, as_vector, entries, row_norms_squared
+from ...rows import Rows
+from ..appraisal import Appraisal
+from ..arrays import (
+    FloatArray,
+    Points,
+    as_labels,
+    as_points,
+    as_rows,
+    as_vector,
+    entries,
+    in_blocks,
+    in_memory,
+    row_norms_squared,
+)
+from ..linear_view import LinearProblem
 from ..looks.explained import Explained, priced, two_classes
 from ..model import Bound, Model
 from ..program.form import StandardForm
@@ -24,6 +38,8 @@ from .margin.model import Margin
 
 __all__ = ["HingeSVM"]
 
+V = TypeVar("V")
+
 
 @dataclass(frozen=True, eq=False, repr=False)
 class HingeSVM(Model):
@@ -34,8 +50,9 @@ class HingeSVM(Model):
 
     Parameters
     ----------
-    X : array_like (n, p)
-        Rows are samples; dense or CSR. Taken literally: no scaling, no intercept is added.
+    X : array_like (n, p) or Rows
+        Rows are samples; dense or CSR, or rows that come in blocks (`marginopt.open_rows`). Taken literally: no scaling, no
+        intercept is added.
     y : array_like (n,)
         Labels -1, +1.
     lam : float or array_like (n,)
@@ -52,7 +69,7 @@ class HingeSVM(Model):
         Wrong shapes, non-finite data, labels that are not -1 and +1, λ ≤ 0.
     """
 
-    X: Points
+    X: Points | Rows
     y: FloatArray
     lam: float | FloatArray = 1.0
 
@@ -64,7 +81,7 @@ class HingeSVM(Model):
     }
 
     def __post_init__(self) -> None:
-        X = as_points(self.X)
+        X = as_rows(self.X)
         object.__setattr__(self, "X", X)
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]))
         weights = as_vector(self.lam, X.shape[0], "lam")
@@ -76,7 +93,8 @@ class HingeSVM(Model):
     @cached_property
     def weights(self) -> FloatArray:
         """λ_i, one for each point."""
-        return as_vector(self.lam, self.X.shape[0], "lam")
+        n = self.X.shape[0]
+        return np.broadcast_to(np.float64(self.lam), n) if np.ndim(self.lam) == 0 else as_vector(self.lam, n, "lam")
 
     @property
     def form_bytes(self) -> int:
@@ -91,7 +109,23 @@ class HingeSVM(Model):
     @cached_property
     def composed(self) -> Margin:
         """The hinge with ||w||²."""
-        return silently_composed(self.X, self.y, Hinge(), weights=self.weights)
+        return silently_composed(in_memory(self.X, f"the composition of {self.name}"), self.y, Hinge(), weights=self.weights)
+
+    def view(self, kind: type[V]) -> V | None:
+        """The `LinearProblem`."""
+        if kind is not LinearProblem:
+            return None
+        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1)  # type: ignore[return-value]
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """By blocks of rows."""
+        return LinearProblem(in_blocks(self.X), self.y, self.weights, 1.0, 1).appraise(values, multipliers)
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """The slacks that w needs, where they are missing."""
+        if "xi" in values or "w" not in values:
+            return dict(values)
+        return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.X @ values["w"]), 0.0)}
 
     def moved(self, parameter: str, value: Any) -> Self:
         """λ is the cost of ξ alone: the rows and the quadratic part are shared."""
@@ -117,7 +151,7 @@ class HingeSVM(Model):
 
     @cached_property
     def _norms(self) -> FloatArray:
-        return np.sqrt(row_norms_squared(self.X)) * (1.0 + 1e-12)
+        return np.sqrt(row_norms_squared(in_memory(self.X, f"the form's bound of {self.name}"))) * (1.0 + 1e-12)
 
     def primal_from_dual(self, alpha: FloatArray) -> dict[str, FloatArray]:
         """w = ½ Σ α_i y_i x_i and the slacks that it needs."""
@@ -131,6 +165,7 @@ class HingeSVM(Model):
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
+        in_memory(self.X, "a table of all points")
         return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:

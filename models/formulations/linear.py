@@ -9,6 +9,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import MarginoptWarning
+from ...rows import Rows
 from ..arrays import BoolArray, FloatArray, Points, to_dense
 from ..record import Parameter
 
@@ -51,7 +52,7 @@ def first_column_is_one(X: Points) -> bool:
     return bool((to_dense(X[:, [0]]) == 1.0).all())
 
 
-def warn_about_features(X: Points) -> None:
+def warn_about_features(X: Points | Rows) -> None:
     """Warn where there is no constant column, or where features' scales differ by 1e3; say what to call."""
     constant = _constant_columns(X)
     if not constant.any():
@@ -60,7 +61,7 @@ def warn_about_features(X: Points) -> None:
             MarginoptWarning,
             stacklevel=4,
         )
-    twins = _equal_columns(X)
+    twins = None if isinstance(X, Rows) else _equal_columns(X)
     if twins is not None:
         warnings.warn(
             f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it "
@@ -68,8 +69,7 @@ def warn_about_features(X: Points) -> None:
             MarginoptWarning,
             stacklevel=4,
         )
-    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
-    scales = np.sqrt(np.asarray(squares.mean(axis=0)).ravel())
+    scales = np.sqrt(_mean_squares(X))
     scales = scales[scales > 0]
     if scales.size and scales.max() > _SCALE_RATIO * scales.min():
         warnings.warn(
@@ -80,7 +80,7 @@ def warn_about_features(X: Points) -> None:
         )
 
 
-def linear_summary(X: Points, y: FloatArray, w: FloatArray) -> dict[str, float]:
+def linear_summary(X: Points | Rows, y: FloatArray, w: FloatArray) -> dict[str, float]:
     """Norm, margin violations (u < 1 beyond rounding) and misclassified points (u < 0) of a linear classifier."""
     u = y * np.asarray(X @ w)
     return {
@@ -90,7 +90,16 @@ def linear_summary(X: Points, y: FloatArray, w: FloatArray) -> dict[str, float]:
     }
 
 
-def _constant_columns(X: Points) -> BoolArray:
+def _mean_squares(X: Points | Rows) -> FloatArray:
+    if isinstance(X, Rows):
+        return X.columns.mean_squares
+    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
+    return np.asarray(squares.mean(axis=0)).ravel()
+
+
+def _constant_columns(X: Points | Rows) -> BoolArray:
+    if isinstance(X, Rows):
+        return np.asarray((X.columns.high == X.columns.low) & (X.columns.high != 0))
     if isinstance(X, np.ndarray):
         high, low = X.max(axis=0), X.min(axis=0)
     else:

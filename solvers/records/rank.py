@@ -18,6 +18,7 @@ class Purpose(enum.Enum):
     CONIC = "conic programs"
     QUADRATIC = "quadratic programs"
     LINEAR = "linear programs"
+    NO_FORM = "models whose form is not built: too large, or their rows are on disk"
 
     @classmethod
     def of(cls, form: StandardForm) -> Purpose:

@@ -10,13 +10,14 @@ import pytest
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
-#: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, what pictures share.
-LEAVES = ("errors", "extensions", "files", "drawing", "svg", "terminal", "display")
+#: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, rows, pictures.
+LEAVES = ("errors", "extensions", "files", "rows", "drawing", "svg", "terminal", "display")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
     "files": {"errors"},
+    "rows": {"errors"},
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},

@@ -8,7 +8,8 @@ from functools import cached_property
 
 import numpy as np
 
-from ...arrays import FloatArray, Points, as_points, row_norms_squared
+from ....rows import Rows
+from ...arrays import FloatArray, Points, as_points, in_memory, row_norms_squared
 from ...kernels.coordinates import KernelCoordinates
 from ...kernels.kernels import Kernel, as_kernel
 
@@ -23,6 +24,16 @@ class Features(ABC):
     def rows(self) -> Points:
         """One row for each point, one column for each coefficient."""
 
+    @property
+    def matrix(self) -> Points | Rows:
+        """The rows, in memory or in blocks: what can be multiplied."""
+        return self.rows
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return int(self.matrix.shape[1])
+
     @abstractmethod
     def products(self, w: FloatArray, X: object) -> FloatArray:
         """Scores x'w of new points."""
@@ -36,10 +47,15 @@ class Features(ABC):
 class Plain(Features):
     """The data as they are."""
 
-    X: Points
+    X: Points | Rows
 
     @property
     def rows(self) -> Points:
+        """X, in memory."""
+        return in_memory(self.X, "this")
+
+    @property
+    def matrix(self) -> Points | Rows:
         """X."""
         return self.X
 

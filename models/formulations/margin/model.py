@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property, partial
-from typing import Literal, TypeVar
+from typing import TypeVar
 
 import numpy as np
 
 from ....errors import InputError, UnsupportedModelError
-from ...arrays import BoolArray, FloatArray, Points, as_labels, as_points, as_positive, as_vector, entries
-from ...kernels.kernels import Kernel, as_kernel
+from ....rows import Rows
+from ...arrays import FloatArray, as_labels, as_positive, as_rows, as_vector, entries, in_memory
+from ...kernels.kernels import as_kernel
 from ...looks.explained import Explained, priced, two_classes
-from ...model import Model
 from ...program.form import StandardForm
 from ...statement import Statement
-from ..linear import dense_signed_rows, first_column_is_one, warn_about_features
+from ..linear import first_column_is_one, warn_about_features
 from .assembly import Assembly
 from .checked import checked_parts
-from .domains import Domain, Reals
+from .composition import Composition
 from .dual import dual_statement, dual_value
-from .features import Features, Images, Plain
 from .losses.conjugate import Conjugate
-from .losses.hinge import Hinge
-from .losses.loss import Loss
 from .part import Part, Setting
 from .reach import Reach
-from .regularisers.regulariser import Regulariser
-from .regularisers.squared_norm import SquaredNorm
-from .restrictions.restriction import Restriction
-from .scoring_problem import ScoringProblem, composed_problem, whole_blocks
 from .statement import margin_statement, margin_summary, unread_parts
 
 __all__ = ["Margin"]
@@ -43,7 +36,7 @@ CHECKED: ContextVar[bool] = ContextVar("CHECKED", default=False)
 
 
 @dataclass(frozen=True, eq=False, repr=False)
-class Margin(Model):
+class Margin(Composition):
     """min R(w) + Σ_i c_i ℓ(y_i x_i'w) over w in a domain, subject to restrictions.
 
     Parameters
@@ -63,8 +56,7 @@ class Margin(Model):
     domain : Domain
     subject_to : sequence of Restriction
     upper_bound : float, optional
-        The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is
-        known where domain and restrictions allow it.
+        The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
     kernel : Kernel, optional
         x_i is replaced by its image in feature space: ``w`` then has the intercept first (k + 1 where it is penalised), and after
         it coordinates in the span of the points, in which ||w|| is the norm there (`models.kernels.coordinates`). X needs no
@@ -84,24 +76,13 @@ class Margin(Model):
         column of ones, or parts that are not parts; a kernel matrix that is not positive semidefinite.
     """
 
-    X: Points
-    y: FloatArray
-    loss: Loss = Hinge()  # noqa: RUF009 - frozen
-    regulariser: Regulariser = SquaredNorm()  # noqa: RUF009 - frozen
-    intercept: Literal["penalised", "free"] = "penalised"
-    weights: float | FloatArray = 1.0
-    domain: Domain = Reals()  # noqa: RUF009 - frozen
-    subject_to: Sequence[Restriction] = ()
-    upper_bound: float | None = None
-    kernel: Kernel | None = None
-
     name = "Margin"
 
     def __post_init__(self) -> None:
         parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
         for name, part in zip(("loss", "regulariser", "subject_to"), parts, strict=True):
             object.__setattr__(self, name, part)
-        object.__setattr__(self, "X", X := as_points(self.X))
+        object.__setattr__(self, "X", X := as_rows(self.X))
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y"))
         weights = as_vector(self.weights, X.shape[0], "weights")
         if not (weights >= 0).all():
@@ -109,55 +90,26 @@ class Margin(Model):
         object.__setattr__(self, "weights", float(weights[0]) if np.ndim(self.weights) == 0 else weights)
         if self.intercept not in ("penalised", "free"):
             raise InputError(f"intercept must be 'free' or 'penalised'; it is {self.intercept!r}")
+        self.check_blocks()
         if self.kernel is not None:
-            object.__setattr__(self, "kernel", as_kernel(self.kernel, X))
+            object.__setattr__(self, "kernel", as_kernel(self.kernel, in_memory(X, "a kernel")))
         if self.intercept == "free" and not first_column_is_one(self.points):
             raise InputError(
                 "intercept='free' needs a first column of ones in X; Instance.prepared(intercept=True) puts it there"
             )
         if self.upper_bound is not None:
             object.__setattr__(self, "upper_bound", as_positive(self.upper_bound, "upper_bound", zero=True))
-        self.domain.bounds(self.points.shape[1])  # a domain that does not fit is an error of the statement
+        self.domain.bounds(self.width)  # a domain that does not fit is an error of the statement
         curvature = self.regulariser.curvatures(self.penalised)
-        object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
+        if not isinstance(X, Rows):
+            object.__setattr__(self, "loss", self.loss.settled(self.points, self.y, weights, curvature))
         if self.loss.intercept and self.kernel is None and not CHECKED.get():
             warn_about_features(X)
-
-    @cached_property
-    def features(self) -> Features:
-        """What the rows of the program are: the data, or their images under a kernel."""
-        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
-
-    @property
-    def points(self) -> Points:
-        """One row for each point, one column for each coefficient in w."""
-        return self.features.rows
 
     @property
     def composed(self) -> Margin:
         """Itself."""
         return self
-
-    def view(self, kind: type[V]) -> V | None:
-        """The `ScoringProblem` of counts and whole coefficients; else the loss's (`Loss.view`), with mu ||w||² unrestricted."""
-        if kind is not ScoringProblem:
-            return self._loss_view(kind)
-        if self.kernel is not None:
-            return None
-        data, parts = (self.X, self.y, as_vector(self.weights, self.y.size, "weights")), (self.loss, self.regulariser)
-        return composed_problem(data, self.penalised, *parts, self.domain, self.subject_to)  # type: ignore[return-value]
-
-    def _loss_view(self, kind: type[V]) -> V | None:
-        mu = self.regulariser.square
-        if not mu or not self.domain.free or self.subject_to or not self.loss.labels:
-            return None
-        view = self.loss.view(dense_signed_rows(self.points, self.y), self._costs, self.penalised, mu)
-        return view if isinstance(view, kind) else None
-
-    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of a scoring system from ``w``, where some are missing."""
-        known, rows = "z" in values or self.view(ScoringProblem) is None, self.loss.rows(self.points, self.y)
-        return dict(values) if known else whole_blocks(values["w"], self.penalised, self.loss, rows, self.form)
 
     @property
     def unviewed(self) -> str:
@@ -167,7 +119,7 @@ class Margin(Model):
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
         """Bounds of |w_j| and of the |arguments| at an optimum; infinite where none is known."""
-        lower, upper = self.domain.bounds(self.points.shape[1])
+        lower, upper = self.domain.bounds(self.width)
         A, c = self.loss.rows(self.points, self.y)
         level, alone = self._level(lower, upper), not self.subject_to and self.domain.free
         return Reach(self.loss, self.regulariser, self.penalised, A.toarray(), c, lower, upper, level, alone).bounds()
@@ -182,19 +134,12 @@ class Margin(Model):
         """Whether the form has no integers."""
         return all(part.convex for part in self.parts)
 
-    @cached_property
-    def penalised(self) -> BoolArray:
-        """Coefficients that the regulariser sees."""
-        mask = np.ones(self.points.shape[1], dtype=bool)
-        mask[0] = self.intercept == "penalised"
-        return mask
-
     @property
     def level(self) -> float:
         """The value that bounds of the margins follow from; infinite where no part reads them, or only the domain bounds them."""
         if not any(part.reads_reach for part in self.parts):
             return float("inf")
-        known = self._level(*self.domain.bounds(self.points.shape[1]))
+        known = self._level(*self.domain.bounds(self.width))
         return float("inf") if known is None else known
 
     @property
@@ -210,7 +155,7 @@ class Margin(Model):
 
     def compile(self) -> StandardForm:
         """w, then what regulariser, loss, domain and restrictions add."""
-        return self.form_with(self.name, *self.domain.bounds(self.points.shape[1]))
+        return self.form_with(self.name, *self.domain.bounds(self.width))
 
     def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
         """The form under a name, with bounds of w, and with given big-M constants: how named formulations compile."""
@@ -220,7 +165,7 @@ class Margin(Model):
         A, c = self.loss.rows(self.points, self.y)
         needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
         span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
-        at = Setting(self.points, self.y, self._costs, w, self.penalised, w.under(A) + c, reach, span, M)
+        at = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
         errors = self.loss.add(to, at)
         self.domain.add(to, w)
@@ -229,10 +174,6 @@ class Margin(Model):
             count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
             restriction.add(to, at, errors, restriction.name if count == 1 else f"{restriction.name} {count}")
         return to.form()
-
-    @cached_property
-    def _costs(self) -> FloatArray:
-        return self.loss.costs(as_vector(self.weights, self.X.shape[0], "weights"), self.y)
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""
@@ -248,7 +189,7 @@ class Margin(Model):
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
         A, c = self.loss.rows(self.points, self.y)
-        return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self._costs, A @ np.asarray(w) + c)
+        return self.regulariser.value(np.asarray(w)[self.penalised]) + self.loss.total(self.costs, A @ np.asarray(w) + c)
 
     @property
     def closed_dual(self) -> tuple[Conjugate, float] | None:
@@ -272,8 +213,8 @@ class Margin(Model):
             raise UnsupportedModelError("convex losses with mu ||w||^2 alone have a dual in closed form; dual() builds others")
         conjugate, mu = self.closed_dual
         A, c = self.loss.rows(self.points, self.y)
-        beta = conjugate.point(multipliers, self._costs)
-        return dual_value(conjugate, mu, A.toarray(), c, self.penalised, self._costs, beta)
+        beta = conjugate.point(multipliers, self.costs)
+        return dual_value(conjugate, mu, A.toarray(), c, self.penalised, self.costs, beta)
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows, or what a loss with a level of its own makes of it (`OneClass`, `SoftBall`)."""
@@ -284,17 +225,17 @@ class Margin(Model):
         """Points by their margins; none for a loss of residuals, which has no classes."""
         if not self.loss.labels:
             return Explained()
-        weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=True)
+        X, weights = in_memory(self.X, "a table of points"), priced(multipliers, "margin", self.y.size)
+        return two_classes(X, self.y, partial(self.decision_function, values), weights, unit=True)
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        return margin_summary(self.loss, self.subject_to, self.points, self.y, values["w"])
+        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values["w"])
 
     @property
     def statement(self) -> Statement:
         """The parts, one after the other, and the dual where it has a closed form."""
         closed, row = self.closed_dual, self.loss.dual_row
         dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all(), row=row)
-        n, p = self.points.shape
+        n, p = self.X.shape[0], self.width
         return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
@@ -33,6 +34,8 @@ _LINES = (
 class Hinge(Loss):
     """(1 - m)_+: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ."""
 
+    power: ClassVar[int] = 1
+
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - m)_+."""
         return np.maximum(1.0 - argument, 0.0)
@@ -58,6 +61,8 @@ class Hinge(Loss):
 @dataclass(frozen=True)
 class SquaredHinge(Loss):
     """(1 - m)_+²: slack ξ ≥ 0 with m + ξ ≥ 1, cost ξ²."""
+
+    power: ClassVar[int] = 2
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(1 - m)_+²."""

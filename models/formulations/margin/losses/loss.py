@@ -33,6 +33,8 @@ class Loss(Part):
 
     labels: ClassVar[bool] = True
     intercept: ClassVar[bool] = True
+    #: q where the loss is (1 - m)_+^q, 0 where it is another.
+    power: ClassVar[int] = 0
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
 

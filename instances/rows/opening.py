@@ -1,0 +1,182 @@
+"""``open_rows``: data that stay on disk, with their labels."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ...errors import DataError, InputError
+from ...rows import Rows
+from ..arrays import FloatArray, Label, encode_labels
+from ..formats.compressed import as_path, stem, suffix
+from ..formats.readers import LIBSVM_SUFFIXES
+from .files import DenseRows, SparseRows
+from .stored import StoredArray, stored_in_npz, stored_npy
+from .unpacked import Folder, unpacked_libsvm, unpacked_member, unpacked_parquet
+
+__all__ = ["OpenedRows", "open_rows"]
+
+_CSR = ("X_data", "X_indices", "X_indptr", "X_shape")
+
+
+@dataclass(frozen=True, eq=False)
+class OpenedRows:
+    """A data set whose rows stay on disk.
+
+    Attributes
+    ----------
+    X : Rows
+        n × p, read in blocks.
+    y : ndarray (n,) or None
+        Labels in memory, -1 and +1 for two classes; None where the file has none.
+    labels : tuple
+        The original label of each class in the order of the codes.
+    name, source : str
+    feature_names : tuple of str or None
+    """
+
+    X: Rows
+    y: FloatArray | None
+    labels: tuple[Label, ...] = ()
+    name: str = "data"
+    source: str = "given"
+    feature_names: tuple[str, ...] | None = None
+
+    @property
+    def n(self) -> int:
+        """Number of rows."""
+        return self.X.shape[0]
+
+
+def open_rows(
+    path: str | os.PathLike[str],
+    label: str | int | os.PathLike[str] | None = None,
+    *,
+    intercept: bool = True,
+    folder: str | os.PathLike[str] | None = None,
+) -> OpenedRows:
+    """Open a data set that is not to be held in memory: formulations of linear classifiers read it in blocks of rows.
+
+    Parameters
+    ----------
+    path : str or path
+        ``.npy``; ``.npz`` with ``X`` or ``X_data, X_indices, X_indptr, X_shape``; Parquet; LIBSVM text, also compressed. Numbers
+        of any type are read as float64. The arrays of .npy and of an uncompressed .npz are read where they are, all else is
+        unpacked once, piece by piece.
+    label : optional
+        Parquet: the label's column, as in `marginopt.read`; npz: the array's name, ``y`` by default; npy: a .npy file with the
+        labels. LIBSVM text has its labels first.
+    intercept : bool
+        Put a column of ones before the others, which the file does not have.
+    folder : str or path, optional
+        Where to unpack; a temporary folder that goes with the rows by default.
+
+    Returns
+    -------
+    OpenedRows
+        ``X`` and ``y``, as an `Instance` has them.
+
+    Notes
+    -----
+    One pass looks at every entry: NaN and infinite ones are refused here. Nothing is scaled.
+
+    Raises
+    ------
+    DataError
+        What is no such file, or holds no such data; says where.
+
+    Examples
+    --------
+    >>> data = mo.open_rows("kdd.libsvm.bz2")  # doctest: +SKIP
+    >>> result = mo.solve(mo.HingeSVM(data.X, data.y, lam=2.0), tol=1e-3)  # doctest: +SKIP
+    """
+    file = as_path(path)
+    if not file.is_file():
+        raise DataError(f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed")
+    place, kind = Folder(None if folder is None else as_path(folder)), suffix(file)
+    names: Sequence[str] | None = None
+    X: Rows
+    if kind in LIBSVM_SUFFIXES:
+        if label is not None:
+            raise InputError(f"{file}: a LIBSVM file has its labels first; label={label!r} cannot be used")
+        data, indices, indptr, width, pieces = unpacked_libsvm(file, place)
+        X = SparseRows(data, indices, indptr, width, intercept, place)
+    elif kind in (".parquet", ".pq"):
+        array, pieces, names = unpacked_parquet(file, place, _column(file, label))
+        X = DenseRows(array, intercept, place)
+    elif kind == ".npz":
+        X, pieces = _npz(file, "y" if label is None else label, intercept, place)
+    elif kind == ".npy":
+        array = stored_npy(file)
+        X = DenseRows(_matrix(file, array), intercept)
+        pieces = [] if label is None else [stored_npy(_labels_file(file, label)).whole()]
+    else:
+        raise DataError(f"{file}: rows can be opened in .npy, .npz, .parquet, .pq, {', '.join(LIBSVM_SUFFIXES)}, not in {kind!r}")
+    X.columns  # noqa: B018 - the pass that looks at every entry
+    if names is not None:
+        names = ("intercept", *names) if intercept else tuple(names)
+    y, labels = (None, ()) if not pieces else _coded(file, pieces, X.shape[0])
+    return OpenedRows(X, y, labels, stem(file), str(file), None if names is None else tuple(names))
+
+
+def _npz(file: Path, label: object, intercept: bool, place: Folder) -> tuple[Rows, list[npt.NDArray[Any]]]:
+    if not isinstance(label, str):
+        raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
+    arrays = stored_in_npz(file)
+
+    def stored(name: str) -> StoredArray:
+        array = arrays[name]
+        return unpacked_member(file, name, place) if array is None else array
+
+    sparse = "X" not in arrays and all(part in arrays for part in _CSR)
+    if not ("X" in arrays or sparse):
+        raise DataError(f"{file} needs an array X, or {', '.join(_CSR)}; it has {', '.join(arrays) or 'none'}")
+    pieces = [stored(label).whole()] if label in arrays else []
+    if not sparse:
+        return DenseRows(_matrix(file, stored("X")), intercept, place), pieces
+    data, indices, indptr = (stored(name) for name in _CSR[:3])
+    n, p = (int(k) for k in stored(_CSR[3]).whole().ravel())
+    if indptr.shape != (n + 1,) or data.shape != indices.shape:
+        raise DataError(f"{file}: X_data, X_indices, X_indptr, X_shape are no CSR matrix")
+    return SparseRows(data, indices, indptr, p, intercept, place), pieces
+
+
+def _matrix(file: Path, array: StoredArray) -> StoredArray:
+    if len(array.shape) != 2 or 0 in array.shape:
+        raise DataError(f"{file}: X must have two dimensions (rows, features), neither empty; it has shape {array.shape}")
+    return array
+
+
+def _column(file: Path, label: object) -> str | int | None:
+    if label is None or isinstance(label, str | int):
+        return label
+    raise InputError(f"{file}: label must be a column's name or index, got {label!r}")
+
+
+def _labels_file(file: Path, label: object) -> Path:
+    if isinstance(label, str | os.PathLike):
+        return as_path(label)
+    raise InputError(f"{file} holds one array; label must be a .npy file with the labels, got {label!r}")
+
+
+def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:
+    """Codes of labels of any kind, as `marginopt.read` gives them; made of the values that differ, not of every row's."""
+    values = np.unique(np.concatenate([np.unique(piece) for piece in pieces]))
+    if sum(piece.size for piece in pieces) != n:
+        raise DataError(f"{file}: {sum(piece.size for piece in pieces):,} labels for {n:,} rows")
+    try:
+        codes, labels = encode_labels(values)
+    except DataError as error:
+        raise DataError(f"{file}: {error}") from None
+    y, at = np.empty(n), 0
+    for piece in pieces:
+        y[at : at + piece.size] = codes[np.searchsorted(values, piece)]
+        at += piece.size
+    y.flags.writeable = False
+    return y, labels

@@ -1,0 +1,128 @@
+"""What a composition of parts is before anything is asked of it: its fields, its rows, and what algorithms of their own read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Literal, TypeVar
+
+import numpy as np
+
+from ....errors import InputError
+from ....rows import Rows
+from ...appraisal import Appraisal
+from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
+from ...kernels.kernels import Kernel
+from ...linear_view import LinearProblem
+from ...model import Model
+from ..linear import dense_signed_rows
+from .domains import Domain, Reals
+from .features import Features, Images, Plain
+from .losses.hinge import Hinge
+from .losses.loss import Loss
+from .regularisers.regulariser import Regulariser
+from .regularisers.squared_norm import SquaredNorm
+from .restrictions.restriction import Restriction
+from .scoring_problem import ScoringProblem, composed_problem, whole_blocks
+
+__all__ = ["Composition"]
+
+V = TypeVar("V")
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Composition(Model):
+    """The fields of a `Margin`, its rows in memory or in blocks, and its structural views."""
+
+    X: Points | Rows
+    y: FloatArray
+    loss: Loss = Hinge()  # noqa: RUF009 - frozen
+    regulariser: Regulariser = SquaredNorm()  # noqa: RUF009 - frozen
+    intercept: Literal["penalised", "free"] = "penalised"
+    weights: float | FloatArray = 1.0
+    domain: Domain = Reals()  # noqa: RUF009 - frozen
+    subject_to: Sequence[Restriction] = ()
+    upper_bound: float | None = None
+    kernel: Kernel | None = None
+
+    @cached_property
+    def features(self) -> Features:
+        """What the rows of the program are: the data, or their images under a kernel."""
+        return Plain(self.X) if self.kernel is None else Images(self.X, self.kernel, self.loss.intercept)
+
+    @property
+    def points(self) -> Points:
+        """One row for each point, one column for each coefficient in w."""
+        return self.features.rows
+
+    @property
+    def width(self) -> int:
+        """Number of coefficients."""
+        return self.features.width
+
+    @cached_property
+    def penalised(self) -> BoolArray:
+        """Coefficients that the regulariser sees."""
+        mask = np.ones(self.width, dtype=bool)
+        mask[0] = self.intercept == "penalised"
+        return mask
+
+    @cached_property
+    def costs(self) -> FloatArray:
+        """c, one for each argument of the loss."""
+        n, alike = self.X.shape[0], np.ndim(self.weights) == 0
+        few = isinstance(self.X, Rows) and alike  # one number in place of n
+        return self.loss.costs(np.broadcast_to(self.weights, n) if few else as_vector(self.weights, n, "weights"), self.y)
+
+    def view(self, kind: type[V]) -> V | None:
+        """`ScoringProblem` of counts and whole coefficients, `LinearProblem` of hinges, else the loss's own (`Loss.view`).
+
+        The last two are of μ||w||² with a loss of margins and nothing else.
+        """
+        mu, on_disk = self.regulariser.square, isinstance(self.X, Rows)
+        if kind is ScoringProblem:
+            return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
+        if not mu or not self.domain.free or self.subject_to or not self.loss.labels:
+            return None
+        if kind is LinearProblem:
+            plain = self.loss.power and self.kernel is None and self.penalised.all() and (self.costs > 0).all()
+            X = in_blocks(self.X)
+            return LinearProblem(X, self.y, self.costs, mu, self.loss.power) if plain else None  # type: ignore[return-value]
+        if on_disk:
+            return None
+        view = self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, mu)
+        return view if isinstance(view, kind) else None
+
+    def _scoring(self) -> ScoringProblem | None:
+        data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
+        parts = (self.loss, self.regulariser, self.domain, self.subject_to)
+        return composed_problem(data, self.penalised, *parts)
+
+    def appraise(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Appraisal | None:
+        """By blocks of rows, where the composition is a `LinearProblem`."""
+        view = self.view(LinearProblem)
+        return None if view is None else view.appraise(values, multipliers)
+
+    def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+        """All blocks of the form from ``w``: those of a scoring system, the slacks of hinges; what is there already stays."""
+        if "z" not in values and self.view(ScoringProblem) is not None:
+            return whole_blocks(values["w"], self.penalised, self.loss, self.loss.rows(self.points, self.y), self.form)
+        if "w" in values and "xi" not in values and self.loss.power and not self.subject_to:
+            return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.features.matrix @ values["w"]), 0.0)}
+        return dict(values)
+
+    def check_blocks(self) -> None:
+        """Refuse a composition on rows in blocks that no algorithm reads.
+
+        Raises
+        ------
+        InputError
+            Another loss than the hinge and its square, another regulariser than a multiple of ||w||², a free intercept, a kernel,
+            a domain, restrictions or a weight of zero.
+        """
+        if isinstance(self.X, Rows) and self.view(LinearProblem) is None:
+            raise InputError(
+                "rows in blocks are read for Hinge and SquaredHinge with mu ||w||^2, a penalised intercept, weights > 0, no "
+                "kernel, domain or restriction; read the data set into memory (marginopt.read) for other compositions"
+            )

@@ -1,0 +1,23 @@
+"""The record of the algorithm on linear classifiers: what `auto` and the tables read, without compiled loops."""
+
+from __future__ import annotations
+
+from ...models.views import LinearProblem
+from ..interface.solver import Gives, SolverInfo
+from ..records.rank import Purpose
+
+__all__ = ["LINEAR_NEWTON", "RECORDS"]
+
+LINEAR_NEWTON = SolverInfo(
+    name="linear-newton",
+    implementation="marginopt.solvers.linear.newton:LinearNewton",
+    rank={Purpose.NO_FORM: 1},
+    summary="Newton steps and the method of multipliers on linear classifiers, rows read in blocks, from disk too",
+    views=(LinearProblem,),
+    gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+    late="one Newton step: two passes over the rows",
+    reference="Mangasarian (2002), Keerthi, DeCoste (2005): Newton steps; Rockafellar (1976), Niu et al. (2019): multipliers",
+)
+
+#: In the order of the table.
+RECORDS = (LINEAR_NEWTON,)
