@@ -1,17 +1,17 @@
-"""The largest problems of one machine, with peers on the same problems in the same run; peak memory in every table, growth with n.
+"""The largest problems of one machine, with peers on the same problems in the same run; peak memory and growth with n.
 
     python benchmarks/scale.py linear               # linear classifiers: rows on disk (ours) against matrices in memory (peers)
     python benchmarks/scale.py kernel               # LIBSVM's problem and the L2-SVM, RBF: ours, LIBSVM, oneDAL
     python benchmarks/scale.py search               # the exact search on two worker processes (benchmarks/scale/search.py)
 
-``--effort quick`` takes a minute or two, ``normal`` a quarter of an hour, ``full`` has the sizes of a million and more. Peers that are
-not installed are skipped, and it says which: ``pip install scikit-learn-intelex snapml skglm`` (LIBLINEAR and LIBSVM come with
-scikit-learn). ``--data w7a`` reads w7a.libsvm.bz2 from the directory of MARGINOPT_DATA.
+``--effort quick`` takes a minute or two, ``normal`` a quarter of an hour, ``full`` has the sizes of a million and more. Peers
+that are not installed are skipped, and it says which: ``pip install scikit-learn-intelex snapml skglm`` (LIBLINEAR and LIBSVM
+come with scikit-learn). ``--data w7a`` reads w7a.libsvm.bz2 from the directory of MARGINOPT_DATA.
 
-*Linear*: min ½||w||² + C Σ (1 - y_i x_i'w)_+^q, the intercept a column of ones. Ours opens the file (`mo.open_rows`) and stops at a certified
-gap of 1e-3. A peer is given the matrix in memory and one tolerance after the other, until its objective is within 1e-3 of our
-bound; what it took at that tolerance is its row (that one has to find it is not counted). Every case is a process of its own with one
-thread; "MB" is the most that the process ever held, the interpreter and its packages (some 90 MB) included.
+*Linear*: min ½||w||² + C Σ (1 - y_i x_i'w)_+^q, the intercept a column of ones. Ours opens the file (`mo.open_rows`) and
+stops at a certified gap of 1e-3. A peer is given the matrix in memory and one tolerance after the other, until its objective is
+within 1e-3 of our bound; what it took at that tolerance is its row (that one has to find it is not counted). Every case is a
+process of its own with one thread; "MB" is the most that the process ever held, the interpreter and its packages included.
 """
 
 from __future__ import annotations
@@ -123,8 +123,8 @@ def ours(case: dict[str, Any]) -> dict[str, Any]:
     model = mo.Margin(data.X, data.y, loss, "half-l2", weights=case["C"])
     result = mo.solve(model, "linear-newton", tol=GAP, threads=1, memory_limit=case.get("memory"))
     row = {"seconds": time.perf_counter() - begin, "cpu": time.process_time() - cpu, "opened": opened}
-    row |= {"objective": result.objective, "bound": result.bound, "gap": result.certificate.gap, "note": f"{result.status}, certified"}
-    return row | {"iterations": result.iterations}
+    row |= {"objective": result.objective, "bound": result.bound, "gap": result.certificate.gap}
+    return row | {"iterations": result.iterations, "note": f"{result.status}, certified"}
 
 
 def fitted(peer: str, case: dict[str, Any], tol: float) -> Callable[[Any, Any], Any]:
@@ -251,7 +251,8 @@ def kernel(a: argparse.Namespace) -> None:
                     row |= simplex.in_process(row)
                     gap = row.get("gap", gap) if peer in ("svc", "onedal") else gap
                     rows.append(row)
-                    print({k: row.get(k) for k in ("data", "n", "C", "peer", "cpu", "gap", "violation", "peak_mb", "status")}, flush=True)
+                    said = ("data", "n", "C", "peer", "cpu", "gap", "violation", "peak_mb", "status")
+                    print({k: row.get(k) for k in said}, flush=True)
     print(simplex.table(rows, "onedal") + "\n" + simplex.exponents(rows))
 
 
@@ -259,8 +260,8 @@ def search(a: argparse.Namespace) -> None:
     """One process against two workers."""
     size = {"quick": "250", "normal": "450", "full": "500"}[a.effort]
     features = ["--p", "6", "--lam", "1"] if a.effort == "full" else []
-    command = [sys.executable, str(Path(__file__).parent / "scale" / "search.py"), "measure", "--n", size, *features, "--repeat", "1"]
-    subprocess.run(command, check=True)
+    script = Path(__file__).parent / "scale" / "search.py"
+    subprocess.run([sys.executable, str(script), "measure", "--n", size, *features, "--repeat", "1"], check=True)
 
 
 def main() -> None:

@@ -43,6 +43,10 @@ _MANY, _SAMPLE_TOL = 20_000, 3e-3
 _VECTORS, _BLOCKS = 8, 4
 #: Changes of the multipliers without progress after which float64 has no more to give.
 _STALE = 4
+#: Times that the gap may be reached without stationarity.
+_TRIALS = 4
+#: Newton steps without progress after which the multipliers change, or the run ends.
+_IDLE = 4
 
 
 @dataclass(frozen=True)
@@ -121,7 +125,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if state.gap <= np.sqrt(state.tol) or problem.rows.shape[1] > MOST_COLUMNS:
             # the end is near: a look at the gap first, without second derivatives
             state.see(pulled(problem, state.alpha, state.room))
-            if state.gap <= state.tol:
+            if self._ends(state):
                 return Outcome.CONVERGED
             if state.settled(_SHARE):
                 return self._multipliers(state)
@@ -129,7 +133,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         if problem.rows.shape[1] <= MOST_COLUMNS:
             v, H = second_derivatives(problem, state.alpha, state.curved, state.room)
             state.see(v)
-            if state.gap <= state.tol:
+            if self._ends(state):
                 return Outcome.CONVERGED
             if state.settled(_SHARE):
                 return self._multipliers(state)
@@ -137,8 +141,30 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             s = newton_direction(state, H)
         except np.linalg.LinAlgError:
             return self._multipliers(state)
+        small = state.residual <= 1e-9 * state.best_primal
+        state.idle = state.idle + 1 if small and state.residual > 0.5 * state.previous else 0
+        state.previous = state.residual
+        if state.idle >= _IDLE:  # rounding is all that is left of the gradient
+            return self._multipliers(state)
         self._move(state, s)
         return Outcome.RUNNING
+
+    def _ends(self, state: LinearState) -> bool:
+        """Whether the gap is small enough at α and the w that follows from it, so that stationarity is exact; one more pass.
+
+        Where rounding keeps the two apart, the best of both is the answer after some trials.
+        """
+        if state.gap > state.tol:
+            return False
+        state.trials += 1
+        if state.trials > _TRIALS and state.residual <= 1e-12 * state.best_primal:
+            return True
+        view, w = state.problem, state.w - state.gradient / (2.0 * state.problem.mu)
+        u = margins(view, w, state.room)
+        state.passes += 1
+        shortfall = np.maximum(1.0 - u, 0.0, out=u)
+        loss = float((view.costs * (shortfall if view.power == 1 else shortfall * shortfall)).sum())
+        return state.ends_at(w, view.mu * float(w @ w) + loss)
 
     def _multipliers(self, state: LinearState) -> Outcome:
         """The next multipliers of the hinge, and a larger σ; stalled where that has not helped for some time."""
@@ -148,7 +174,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             return Outcome.STALLED
         state.a, state.alpha = state.alpha, state.a
         state.sigma *= _GROWTH
-        state.inner = 0
+        state.inner = state.idle = 0
         state.evaluate()
         return Outcome.RUNNING
 

@@ -33,12 +33,16 @@ class LinearState:
     gradient: FloatArray = field(init=False)
     best_primal: float = float("inf")
     best_dual: float = float("-inf")
+    dual: float = float("-inf")  #: at the current α
     residual: float = float("inf")  #: ||gradient||²/(4μ), part of the gap
     hidden: float = 0.0  #: the other part, what the smoothing hides
     inner: int = 0  #: steps since the multipliers changed
     steps: int = 0
     passes: int = 0
     stale: int = 0
+    trials: int = 0  #: times that the gap was within the tolerance
+    idle: int = 0  #: steps that did not halve the residual
+    previous: float = float("inf")  #: residual before the last step
     before: float = float("inf")
 
     def __post_init__(self) -> None:
@@ -70,12 +74,20 @@ class LinearState:
         self.passes += 1
         self.gradient = 2.0 * mu * self.w - v
         self.residual = float(self.gradient @ self.gradient) / (4.0 * mu)
-        dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
+        dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
         primal = mu * float(self.w @ self.w) + float(self.sums[0])
         self.hidden = max(primal - dual - self.residual, 0.0)
         if dual > self.best_dual:
             self.best_dual = dual
             self.best_alpha[:] = self.alpha
+
+    def ends_at(self, w: FloatArray, primal: float) -> bool:
+        """Whether the gap of w and the current α is within the tolerance; they are then the answer."""
+        if relative_gap(primal, self.dual) > self.tol:
+            return False
+        self.best_w, self.best_primal, self.best_dual = w, primal, self.dual
+        self.best_alpha[:] = self.alpha
+        return True
 
     def settled(self, share: float) -> bool:
         """Whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""

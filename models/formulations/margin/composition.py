@@ -15,7 +15,7 @@ from ...appraisal import Appraisal
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
-from ...model import Model
+from ...model import Bound, Model
 from ..linear import dense_signed_rows
 from .domains import Domain, Reals
 from .features import Features, Images, Plain
@@ -103,6 +103,14 @@ class Composition(Model):
         """By blocks of rows, where the composition is a `LinearProblem`."""
         view = self.view(LinearProblem)
         return None if view is None else view.appraise(values, multipliers)
+
+    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
+        """The Lagrangian's, or the dual value in closed form where the composition is a `LinearProblem` and that is larger."""
+        found, view = super().bound(x, multipliers), self.view(LinearProblem)
+        if view is None or x is None or multipliers is None or "margin" not in multipliers:
+            return found
+        own = view.appraise({"w": self.form.split(x)["w"]}, multipliers)
+        return found if found.value >= own.bound else Bound(own.bound, own.argument, own.bound_error)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
         """All blocks of the form from ``w``: those of a scoring system, the slacks of hinges; what is there already stays."""
