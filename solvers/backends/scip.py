@@ -72,7 +72,7 @@ class Scip(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
         begin = time.perf_counter()
-        model = to_scip(form, looking(options, begin))
+        model = _built(form, options, begin)
         return self._solve(model, _watch(model), form, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
@@ -80,7 +80,7 @@ class Scip(Backend):
         begin = time.perf_counter()
         parts = kept.updates(form, frozenset({"q", "r", "F", "g", "bounds"}), any_bounds=True)
         if parts is None:
-            model = to_scip(form, looking(options, begin))
+            model = _built(form, options, begin)
             kept.hold(form, (model, _watch(model)))
         else:
             assert kept.form is not None
@@ -146,6 +146,16 @@ class Scip(Backend):
                 model.setParam(name, value)
             except (KeyError, TypeError, ValueError, OverflowError) as error:
                 raise InputError(f"scip does not take {name} = {value!r}: {error}") from error
+
+
+def _built(form: StandardForm, options: Options, begin: float) -> Any:
+    """SCIP's model; numbers that it takes for infinite are its refusal."""
+    try:
+        return to_scip(form, looking(options, begin))
+    except Exception as error:
+        if type(error) is not Exception:  # PySCIPOpt raises no class of its own
+            raise
+        raise SolverError(f"scip refuses the problem: {error}; numbers from 1e20 on are infinite to it: scale them") from error
 
 
 def _optimize(model: Any) -> None:

@@ -1,5 +1,5 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
-some have no point or no least value, 12,000 lies about them; prints the table.
+some have no point or no least value, 12,000 lies about them, 10,000 models on odd data; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -24,6 +24,7 @@ import attack_alternatives as alternatives
 import attack_answers as answers
 import attack_files as files
 import attack_inputs as inputs
+import attack_models as models
 
 SHOWN = 12
 
@@ -109,6 +110,17 @@ def attack_alternatives(natural: int, lies: int, seed: int) -> tuple[Row, Row]:
     return first, second
 
 
+def attack_models(count: int, seed: int) -> Row:
+    """Compositions, exact solvers, changes, sources and estimators on odd data."""
+    row = Row("models on odd data")
+    for number in range(seed * count, (seed + 1) * count):
+        with silence():
+            what, fault = models.attack(number)
+        row.add(what, fault)
+    print(row, flush=True)
+    return row
+
+
 def attack_inputs(count: int, seed: int) -> Row:
     """Wild inputs to every formulation."""
     row = Row("wild inputs")
@@ -138,7 +150,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("answers", "alternatives", "inputs", "files"))
+    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files"))
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []
@@ -148,6 +160,8 @@ def main() -> int:
         rows += attack_answers(round(10_000 * a.part), round(25_000 * a.part), a.seed)
     if a.only in (None, "alternatives"):
         rows += attack_alternatives(round(4_000 * a.part), round(12_000 * a.part), a.seed)
+    if a.only in (None, "models"):
+        rows.append(attack_models(round(10_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_inputs(round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

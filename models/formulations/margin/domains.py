@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -15,6 +14,7 @@ from ...arrays import FloatArray
 from ...statement import Line
 from .assembly import Affine, Assembly
 from .part import Part
+from .values import as_numbers, as_wholes
 
 __all__ = ["Box", "Domain", "Increasing", "Integers", "Reals", "Signs"]
 
@@ -65,8 +65,10 @@ class Box(Domain):
 
     def __post_init__(self) -> None:
         for name in ("lower", "upper"):
-            value = getattr(self, name)
-            object.__setattr__(self, name, tuple(map(float, value)) if isinstance(value, Sequence | np.ndarray) else float(value))
+            side = as_numbers(getattr(self, name), name)
+            if side.ndim > 1:
+                raise InputError(f"{name} must be a number or one for each coefficient; its shape is {side.shape}")
+            object.__setattr__(self, name, tuple(map(float, side)) if side.ndim else float(side))
         low, high = np.asarray(self.lower), np.asarray(self.upper)
         if not (low.ndim and high.ndim and low.shape != high.shape) and not (low <= high).all():
             raise InputError(f"a lower bound must not be above its upper bound: lower {self.lower}, upper {self.upper}")
@@ -115,7 +117,7 @@ class Signs(Domain):
     signs: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "signs", tuple(int(s) for s in self.signs))
+        object.__setattr__(self, "signs", as_wholes(self.signs, "signs"))
         if not set(self.signs) <= {-1, 0, 1}:
             raise InputError(f"signs must be -1, 0 or 1; they are {self.signs}")
 
@@ -144,7 +146,9 @@ class Increasing(Domain):
     order: tuple[int, ...]
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "order", tuple(int(j) for j in self.order))
+        object.__setattr__(self, "order", as_wholes(self.order, "order"))
+        if not self.order:
+            raise InputError("order must name coefficients, from the least to the largest; it names none")
 
     def bounds(self, p: int) -> tuple[FloatArray, FloatArray]:
         """Infinite."""

@@ -87,7 +87,7 @@ def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "coun
         Neither of the two.
     """
     kinds: Mapping[str, type[Parity] | type[CountParity]] = {"covariance": Parity, "counts": CountParity}
-    if by not in kinds:
+    if not isinstance(by, str) or by not in kinds:
         raise InputError(f"parity is by 'covariance' or by 'counts'; it is {by!r}")
     return kinds[by](groups, epsilon)
 

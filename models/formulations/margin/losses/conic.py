@@ -13,6 +13,7 @@ from ....statement import Line
 from ...linear import dense_signed_rows
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from ..values import as_numbers
 from .loss import Loss
 
 __all__ = ["Conic", "curved_where_seen"]
@@ -46,7 +47,7 @@ class Conic(Loss):
     def __post_init__(self) -> None:
         if self.gamma is None:
             return
-        gamma = np.asarray(self.gamma, dtype=np.float64)
+        gamma = as_numbers(self.gamma, "gamma")
         if gamma.ndim > 1 or not (np.isfinite(gamma) & (gamma >= 0)).all():
             raise InputError(f"gamma must be finite numbers ≥ 0, one or one for each point; it is {self.gamma!r}")
         object.__setattr__(self, "gamma", tuple(map(float, gamma)) if gamma.ndim else float(gamma))

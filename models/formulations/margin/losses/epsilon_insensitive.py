@@ -12,6 +12,7 @@ from ....arrays import FloatArray, Points, as_positive
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from ..values import as_flag
 from .conjugate import Conjugate, InsensitiveConjugate
 from .loss import Loss
 
@@ -41,6 +42,7 @@ class EpsilonInsensitive(Loss):
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))
+        object.__setattr__(self, "squared", as_flag(self.squared, "squared"))
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """Residuals y - Xw."""

@@ -12,6 +12,7 @@ from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from ..values import as_numbers
 from .branch import Branch
 from .loss import Loss
 
@@ -42,7 +43,7 @@ class PiecewiseLinear(Loss):
     breakpoints: tuple[tuple[float, float], ...]
 
     def __post_init__(self) -> None:
-        points = np.array(self.breakpoints, dtype=np.float64)
+        points = as_numbers(self.breakpoints, "breakpoints")
         if points.ndim != 2 or points.shape[1] != 2 or points.shape[0] < 2 or not np.isfinite(points).all():
             raise InputError(f"breakpoints must be two or more finite pairs (margin, loss); they are {self.breakpoints!r}")
         steps = np.diff(points[:, 0])

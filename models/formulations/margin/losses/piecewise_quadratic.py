@@ -12,6 +12,7 @@ from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from ..values import as_numbers
 from .loss import Loss
 
 __all__ = ["PiecewiseQuadratic"]
@@ -45,7 +46,7 @@ class PiecewiseQuadratic(Loss):
     pieces: tuple[tuple[float, float, float], ...]
 
     def __post_init__(self) -> None:
-        t, f = np.array(self.breakpoints, dtype=np.float64), np.array(self.pieces, dtype=np.float64)
+        t, f = as_numbers(self.breakpoints, "breakpoints"), as_numbers(self.pieces, "pieces")
         if t.ndim != 1 or not t.size or not (np.diff(t) > 0).all() or f.shape != (t.size + 1, 3):
             raise InputError(
                 "give breakpoints that increase, at least one, and one piece (a, b, c) more than there are breakpoints"

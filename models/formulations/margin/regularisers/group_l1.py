@@ -12,6 +12,7 @@ from ....arrays import FloatArray, as_positive
 from ....program.cones import SecondOrder
 from ....statement import Line
 from ..assembly import Affine, Assembly
+from ..values import as_wholes
 from .regulariser import Regulariser
 
 __all__ = ["GroupL1"]
@@ -38,7 +39,7 @@ class GroupL1(Regulariser):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        object.__setattr__(self, "groups", tuple(int(g) for g in self.groups))
+        object.__setattr__(self, "groups", as_wholes(self.groups, "groups"))
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def _members(self, size: int) -> list[list[int]]:

@@ -11,6 +11,7 @@ from .....errors import InputError
 from ....arrays import BoolArray, FloatArray
 from ....statement import Line
 from ..assembly import Affine, Assembly
+from ..values import as_numbers
 from .regulariser import Regulariser
 
 __all__ = ["KernelNorm"]
@@ -34,7 +35,7 @@ class KernelNorm(Regulariser):
     K: Any
 
     def __post_init__(self) -> None:
-        K = np.array(self.K, dtype=np.float64)
+        K = as_numbers(self.K, "K")
         if K.ndim != 2 or K.shape[0] != K.shape[1] or not np.isfinite(K).all() or not np.array_equal(K, K.T):
             raise InputError(f"K must be a finite symmetric matrix; its shape is {K.shape}")
         spectrum = np.linalg.eigvalsh(K)

@@ -13,6 +13,7 @@ from ....arrays import FloatArray, as_positive
 from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
+from ..values import as_numbers
 from .regulariser import Regulariser
 
 __all__ = ["KernelWeightsL1"]
@@ -39,7 +40,7 @@ class KernelWeightsL1(Regulariser):
     mu: float = 1.0
 
     def __post_init__(self) -> None:
-        points = np.array(self.points, dtype=np.float64)
+        points = as_numbers(self.points, "points")
         if points.ndim != 2 or not np.isfinite(points).all():
             raise InputError(f"points must be a finite matrix with a row for each point; its shape is {points.shape}")
         object.__setattr__(self, "points", points)

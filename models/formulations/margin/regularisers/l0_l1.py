@@ -7,11 +7,11 @@ from typing import ClassVar
 
 import numpy as np
 
-from .....errors import InputError
 from ....arrays import FloatArray, as_positive
 from ....program.cones import Nonnegative
 from ....statement import Line
 from ..assembly import Affine, Assembly
+from ..values import as_whole
 from .l0 import add_support, support_lines
 from .l1 import L1
 from .regulariser import Regulariser, Sparsity
@@ -47,8 +47,8 @@ class L0L1(Regulariser):
     def __post_init__(self) -> None:
         for name in ("mu0", "mu1"):
             object.__setattr__(self, name, as_positive(getattr(self, name), name, zero=True))
-        if self.most is not None and (isinstance(self.most, bool) or int(self.most) != self.most or self.most < 0):
-            raise InputError(f"most must be a whole number ≥ 0 of coefficients; it is {self.most!r}")
+        if self.most is not None:
+            object.__setattr__(self, "most", as_whole(self.most, "most, a number of coefficients,"))
 
     @property
     def counts(self) -> bool:

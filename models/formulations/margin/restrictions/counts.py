@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numbers
 from dataclasses import dataclass
 from typing import Any, ClassVar
 
@@ -15,6 +16,7 @@ from ...linear import first_column_is_one
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from ..regularisers.l0 import add_support
+from ..values import as_whole
 from .restriction import Restriction, members
 
 __all__ = ["ErrorBudget", "Nonzero", "ViolationBudget"]
@@ -36,8 +38,7 @@ class Nonzero(Restriction):
     convex: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
-        if isinstance(self.k, bool) or int(self.k) != self.k or self.k < 0:
-            raise InputError(f"the number of non-zero coefficients must be an integer ≥ 0; it is {self.k!r}")
+        object.__setattr__(self, "k", as_whole(self.k, "the number of non-zero coefficients"))
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """s, its rows and their sum."""
@@ -91,7 +92,7 @@ class ErrorBudget(Restriction):
 
     def _chosen(self, y: FloatArray) -> IntArray:
         if np.ndim(self.points) == 0:
-            if self.points not in (-1, 1):
+            if not isinstance(self.points, numbers.Real) or self.points not in (-1, 1):
                 raise InputError(f"a class is -1 or +1; it is {self.points!r}")
             return np.flatnonzero(y == self.points)
         return members(self.points, y.size, "points of an error budget")
@@ -118,7 +119,8 @@ class ErrorBudget(Restriction):
 
     def lines(self) -> tuple[Line, ...]:
         """The count."""
-        who = f"class {self.points:+d}" if np.ndim(self.points) == 0 else "the group"
+        one = np.ndim(self.points) == 0 and self.points in (-1, 1)
+        who = f"class {int(self.points):+d}" if one else "the group"
         share = f"{self.share:g}"
         return (Line(f"errors of {who} <= {share} of it", rf"\text{{errors of {who}}} \le {share}", "budget count"),)
 

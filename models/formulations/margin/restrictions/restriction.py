@@ -13,6 +13,7 @@ from .....errors import InputError
 from ....arrays import FloatArray, IntArray
 from ..assembly import Affine, Assembly
 from ..part import Part, Setting
+from ..values import as_wholes
 
 __all__ = ["Restriction", "members"]
 
@@ -59,7 +60,9 @@ def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:
         Indices out of range, a mask of another length, or nothing at all.
     """
     given = np.asarray(points)
-    found = np.flatnonzero(given) if given.dtype == bool else np.unique(given.astype(np.int64))
+    found = np.flatnonzero(given)
+    if given.dtype != bool:
+        found = np.unique(np.array(as_wholes(np.atleast_1d(given), what), dtype=np.int64))
     if given.dtype == bool and given.shape != (n,):
         raise InputError(f"{what} given as a mask must have {n} entries, one for each point; it has {given.size}")
     if not found.size or found.min() < 0 or found.max() >= n:

@@ -15,6 +15,7 @@ from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
+from ..values import as_numbers, as_wholes
 from .restriction import Restriction, members
 
 __all__ = ["Fixed", "Keep", "LinearRows"]
@@ -41,16 +42,21 @@ class LinearRows(Restriction):
     upper: Any = np.inf
     label: str = "rows"
 
+    def __post_init__(self) -> None:
+        if not isinstance(self.label, str) or not self.label:
+            raise InputError(f"label must be a name for these rows; it is {self.label!r}")
+
     @property
     def name(self) -> str:
         """As given."""
         return self.label
 
     def _data(self, p: int) -> tuple[FloatArray, FloatArray, FloatArray]:
-        A = np.atleast_2d(np.asarray(self.A, dtype=np.float64))
+        A = np.atleast_2d(as_numbers(self.A, "A"))
         if A.shape[1] != p or not np.isfinite(A).all():
             raise InputError(f"{self.label} must have rows of {p} finite numbers, one a coefficient; theirs have {A.shape[1]}")
-        low, high = (np.array(np.broadcast_to(np.asarray(side, np.float64), A.shape[:1])) for side in (self.lower, self.upper))
+        sides = as_numbers(self.lower, "lower"), as_numbers(self.upper, "upper")
+        low, high = (np.array(np.broadcast_to(side, A.shape[:1])) for side in sides)
         return A, low, high
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
@@ -79,6 +85,15 @@ class Fixed(Restriction):
     coefficients: Mapping[int, float] = field(default_factory=dict)
 
     name = "fixed"
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.coefficients, Mapping):
+            raise InputError(f"fixed coefficients are a mapping of index to value, {{3: 0.0}}; they are {self.coefficients!r}")
+        places = as_wholes(list(self.coefficients), "indices of fixed coefficients")
+        values = as_numbers(list(self.coefficients.values()), "values of fixed coefficients")
+        if values.shape != (len(places),) or not np.isfinite(values).all():
+            raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
+        object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """One equation for each coefficient."""
