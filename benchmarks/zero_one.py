@@ -9,6 +9,8 @@
     python benchmarks/zero_one.py real    [--out rows.csv]       immunotherapy, pima, the strongest features of breast-ljubljana
     python benchmarks/zero_one.py slim    [--only breastcancer-best ...] [--limit 600]
                                           scoring systems, MIPLIB's and their authors' other ones, by supports-bb
+    python benchmarks/zero_one.py easy    [--only sonar ...] [--limit 5]
+                                          separable data, a class given up, two features; beside SCIP and Gurobi
     python benchmarks/zero_one.py summary rows.csv [more.csv] [--published hard_margin_benders.csv]
                                           what the rows of any of them say: shares proven, agreement with the published table,
                                           performance profile, ratios, growth, targets met
@@ -33,6 +35,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import numpy as np
+import zero_one_easy
 import zero_one_slim
 import zero_one_summary
 import zero_one_tables
@@ -215,6 +218,9 @@ def main() -> None:
     fifth = commands.add_parser("slim")
     fifth.add_argument("--only", nargs="+", default=[], choices=["-".join(key) for key in zero_one_slim.PUBLISHED])
     fifth.add_argument("--limit", type=float, default=600.0)
+    sixth = commands.add_parser("easy")
+    sixth.add_argument("--only", nargs="+", default=[], help="sets by name")
+    sixth.add_argument("--limit", type=float, default=5.0)
     last = commands.add_parser("summary")
     last.add_argument("files", type=Path, nargs="+")
     last.add_argument("--published", type=Path)
@@ -228,6 +234,9 @@ def main() -> None:
         zero_one_slim.slim(args.only, args.limit)
         return
     warm_up()
+    if args.command == "easy":
+        zero_one_easy.easy(args.only, args.limit)
+        return
     {"brooks": brooks, "clusters": clusters, "targets": targets, "real": real}[args.command](args)
 
 
