@@ -7,6 +7,10 @@ BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
 FOLDERS := models solvers relaxations instances
 
+# Byte code is kept, also where the shell says not to: without it every process compiles its imports anew (packages are installed without
+# theirs) and every test worker rewrites all assertions, half of what collecting the tests costs.
+unexport PYTHONDONTWRITEBYTECODE
+
 .PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels
 
 # Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).

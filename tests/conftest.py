@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import signal
 from collections.abc import Callable, Generator, Iterator
 from dataclasses import dataclass
@@ -27,8 +28,17 @@ settings.register_profile("marginopt", deadline=None, derandomize=True, max_exam
 settings.load_profile("marginopt")
 
 
-#: Test functions that take long, as measured by ``make durations``, and modules' fixtures whose set-up does.
+#: Test functions that take long, as measured by ``make durations``, modules' fixtures whose set-up does, and files whose imports do.
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """``make quick`` does not import a file all of whose tests are slow: what files import is half of what collecting costs."""
+    if config.option.markexpr != "not slow" or not collection_path.match("test_*.py"):
+        return None
+    file = collection_path.relative_to(config.rootpath).as_posix()
+    tests = re.findall(r"^ *def (test_\w+)\(", collection_path.read_text(encoding="utf-8"), flags=re.MULTILINE)
+    return True if file in SLOW or all(f"{file}::{name}" in SLOW for name in tests) else None
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
