@@ -13,8 +13,9 @@ unexport PYTHONDONTWRITEBYTECODE
 
 .PHONY: report test quick durations lint typing env env-test check clean test-licensed versions docs wheels
 
-# Workers of the tests: as many as there are processors, four at most (each compiles for itself on its first run).
-WORKERS ?= -n auto --maxprocesses=4
+# Workers of the tests: as many as there are processors, four at most. Each has its own part, so that what a file imports and its fixtures
+# make is made once; who is done takes from the others.
+WORKERS ?= -n auto --maxprocesses=4 --dist worksteal
 
 # What the exact solves need is compiled (once for a machine) while the relaxations are solved.
 report: env

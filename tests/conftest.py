@@ -28,7 +28,7 @@ settings.register_profile("marginopt", deadline=None, derandomize=True, max_exam
 settings.load_profile("marginopt")
 
 
-#: Test functions that take long, as measured by ``make durations``, modules' fixtures whose set-up does, and files whose imports do.
+#: Test functions that take long, measured by ``make durations``, modules' fixtures whose set-up does, and files whose imports do.
 SLOW = frozenset(Path(__file__).with_name("slow.txt").read_text(encoding="utf-8").split())
 
 

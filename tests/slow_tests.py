@@ -1,8 +1,8 @@
 """Which tests are slow, by measured time: reads pytest's table of durations and writes ``slow.txt``, one function a line.
 
 ``make durations`` runs it. A function's time is that of all its cases together; what takes `LIMIT` seconds or more is slow.
-A module's fixture that is slow to set up is named by hand and kept: its time is charged to whichever test asks first. So is a file
-whose imports are slow (PyTorch's): they are charged to nobody.
+A module's fixture that is slow to set up is named by hand and kept: its time is charged to whichever test asks first. So is a
+file whose imports are slow (PyTorch's): they are charged to nobody.
 """
 
 from __future__ import annotations
