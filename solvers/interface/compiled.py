@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, final
 
 import numba as nb
 
-from .linked import LINKED
+from .lean_compiler import CALLED, LINKED
 
 __all__ = ["FAST", "Loops", "entry", "inlined", "inner"]
 
@@ -46,12 +46,13 @@ class Loops:
         self._flags: dict[str, Any] = {
             "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": arrays
         }  # fmt: skip
+        self._called: dict[str, Any] = {} if arrays else CALLED
         self._part: dict[str, Any] = {"no_cpython_wrapper": True} if arrays else LINKED
         self._stamp = None if folder is None else _digest(folder)
 
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
-        dispatcher = _njit(cache=True, **self._flags)(function)
+        dispatcher = _njit(cache=True, **self._flags, **self._called)(function)
         if self._stamp is not None and not _config.DISABLE_JIT:
             dispatcher._cache._cache_file._source_stamp = self._stamp
         return cast("F", dispatcher)

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pytest
 
-from marginopt.solvers.interface import compiled, linked
+from marginopt.solvers.interface import compiled, lean_compiler
 from marginopt.solvers.interface.by_reference import by_reference
 from marginopt.solvers.records.named_scalars import integers_and_floats, named_scalars
 
@@ -78,6 +78,7 @@ def test_fields_are_read_and_arrays_written_whoever_links(known: bool, monkeypat
     """With a release of Numba that is not known it does all by itself, to the same end."""
     if not known:
         monkeypatch.setattr(compiled, "LINKED", {"no_cpython_wrapper": True})
+        monkeypatch.setattr(compiled, "CALLED", {})
     sweep = loops()
     for turned in (False, True):
         given, out = state(turned), np.zeros(5)
@@ -109,8 +110,8 @@ def test_other_types_compile_another_variant() -> None:
 
 
 def test_no_library_is_finished_for_what_python_never_calls() -> None:
-    """With the release that is installed here; if this fails, look at `linked._KNOWN` and at what Numba has changed."""
-    assert "pipeline_class" in linked.LINKED
+    """With the release that is installed here; if this fails, look at `lean_compiler.KNOWN` and at what Numba has changed."""
+    assert "pipeline_class" in lean_compiler.LINKED
     ours = compiled.Loops({"contract"})
 
     @ours.inner
@@ -123,6 +124,6 @@ def test_no_library_is_finished_for_what_python_never_calls() -> None:
 
     assert run(3.0) == 7.0
     (part,) = twice.overloads.values()
-    assert isinstance(part.library, linked._Part)
+    assert isinstance(part.library, lean_compiler._Part)
     with pytest.raises(TypeError):
         twice(3.0)
