@@ -46,13 +46,12 @@ class Loops:
         self._flags: dict[str, Any] = {
             "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": arrays
         }  # fmt: skip
-        self._called: dict[str, Any] = {} if arrays else CALLED
-        self._part: dict[str, Any] = {"no_cpython_wrapper": True} if arrays else LINKED
+        self._part: dict[str, Any] = CALLED | {"no_cpython_wrapper": True} if arrays else LINKED
         self._stamp = None if folder is None else _digest(folder)
 
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
-        dispatcher = _njit(cache=True, **self._flags, **self._called)(function)
+        dispatcher = _njit(cache=True, **self._flags, **CALLED)(function)
         if self._stamp is not None and not _config.DISABLE_JIT:
             dispatcher._cache._cache_file._source_stamp = self._stamp
         return cast("F", dispatcher)

@@ -87,12 +87,12 @@ _OURS = {NopythonTypeInference: _Inference, NativeLowering: _Lowering}
 
 
 class LeanCompiler(Compiler):
-    """Numba's compiler with two of its passes replaced, where the code neither counts references nor is looked into."""
+    """Numba's compiler with two of its passes replaced, where the code is not looked into."""
 
     def define_pipelines(self) -> list[Any]:
         """The passes, in order."""
         flags = self.state.flags
-        if flags.nrt or flags.boundscheck or flags.debuginfo or flags.force_pyobject:
+        if flags.boundscheck or flags.debuginfo or flags.force_pyobject:
             return super().define_pipelines()
         build, pm = DefaultPassBuilder, PassManager("lean")
         for part in (build.define_untyped_pipeline, build.define_typed_pipeline, build.define_nopython_lowering_pipeline):

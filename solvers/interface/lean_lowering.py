@@ -32,13 +32,18 @@ _SIGNATURES: dict[Any, Any] = {}
 
 
 class LeanLower(Lower):
-    """Lowering of functions without reference counts."""
+    """Lowering of functions on arrays, with fewer instructions still where they count no references."""
 
     def delvar(self, name: str) -> None:
-        """Nothing is released."""
+        """Nothing is released where nothing is counted."""
+        if self.context.enable_nrt:
+            super().delvar(name)
 
     def storevar(self, value: Any, name: str, argidx: int | None = None) -> None:
-        """Store it; what was there is not released."""
+        """Store it; what was there is not released where nothing is counted."""
+        if self.context.enable_nrt:
+            super().storevar(value, name, argidx)
+            return
         self._alloca_var(name, self.typeof(name))
         if name in self._singly_assigned_vars:
             self._blk_local_varmap[name] = value
@@ -46,7 +51,9 @@ class LeanLower(Lower):
             self.builder.store(value, self.getvar(name))
 
     def alloca_lltype(self, name: str, lltype: Any, datamodel: Any = None) -> Any:
-        """Room in the frame, not filled: a variable is assigned before it is read."""
+        """Room in the frame, not filled: a variable is assigned before it is read, and not released."""
+        if self.context.enable_nrt:
+            return super().alloca_lltype(name, lltype, datamodel)
         with self.builder.goto_entry_block():
             return self.builder.alloca(lltype, name=name)
 
@@ -174,7 +181,8 @@ class LeanLower(Lower):
         return self._struct(resty, [value, more])
 
     def _of_pair(self, _resty: Any, expr: Any, kind: Any) -> Any:
-        assert isinstance(kind, types.Pair)
+        if not isinstance(kind, types.Pair) or not isinstance(kind.first_type, types.Integer):
+            return None
         return self.builder.extract_value(self.loadvar(expr.value.name), 0 if expr.op == "pair_first" else 1)
 
 
