@@ -8,7 +8,7 @@ from .bounds.kernel_conic import KernelConic
 from .bounds.lagrangian import Lagrangian, LagrangianRelaxation
 from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
-from .composed.form_reductions import Continuous, Products
+from .composed.form_reductions import Continuous, Moments, Products
 from .composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .model_gaps import model_gaps
@@ -53,6 +53,7 @@ __all__ = [
     "Lagrangian",
     "LagrangianRelaxation",
     "LiftedDual",
+    "Moments",
     "Need",
     "OneHull",
     "PairHulls",

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from ..composed.form_reductions import Continuous, Products
+from ..composed.form_reductions import Continuous, Moments, Products
 from ..composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
 from ..relaxation import Relaxation
 
@@ -14,6 +14,20 @@ RELAXATIONS = (
         Products(),
         "Sherali, Adams, 1990",
         rank=65,
+    ),
+    Relaxation(
+        "products-separated",
+        "the same with the triangles that solutions violate, in rounds",
+        Products(rounds=10),
+        "Padberg, 1989; Sherali, Adams, 1990",
+        rank=66,
+    ),
+    Relaxation(
+        "moments",
+        "moments up to degree four of forms with a few bounded variables and linear rows: Lasserre's second level",
+        Moments(),
+        "Lasserre, 2001",
+        rank=96,
     ),
     Relaxation(
         "hulls-single", "each point's branches with the whole norm, one point at a time", OneHull(), "Conic Theorem 1", rank=62

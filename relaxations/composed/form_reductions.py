@@ -11,16 +11,26 @@ import numpy as np
 
 from ...errors import MarginoptError
 from ...models.arrays import FloatArray
+from ...models.bare_form import as_model
 from ...models.formulations.margin.model import Margin
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ...solvers.records.options import Options
+from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
+from .moments import moment_form, moments_missing
 from .points import parts_of, rounded
-from .products import product_form
+from .products import binaries_of, product_form
 from .reductions import ComposedReduction, bounded_by_reach
+from .triangles import all_triangles, violated_triangles
 
-__all__ = ["Continuous", "FormReduction", "Products"]
+__all__ = ["Continuous", "FormReduction", "Moments", "Products"]
+
+#: Triangles of a round for each binary; by how much one is violated; what the rounds are solved to.
+_CUTS, _VIOLATED, _SEPARATED = 20, 1e-5, 1e-7
+#: One number for each triangle.
+_KEY = np.array([2**42, 2**22, 2**2, 1], dtype=np.int64)
 
 
 @dataclass(frozen=True)
@@ -83,16 +93,37 @@ class Continuous(FormReduction):
         return relaxed if composed is None else bounded_by_reach(composed, relaxed)
 
 
+def _bounded(form: StandardForm, composed: Margin | None) -> StandardForm:
+    """With what is known of |w_j| at an optimum as bounds."""
+    if composed is None:
+        return form
+    span, s = composed.reach[0], form.slices["w"]
+    lower, upper = form.lower.copy(), form.upper.copy()
+    lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
+    return form.with_bounds(lower, upper)
+
+
 @dataclass(frozen=True)
 class Products(FormReduction):
-    """RLT with triangle inequalities; see `relaxations.composed.products`."""
+    """RLT with triangle inequalities; see `relaxations.composed.products`.
+
+    Parameters
+    ----------
+    triangles : bool
+        Whether there are any.
+    rounds : int, optional
+        The triangles that a solution violates are added and it is solved again, at most so often; all at once where not given.
+    """
 
     triangles: bool = True
+    rounds: int | None = None
 
     @property
     def name(self) -> str:
         """Name for tables."""
-        return "products" if self.triangles else "products, no triangles"
+        if not self.triangles:
+            return "products, no triangles"
+        return "products" if self.rounds is None else "products, triangles separated"
 
     def refusal(self, form: StandardForm) -> str:
         """Rows in place of indicators; binaries."""
@@ -103,9 +134,51 @@ class Products(FormReduction):
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
         """Products of the form."""
+        form = _bounded(form, composed)
+        binary = binaries_of(form)
+        if self.triangles and self.rounds is None:
+            return product_form(form, all_triangles(binary.size))
+        cuts = all_triangles(0)
+        made = product_form(form, cuts)
+        for _ in range(self.rounds or 0 if self.triangles else 0):
+            values = solve_problem(as_model(made), "auto", Options(tol=_SEPARATED)).values
+            found = violated_triangles(values, binary, _CUTS * binary.size, _VIOLATED) if values else cuts[:0]
+            new = found[~np.isin(found @ _KEY, cuts @ _KEY)]
+            if not new.size:
+                break
+            cuts = np.concatenate([cuts, new])
+            made = product_form(form, cuts)
+        return made
+
+
+@dataclass(frozen=True)
+class Moments(FormReduction):
+    """Lasserre's relaxation of order two, for small forms; see `relaxations.composed.moments`.
+
+    Parameters
+    ----------
+    most : int
+        Variables up to which a form is read: the moment matrix has about half the square of that many rows.
+    """
+
+    most: int = 14
+    name = "moments"
+
+    def refusal(self, form: StandardForm) -> str:
+        """Linear rows, bounded variables, few of them."""
+        missing = moments_missing(form)
+        if not missing and form.n > self.most:
+            missing = f"it has {form.n} variables, and moments are for {self.most} at most: Moments(most=...) for more"
+        return missing
+
+    def obstacle(self, model: Model) -> str:
+        """Also with what is known of |w_j| at an optimum as bounds."""
+        composed = parts_of(model)
         if composed is None:
-            return product_form(form, self.triangles)
-        span, s = composed.reach[0], form.slices["w"]
-        lower, upper = form.lower.copy(), form.upper.copy()
-        lower[s], upper[s] = np.maximum(lower[s], -span), np.minimum(upper[s], span)
-        return product_form(form.with_bounds(lower, upper), self.triangles)
+            return super().obstacle(model)
+        integers = composed.form.features & {Feature.INTEGER, Feature.INDICATOR}
+        return self.refusal(_bounded(composed.form, composed)) if integers else super().obstacle(model)
+
+    def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
+        """Moments of the form."""
+        return moment_form(_bounded(form, composed))

@@ -5,9 +5,9 @@ For every binary j a vector v_j stands for x z_j. Each row F x + g in a cone K i
     F v_j + g z_j in K,    F (x - v_j) + g (1 - z_j) in K,
 
 bounds are rows, (v_j)_j = z_j because z_j² = z_j, and (v_i)_j = (v_j)_i =: Z_ij. The quadratic ½x'Px, P = R'R, is split in the
-same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. Triangles: Z_ij + Z_ik - Z_jk ≤ z_i and
-Z_ij + Z_ik + Z_jk ≥ z_i + z_j + z_k - 1. *Valid*: at a point of the form, v_j = x z_j satisfies all of it with τ = ½x'Px. *At
-least the continuous relaxation*: the two rows of j add up to the row itself, and the squares to at least ½x'Px.
+same way: τ ≥ ½||R v_j||²/z_j + ½||R (x - v_j)||²/(1 - z_j) for every j. Triangles: `relaxations.composed.triangles`.
+*Valid*: at a point of the form, v_j = x z_j satisfies all of it with τ = ½x'Px. *At least the continuous relaxation*: the two
+rows of j add up to the row itself, and the squares to at least ½x'Px.
 """
 
 from __future__ import annotations
@@ -22,21 +22,27 @@ from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.memory import check_bytes
 from ...models.program.cones import Nonnegative, RotatedSecondOrder, Zero
 from ...models.program.form import StandardForm
+from .triangles import triangle_rows
 
-__all__ = ["product_form"]
+__all__ = ["binaries_of", "product_form"]
 
 
-def product_form(form: StandardForm, triangles: bool = True) -> StandardForm:
-    """The relaxation of the module's head; integers that are not binary are relaxed.
+def binaries_of(form: StandardForm) -> IntArray:
+    """Columns of the binaries whose products are taken."""
+    return np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
+
+
+def product_form(form: StandardForm, triangles: IntArray) -> StandardForm:
+    """The relaxation of the module's head with these triangles; integers that are not binary are relaxed.
 
     Raises
     ------
     TooLargeError
         Products of every binary with every row do not fit.
     """
-    binary = np.flatnonzero(form.integer & (form.lower >= 0) & (form.upper <= 1))
+    binary = binaries_of(form)
     stored = sum(c.F.nnz for c in form.constraints) + 4 * form.n
-    check_bytes(60 * binary.size * stored + 100 * (binary.size**3 if triangles else 0), "the products of binaries with rows")
+    check_bytes(60 * binary.size * stored + 200 * triangles.shape[0], "the products of binaries with rows")
     to = Assembly(f"{form.name}, products")
     x = to.variables("x", form.n, form.lower, form.upper)
     to.cost(form.q, x)
@@ -59,8 +65,8 @@ def product_form(form: StandardForm, triangles: bool = True) -> StandardForm:
         if root is not None and tau is not None:
             _split_square(to, number, root, tau, x, v, z)
     _symmetric(to, binary, products)
-    if triangles:
-        _triangles(to, binary, x, products)
+    if triangles.shape[0]:
+        to.require_nonnegative("triangles", triangle_rows(triangles, binary, x, products))
     made = to.form()
     return made.replace(maximise=form.maximise)
 
@@ -97,15 +103,6 @@ def _unit(size: int, place: int) -> sp.csr_array:
 def _symmetric(to: Assembly, binary: IntArray, products: list[Affine]) -> None:
     for a, b in itertools.combinations(range(binary.size), 2):
         to.require(f"symmetric {a} {b}", products[a].at([binary[b]]) - products[b].at([binary[a]]), Zero(1))
-
-
-def _triangles(to: Assembly, binary: IntArray, x: Affine, products: list[Affine]) -> None:
-    """All of them: n(n - 1)(n - 2)/6 triples, four rows each."""
-    for a, b, c in itertools.combinations(range(binary.size), 3):
-        z = [x.at([binary[k]]) for k in (a, b, c)]
-        ab, ac, bc = (products[i].at([binary[k]]) for i, k in ((a, b), (a, c), (b, c)))
-        rows = (z[0] - ab - ac + bc, z[1] - ab - bc + ac, z[2] - ac - bc + ab, ab + ac + bc - z[0] - z[1] - z[2] + 1.0)
-        to.require_nonnegative(f"triangle {a} {b} {c}", Affine.interleaved(*rows))
 
 
 def _root(form: StandardForm) -> FloatArray | None:

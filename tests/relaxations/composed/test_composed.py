@@ -19,6 +19,7 @@ from marginopt.relaxations import (
     Conic,
     Continuous,
     EqualHulls,
+    Moments,
     OneHull,
     PairHulls,
     Perspective,
@@ -71,6 +72,7 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
         Continuous(),
         Products(False),
         Products(),
+        Products(rounds=10),
         OneHull(),
         EqualHulls(),
         AllHulls(),
@@ -86,7 +88,8 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
         assert model.objective(relaxed.values["w"]) == relaxed.objective
     order = [
         ("continuous", "products, no triangles"),
-        ("products, no triangles", "products"),
+        ("products, no triangles", "products, triangles separated"),
+        ("products, triangles separated", "products"),
         ("continuous", "hulls, equal gamma"),
         ("hulls, equal gamma", "hulls, SDP"),
         ("hulls, one point", "hulls, SDP"),
@@ -95,6 +98,7 @@ def test_bounds_are_below_the_enumerated_optimum_and_in_order(loss: Any) -> None
     ]
     for weaker, stronger in order:
         assert found[weaker] <= found[stronger] + 1e-5 * (1 + abs(optimum)), (weaker, stronger)
+    assert found["products, triangles separated"] == pytest.approx(found["products"], rel=1e-4)
     assert found["hulls, SDP"] < found["hulls, 15 pairs"]  # pairs do something here
 
 
@@ -158,6 +162,54 @@ def test_any_loss_with_branches_and_l1() -> None:
     assert relax(smooth, AllHulls(), "clarabel", TIGHT).bound <= best + 1e-5
 
 
+@pytest.mark.parametrize(("loss", "n"), [(margin.ZeroOne(), 6), (margin.Ramp(2, 2), 2)], ids=["zero-one", "ramp"])
+def test_moments_are_the_last_in_order_and_below_the_enumerated_optimum(loss: Any, n: int) -> None:
+    X, y = points(1, n)
+    model = mo.Margin(X, y, loss, margin.SquaredNorm(0.7), weights=0.5)
+    optimum = enumerated(X, y, loss, margin.SquaredNorm(0.7), 0.5)
+    moments, products = (relax(model, r, "clarabel", Options(tol=1e-7)) for r in (Moments(), Products()))
+    assert moments.bound <= optimum + 1e-7
+    assert moments.bound >= products.bound - 1e-5
+    assert moments.bound == pytest.approx(optimum, rel=1e-4)  # exact here, where RLT is not on the 0-1 loss
+    assert moments.lifted is not None
+    assert moments.lifted.value <= optimum + 1e-7
+    assert moments.objective >= optimum - 1e-6
+
+
+def test_the_lift_of_every_feasible_point_satisfies_the_moments() -> None:
+    """x^α at feasible points of a form with an equation, an integer that is no binary, and a quadratic objective."""
+    import itertools as it
+
+    from marginopt.relaxations.composed.moments import moment_form
+
+    model = mo.Margin(*points(3, 2), "zero-one", weights=0.7, domain=margin.Integers(-2, 2), subject_to=mo.fixed({2: 1.0}))
+    form = model.form
+    made = moment_form(form)
+    names = list(it.combinations_with_replacement(range(form.n), 2))
+    assert made.n > form.n + len(names) // 2
+    relaxed = mo.solve(made, "clarabel", tol=1e-7)
+    whole = [range(int(low), int(high) + 1) for low, high in zip(form.lower, form.upper, strict=True)]
+    allowed = []
+    for x in it.product(*whole):
+        point = np.array(x, dtype=float)
+        if all(c.cone.violation(c.value(point)) <= 1e-9 for c in form.constraints):
+            allowed.append(form.objective(point))
+    assert relaxed.bound <= min(allowed) + 1e-6
+    assert relaxed.bound >= min(allowed) - 0.5 * abs(min(allowed)) - 1.0
+
+
+def test_a_violated_triangle_is_found_and_none_at_binaries() -> None:
+    from marginopt.relaxations.composed.triangles import all_triangles, violated_triangles
+
+    assert all_triangles(5).shape == (40, 4)
+    binary, half = np.arange(3), np.full(3, 0.5)
+    values = {"x": half, **{f"x z{j}": np.zeros(3) for j in range(3)}}  # Z = 0 with z = 1/2: the fourth kind
+    assert violated_triangles(values, binary, 10, 1e-6).tolist() == [[0, 1, 2, 3]]
+    for z in itertools.product([0.0, 1.0], repeat=3):
+        point = np.array(z)
+        assert not violated_triangles({"x": point, **{f"x z{j}": point * point[j] for j in range(3)}}, binary, 10, 1e-9).size
+
+
 @pytest.mark.parametrize(
     ("model", "reduction", "words"),
     [
@@ -166,6 +218,9 @@ def test_any_loss_with_branches_and_l1() -> None:
         (lambda X, y: mo.Margin(X, y, "ramp", "l1"), "hulls", "SquaredNorm or ElasticNet"),
         (lambda X, y: mo.Margin(X, y, "ramp", intercept="free"), "hulls-equal", "intercept='penalised'"),
         (lambda X, y: mo.Margin(X, y, "zero-one", "none"), "products", "nothing bounds the margins"),
+        (lambda X, y: mo.Margin(X, y, "ramp", "l1"), "moments", "variables must be bounded"),
+        (lambda X, y: mo.Margin(X, y, "zero-one", "none"), "moments", "linear: no cones, no indicators"),
+        (lambda X, y: mo.ZeroOneSVM(np.tile(X, (4, 1)), np.tile(y, 4)), "moments", "moments are for 14 at most"),
         (lambda X, y: mo.ConicSVM(X, y, 1.0), "hulls", "StrongestConic is no least value of convex branches"),
         (lambda X, y: mo.ZeroOneSVM(X, y, kappa=0.2), "hulls", "problems from parts"),
     ],
