@@ -99,6 +99,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .selection import Selection, select
     from .solvers import Certificate, Comparison, Options, Result, Status, certify, conflict, load_result
     from .solvers.api import compare, solve
+    from .solvers.depth.depth import HalfspaceDepth, halfspace_depth
     from .solvers.path import path
     from .solvers.proofs import check_proof
     from .solvers.read_solution import read_solution
@@ -128,6 +129,7 @@ _HOMES = {
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
         "read_solution", "solve",
     ),
+    ".solvers.depth.depth": ("HalfspaceDepth", "halfspace_depth"),
     ".solvers.proofs": ("check_proof",),
     ".solvers.vipr.certificate": ("ViprCertificate", "write_vipr"),
     ".deep": ("DeepNPSVC",),
@@ -141,6 +143,7 @@ __all__ = [
     "Comparison",
     "DataError",
     "GapReport",
+    "HalfspaceDepth",
     "InputError",
     "Instance",
     "Laplacian",
@@ -181,6 +184,7 @@ __all__ = [
     "from_pyomo",
     "from_scipy",
     "gap_report",
+    "halfspace_depth",
     "instances",
     "keep",
     "load",

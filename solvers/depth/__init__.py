@@ -1,0 +1,1 @@
+"""Halfspace (Tukey) depth, exactly: the fewest points of a closed half-space that holds a given one."""
