@@ -8,7 +8,7 @@ from collections.abc import Sequence
 from fractions import Fraction
 
 from ...errors import TooLargeError
-from ..checks.rational import Vector, solve_linear
+from ..rational.form import Vector, solve_linear
 
 __all__ = ["Found", "count", "depth_of", "independent", "ray"]
 
