@@ -85,7 +85,7 @@ def in_memory(path: Path) -> tuple[Any, Any]:
         from marginopt.instances import read
 
         data = read(path)
-        return sp.csr_matrix(sp.hstack([np.ones((data.n, 1)), data.X], format="csr")), data.y
+        return with_ones(sp.csr_matrix(data.X)), data.y
     stored = np.load(path)
     y = stored["y"]
     if "X" in stored:
@@ -94,7 +94,16 @@ def in_memory(path: Path) -> tuple[Any, Any]:
         return X, y
     data = stored["X_data"].astype(np.float64)
     csr = sp.csr_matrix((data, stored["X_indices"], stored["X_indptr"].astype(np.int32)), shape=tuple(stored["X_shape"]))
-    return sp.csr_matrix(sp.hstack([np.ones((y.size, 1)), csr], format="csr")), y
+    return with_ones(csr), y
+
+
+def with_ones(X: Any) -> Any:
+    """A column of ones first; 32-bit indices, which LIBLINEAR and skglm ask for."""
+    import scipy.sparse as sp
+
+    whole = sp.csr_matrix(sp.hstack([np.ones((X.shape[0], 1)), X], format="csr"))
+    whole.indices, whole.indptr = whole.indices.astype(np.int32), whole.indptr.astype(np.int32)
+    return whole
 
 
 def objective(X: Any, y: Any, w: Any, C: float, power: int) -> float:
