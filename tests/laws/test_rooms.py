@@ -35,6 +35,7 @@ MANY_ARGUMENTS = {
     "solvers/ramp/kernels/envelopes.py": {"envelopes"},
     "solvers/ramp/kernels/exploration.py": {"_coordinate", "explore"},
     "solvers/ramp/kernels/hinge.py": {"solve_hinge"},
+    "solvers/zero_one/kernels/boxes/levels.py": {"beyond_levels"},
     "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
     "solvers/zero_one/kernels/conflicts/proving.py": {"prove"},
 }
