@@ -29,6 +29,8 @@ __all__ = ["SupportsBB", "SupportsState"]
 
 #: Nodes for each further descent, once the first ones are done.
 _NODES_A_DESCENT = 4_000
+#: Whole numbers that doubles hold exactly.
+_LARGEST = 2**53
 #: Seconds of descents before the search begins, at most, in counted effort: scores computed, 1e8 of them for each.
 _EFFORT = 4e8
 
@@ -96,11 +98,18 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         from .reduced import reduce_problem
         from .search import Search
 
+        low, high = view.intercept
+        if not -_LARGEST <= low <= high <= _LARGEST:
+            raise InputError(
+                f"the intercept would range from {low:.3g} to {high:.3g}, and scores are whole numbers up to 2^53: "
+                "give features in smaller numbers, or intercept_range"
+            )
         log = None if self.proof is None else ProofLog(str(self.proof), view)
         search = Search(reduce_problem(view), rng, None if log is None else log.take, self.branching)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
-        state = SupportsState(search, options, options.tolerance(0.0), int(np.clip(_EFFORT / one, 5, self.descents)), log)
+        descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))
+        state = SupportsState(search, options, options.tolerance(0.0), descents, log)
         if options.start is not None and "w" in options.start:
             w = np.asarray(options.start["w"], dtype=np.float64)
             free = view.intercept != (0, 0)

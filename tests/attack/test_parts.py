@@ -80,6 +80,12 @@ def test_numbers_that_scip_takes_for_infinite_are_its_refusal() -> None:
         mo.solve(model, "scip")
 
 
+@pytest.mark.parametrize("number", [2224, 8003])
+def test_scoring_systems_beyond_whole_numbers_and_without_features(number: int) -> None:
+    """Features of 1e150 (an OverflowError of NumPy's), and no feature at all (a division by zero)."""
+    assert attack_models.attack(number)[1] == ""
+
+
 def test_models_on_odd_data() -> None:
     """A hundred of the attack: nothing false, nothing written to, nothing foreign, no hang."""
     faults = [f"{what}: {fault}" for what, fault in map(attack_models.attack, range(96)) if fault]
