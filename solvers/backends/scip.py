@@ -16,7 +16,7 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
-from ..interface.watched import looking, within
+from ..interface.watched import looking
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
@@ -95,7 +95,7 @@ class Scip(Backend):
         recorder = watch.recorder = Recorder("scip", options)
         loaded = time.perf_counter()
         recorder.start()
-        within(lambda: _decide(model), options, begin)
+        _decide(model)  # in this thread: in one of its own PySCIPOpt ended the process now and then
         solved = time.perf_counter()
         word = str(model.getStatus())
         status = _STATUS.get(word, Status.FAILED)
