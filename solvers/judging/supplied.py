@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -80,24 +80,30 @@ def _descent(form: StandardForm, rows: Rows | ConeRows, answer: Answer, ray: Ray
 
 
 def with_multipliers(
-    form: StandardForm, answer: Answer, certificate: Certificate, judge: Callable[[Answer], Certificate]
+    form: StandardForm,
+    answer: Answer,
+    values: Mapping[str, FloatArray],
+    certificate: Certificate,
+    judge: Callable[[Answer], Certificate],
 ) -> tuple[Answer, Certificate]:
     """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
 
     Parameters
     ----------
+    values : mapping of label to array
+        The point that the certificate is of: the answer's, with the blocks that the model completes.
     judge : callable
         The certificate of the same point with an answer's multipliers.
     """
     hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
-    if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None or answer.values is None:
+    if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
         return answer, certificate
     rows = _rows(form)
     if rows is None:
         return answer, certificate
     # multipliers that a solver gave of cones satisfy its conditions: they make way for a bound that says as much, not for any
     spoils = isinstance(rows, ConeRows) and answer.multipliers is not None
-    for find in (lambda: rows.multipliers(form.join(answer.values)), rows.bounding):  # those of x; else any that bound
+    for find in (lambda: rows.multipliers(form.join(values)), rows.bounding):  # those of x; else any that bound
         found = find()
         if found is not None:
             own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import time
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -291,3 +292,14 @@ def test_a_proof_is_of_the_user_s_data(tmp_path: Path) -> None:
     assert report.valid and report.own_data and "n = 12" in str(report)
     refused = check_proof(tmp_path / "log", other)
     assert not refused.valid and "another problem" in refused.message
+
+
+def test_a_point_without_what_the_model_completes_and_multipliers_that_bound_nothing() -> None:
+    """Case 3211, lie 702: a hinge answer without xi, which the model completes, and no multipliers: ours are of that point."""
+    X, y = labelled(0)
+    model = mo.HingeSVM(X, y, lam=1.0)
+    answer = mo.solve(model, "clarabel").answer
+    assert answer.values is not None
+    lie = replace(answer, values={"w": answer.values["w"]}, multipliers=None, reduced=None)
+    result = judge(model, get_solver("clarabel"), lie, Options(), OPEN)
+    assert np.isfinite(result.bound) and result.bound <= result.objective
