@@ -145,7 +145,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     values, certificate = judged.values, judged.certificate
     if form is not None and values is not None and certificate is not None:
         raw, certificate = with_multipliers(
-            form, raw, values, certificate, lambda own: certify(form, values, own.multipliers, own.reduced, settled)
+            form, raw, values, certificate, lambda own: certify(form, values, own.multipliers, own.reduced, settled), tol
         )
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)

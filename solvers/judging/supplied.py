@@ -85,6 +85,7 @@ def with_multipliers(
     values: Mapping[str, FloatArray],
     certificate: Certificate,
     judge: Callable[[Answer], Certificate],
+    tol: float,
 ) -> tuple[Answer, Certificate]:
     """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
 
@@ -94,6 +95,8 @@ def with_multipliers(
         The point that the certificate is of: the answer's, with the blocks that the model completes.
     judge : callable
         The certificate of the same point with an answer's multipliers.
+    tol : float
+        Relative gap that an optimum is held to.
     """
     hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
     if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
@@ -101,22 +104,22 @@ def with_multipliers(
     rows = _rows(form)
     if rows is None:
         return answer, certificate
-    # multipliers that a solver gave of cones satisfy its conditions: they make way for a bound that says as much, not for any
-    spoils = isinstance(rows, ConeRows) and answer.multipliers is not None
+    # what a solver says of cones, by multipliers or a bound, makes way for a proof of as much, not for any bound
+    spoils = isinstance(rows, ConeRows) and (answer.multipliers is not None or answer.bound is not None)
     for find in (lambda: rows.multipliers(form.join(values)), rows.bounding):  # those of x; else any that bound
         found = find()
         if found is not None:
             own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
             better = judge(own)
-            if np.isfinite(better.bound) and (not spoils or _close(better)):
+            if np.isfinite(better.bound) and (not spoils or _close(better, tol)):
                 return own, better
     return answer, certificate
 
 
-def _close(certificate: Certificate) -> bool:
-    """Whether the bound is as near to the objective as first-order methods come."""
+def _close(certificate: Certificate, tol: float) -> bool:
+    """Whether the bound is as near to the objective as is asked."""
     objective, bound = certificate.objective, certificate.bound
-    return abs(objective - bound) <= _NEARLY * max(abs(objective), abs(bound))
+    return abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
 
 def _rows(form: StandardForm) -> Rows | ConeRows | None:
