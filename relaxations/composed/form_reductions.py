@@ -161,7 +161,7 @@ class Moments(FormReduction):
         Variables up to which a form is read: the moment matrix has about half the square of that many rows.
     """
 
-    most: int = 14
+    most: int = 9
     name = "moments"
 
     def refusal(self, form: StandardForm) -> str:
