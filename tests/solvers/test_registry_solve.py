@@ -210,7 +210,7 @@ def test_auto_by_class_of_problem(overlapping: Any, monkeypatch: pytest.MonkeyPa
 def test_every_class_of_problems_has_its_solvers_in_one_order(purpose: Purpose) -> None:
     ranks = [solver.info.rank[purpose] for solver in auto.ranked(purpose, all_solvers(discover=False))]
     assert ranks == list(range(1, len(ranks) + 1))
-    assert len(ranks) >= 2
+    assert len(ranks) >= (1 if purpose is Purpose.NO_FORM else 2)  # rows on disk are read by one
 
 
 def test_auto_does_not_build_the_form_for_a_structured_solver(overlapping: Any, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -36,7 +36,7 @@ def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
     ("values", "message"),
     [
         ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "w is not"),
-        ({"w": np.zeros(3)}, "values for xi are missing"),
+        ({"xi": np.zeros(16)}, "values for w are missing"),
         ({"w": np.zeros(3), "xi": np.zeros(4)}, "must have shape"),
     ],
 )
