@@ -78,7 +78,9 @@ def beyond_levels(
         if j < p - 1 or not data.free:
             nearest = max(lo[j], -hi[j], 0.0)
             least += nearest * nearest
-    top = math.floor((cut - least * (1.0 - 8.0 * EPS * p)) / data.step + 1e-9) * data.step
+    # a level that the quotient's rounding may hide is allowed: with many levels that is more than an absolute margin
+    levels = (cut - least * (1.0 - 8.0 * EPS * p)) / data.step
+    top = math.floor(levels + 1e-12 * abs(levels) + 1e-9) * data.step
     if D + 0.8 * (cut - top - rest) < cut:
         return False
     for j in range(p):
