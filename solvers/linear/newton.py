@@ -11,7 +11,6 @@ step has a duality gap:
 
 from __future__ import annotations
 
-import resource
 import sys
 import time
 from dataclasses import dataclass
@@ -228,9 +227,16 @@ def _room(n: int, p: int, limit: float | None) -> float:
     ------
     TooLargeError
         The limit is less than what the process holds and the vectors need.
+    InputError
+        There is a limit, and the system (Windows) does not say how much a process has held.
     """
     if limit is None:
         return float(BLOCK_BYTES)
+    try:
+        import resource
+    except ImportError as error:
+        said = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
+        raise InputError(said) from error
     held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     need = held + 8 * _VECTORS * n + (24 * p * p if p <= MOST_COLUMNS else 200 * p)
     room = (limit - need) / _BLOCKS
