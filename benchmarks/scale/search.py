@@ -2,8 +2,8 @@
 
 ``python benchmarks/scale/search.py measure`` starts a Dask scheduler and worker processes on this machine and solves one problem
 in one process and on the cluster, the optimum known, so that both search the same tree. On a machine that others use wall time
-says little: the processor time of the slices against that of one process says what the division costs, and the share of a slice's
-wall time that the worker had a processor says how busy the machine was.
+says little: the processor time of all processes (workers, scheduler, coordinator) against that of one says what the division
+costs, and the log of slices where the workers waited, and which share of their slices they had a processor.
 
 ``... killed`` shows what happens where a worker is killed.
 
@@ -14,22 +14,17 @@ handing out slices (`solvers.zero_one.subtrees.engine`) by a simulated clock for
 from __future__ import annotations
 
 import argparse
-import heapq
 import sys
 import tempfile
 import time
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from trees import Costs, recorded, simulate
 
 import marginopt as mo
-from marginopt.models.views import ZeroOneProblem
-from marginopt.solvers.records.options import Options
-from marginopt.solvers.zero_one import ZeroOneBB
-from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.subtrees import engine as rule
+from marginopt.solvers.zero_one.subtrees import engine as rule, shares
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
 
@@ -42,186 +37,7 @@ def stated(n: int, p: int, lam: float, seed: int = 0) -> mo.ZeroOneSVM:
     return mo.ZeroOneSVM(X, y, lam, intercept="free")
 
 
-# -- recording ------------------------------------------------------------------------------------------------------
-
-
-class Recorder:
-    """Takes the events of a proof log and keeps who is whose child, and how many multipliers each node had."""
-
-    def __init__(self) -> None:
-        self.parents: list[int] = []
-        self.work: list[int] = []
-
-    def block(self, log: Any) -> None:
-        at = 0
-        while at < len(log):
-            kind = int(log[at])
-            if kind == 0:
-                self.parents.append(int(log[at + 2]))
-                self.work.append(1)
-                at += 4
-            elif kind in (1, 3):
-                count = int(log[at + 2])
-                self.work[-1] += count
-                at += 3 + 3 * count
-            else:
-                at += 4
-
-    def leaf(self, active: Any, tau: Any, target: float) -> None:
-        """Hard-margin problems of decided nodes count nothing here."""
-
-
-@dataclass(frozen=True)
-class Tree:
-    """Children and seconds of every node."""
-
-    children: list[list[int]]
-    seconds: np.ndarray
-
-
-def recorded(model: mo.ZeroOneSVM, w: np.ndarray) -> Tree:
-    """The tree of the search with the optimum known; work of nodes by their multipliers, in all the search's processor time."""
-    view = model.view(ZeroOneProblem)
-
-    def searched(log: Recorder | None) -> float:
-        algorithm = ZeroOneBB(engine="boxes", restarts=0)
-        shared = algorithm.init(view, Options(threads=1, start={"w": w}), np.random.default_rng(0)).shared
-        engine = BoxEngine(shared, 1, log)
-        engine.pause = 10**12
-        begin = time.process_time()
-        while engine.open_nodes and len(engine.open):
-            engine.work(5.0)
-        return time.process_time() - begin
-
-    log = Recorder()
-    searched(log)
-    seconds = searched(None)
-    children: list[list[int]] = [[] for _ in log.parents]
-    for node, parent in enumerate(log.parents):
-        if parent >= 0:
-            children[parent].append(node)
-    work = np.array(log.work, dtype=np.float64)
-    return Tree(children, seconds * work / work.sum())
-
-
-# -- simulation -----------------------------------------------------------------------------------------------------
-
-
-@dataclass(frozen=True)
-class Costs:
-    """What is assumed besides the tree.
-
-    ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each slice, out and in; ``per_node``:
-    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded.
-    """
-
-    latency: float = 1e-3
-    handling: float = 4e-3
-    per_node: float = 2e-5
-    stretch: float = 1.0
-
-
-@dataclass
-class Outcome:
-    workers: int
-    seconds: float = 0.0
-    alone: float = 0.0
-    slices: int = 0
-    coordinator: float = 0.0
-    most: float = 0.0
-    least: float = 0.0
-
-    def row(self) -> str:
-        speed = self.alone / self.seconds
-        idle = 1.0 - self.alone / (self.workers * self.seconds)
-        return (
-            f"| {self.workers:5d} | {self.alone:9.4g} | {self.seconds:9.4g} | {speed:7.1f} | {idle:6.1%} | {2 * self.slices:8d} "
-            f"| {self.coordinator / self.seconds:6.1%} | {self.least / max(self.most, 1e-300):5.2f} |"
-        )
-
-
-def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
-    """The coordinator's rule on a simulated clock: nodes in any order, since with the optimum known all of them are searched."""
-    seconds = tree.seconds * costs.stretch
-    found = Outcome(workers, alone=float(seconds.sum()))
-    pool, clock = _head(tree, seconds)
-    busy = np.zeros(workers)
-    free = list(range(workers))  # workers without a slice
-    queued: list[tuple[list[int], float]] = []  # slices that wait at the cluster
-    events: list[tuple[float, int, int, list[int]]] = []  # (arrival of the outcome, order, worker, nodes)
-    order, flying, coordinator = 0, 0, clock
-    while pool or flying:
-        flying, coordinator = _handed(pool, queued, workers, flying, coordinator, costs, found)
-        while queued and free:
-            nodes, length = queued.pop(0)
-            worker = free.pop()
-            spent, rest = _searched(tree, seconds, nodes, length)
-            busy[worker] += spent
-            order += 1
-            heapq.heappush(events, (coordinator + costs.latency + spent, order, worker, rest))
-        done, _, worker, rest = heapq.heappop(events)
-        free.append(worker)
-        if queued:  # the next slice waits at the worker already
-            nodes, length = queued.pop(0)
-            free.remove(worker)
-            spent, more = _searched(tree, seconds, nodes, length)
-            busy[worker] += spent
-            order += 1
-            heapq.heappush(events, (done + spent, order, worker, more))
-        arrival = max(done + costs.latency, coordinator)
-        work = 0.5 * costs.handling + costs.per_node * len(rest)
-        coordinator, found.coordinator = arrival + work, found.coordinator + work
-        pool += rest
-        flying -= 1
-    found.seconds, found.most, found.least = coordinator, float(busy.max()), float(busy.min())
-    return found
-
-
-def _head(tree: Tree, seconds: np.ndarray) -> tuple[list[int], float]:
-    """What is open after the nodes that the coordinator searches alone, and when: breadth-first, as best-first nearly is."""
-    pool, clock, count = [0], 0.0, 0
-    while pool and count < rule.HEAD and clock < 1e-9 * rule.EFFORT:
-        node = pool.pop(0)
-        clock += seconds[node]
-        count += 1
-        pool += tree.children[node]
-    return pool, clock
-
-
-def _handed(
-    pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, found: Outcome
-) -> tuple[int, float]:
-    """`SubtreeEngine._hand_out`."""
-    wanted = 2 * workers - flying
-    if wanted <= 0 or not pool:
-        return flying, now
-    each = max(min(len(pool) // (2 * workers), rule._MOST), 1)
-    enough = len(pool) - wanted * each >= workers
-    least = workers * costs.handling
-    length = min(max(rule._LONG, least / rule._SHARE), rule._LONGEST) if enough else max(rule._SHORT, least)
-    for _ in range(wanted):
-        nodes, pool[:] = pool[:each], pool[each:]
-        if not nodes:
-            break
-        queued.append((nodes, length))
-        flying += 1
-        found.slices += 1
-        found.coordinator += 0.5 * costs.handling
-        now += 0.5 * costs.handling
-    return flying, now
-
-
-def _searched(tree: Tree, seconds: np.ndarray, nodes: list[int], length: float) -> tuple[float, list[int]]:
-    """A slice: seconds spent, and what is still open."""
-    stack, spent = list(reversed(nodes)), 0.0
-    while stack and spent < length:
-        node = stack.pop()
-        spent += seconds[node]
-        stack += tree.children[node]
-    return spent, stack
-
-
-# -- the two commands -----------------------------------------------------------------------------------------------
+# -- the three commands ---------------------------------------------------------------------------------------------
 
 
 def measure(a: argparse.Namespace) -> None:
@@ -238,26 +54,66 @@ def measure(a: argparse.Namespace) -> None:
         Client(cluster.address, set_as_default=False) as client,
     ):
         mo.solve(stated(150, 5, 10.0), "zero-one-bb", **common | {"start": None}, cluster=client)  # loads the workers
-        print("| run | status | bound | nodes | wall s | processor s | slices | share of a processor that slices had |")
-        print("|---|---|---|---|---|---|---|---|")
+        print("| run | status | bound | nodes | wall s | processor s | slices |\n|---|---|---|---|---|---|---|")
         for _ in range(a.repeat):
             begin, used = time.perf_counter(), time.process_time()
             one = mo.solve(model, "zero-one-bb", **common)
-            wall, used = time.perf_counter() - begin, time.process_time() - used
-            said = f"{one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {used:.2f} | | {used / wall:.2f}"
-            print(f"| one process | {said} |")
-            begin, own = time.perf_counter(), time.process_time()
-            many = mo.solve(model, "zero-one-bb", **common, cluster=client)
-            wall, own = time.perf_counter() - begin, time.process_time() - own
-            d = many.details
+            wall, alone = time.perf_counter() - begin, time.process_time() - used
+            print(f"| one process | {one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {alone:.2f} | |")
+            log, before, own = Log(), processors(client), time.process_time()
+            with log:
+                many = mo.solve(model, "zero-one-bb", **common, cluster=client)
+            own = time.process_time() - own
+            spent = {who: now - before[who] for who, now in processors(client).items()}
+            workers, scheduler = sum(v for who, v in spent.items() if who), spent[""]
             print(
-                f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {wall:.2f} | "
-                f"{d['worker_seconds']:.2f} + {own:.2f} here | {d['slices']} | {d['worker_seconds'] / d['worker_wall']:.2f} |"
+                f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
+                f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {own:.2f} here + "
+                f"{scheduler:.2f} scheduler | {many.details['slices']} |"
             )
-            print(
-                f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}; workers within slices "
-                f"{d['worker_wall'] / (a.workers * many.solve_seconds):.1%} of the time\n"
-            )
+            print(f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}")
+            total = workers + own + scheduler
+            print(f"processor time, one process / all: {alone / total:.3f}; without idle {a.workers * alone / total:.2f}")
+            print(log.idle(a.workers) + "\n", flush=True)
+
+
+def processors(client: Any) -> dict[str, float]:
+    """Processor seconds so far of every worker, and of the scheduler as ""."""
+    return {**client.run(time.process_time), "": client.run_on_scheduler(time.process_time)}
+
+
+class Log:
+    """What every slice took, as the coordinator takes it in."""
+
+    def __enter__(self) -> Log:
+        self.rows: list[tuple[str, float, float, float]] = []  # worker, end, wall and processor seconds
+        self.begin, self._take_in = time.perf_counter(), rule.SubtreeEngine.take_in
+        take_in, rows = self._take_in, self.rows
+
+        def noted(engine: Any, number: int, found: Any) -> None:
+            rows.append((found.who, time.perf_counter(), found.seconds, found.busy))
+            take_in(engine, number, found)
+
+        rule.SubtreeEngine.take_in = noted  # type: ignore[method-assign]
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.end = time.perf_counter()
+        rule.SubtreeEngine.take_in = self._take_in  # type: ignore[method-assign]
+
+    def idle(self, workers: int) -> str:
+        """Where the workers' time went: before their first slice, between slices, after their last."""
+        whole = self.end - self.begin
+        lines = ["| worker | slices | in slices | had a processor | before the first | between | after the last |"]
+        lines.append("|---|---|---|---|---|---|---|")
+        for who in sorted({row[0] for row in self.rows}):
+            mine = [row for row in self.rows if row[0] == who]
+            first, last, wall = mine[0][1] - mine[0][2] - self.begin, self.end - mine[-1][1], sum(row[2] for row in mine)
+            shares = " | ".join(f"{x / whole:.1%}" for x in (first, whole - wall - first - last, last))
+            busy = sum(row[3] for row in mine) / wall
+            lines.append(f"| {who.rpartition(':')[2]} | {len(mine)} | {wall / whole:.1%} | {busy:.1%} | {shares} |")
+        took = np.array([row[2] for row in self.rows])
+        return "\n".join(lines) + f"\nseconds of a slice: median {np.median(took):.3f}, most {took.max():.3f}"
 
 
 def killed(a: argparse.Namespace) -> None:
@@ -272,8 +128,8 @@ def killed(a: argparse.Namespace) -> None:
     common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
     one = mo.solve(model, "zero-one-bb", **common)
     print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
-    rule._LONG = 0.2  # seconds of a slice: a search of seconds shall have many
-    begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine._take_in
+    shares.LONG = 0.2  # seconds of a slice: a search of seconds shall have many
+    begin, arrived, take_in = time.perf_counter(), [0], rule.SubtreeEngine.take_in
 
     def told(text: str) -> None:
         print(f"{time.perf_counter() - begin:7.2f} s  {text}", flush=True)
@@ -291,10 +147,10 @@ def killed(a: argparse.Namespace) -> None:
             if arrived[0] == 9:
                 victim = next(w for w in cluster.workers if w.poll() is None)
                 kill(victim)
-                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._flying)}")
+                told(f"SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}")
                 coming.start()
 
-        rule.SubtreeEngine._take_in = watched
+        rule.SubtreeEngine.take_in = watched
         with Client(cluster.address, set_as_default=False) as client:
             found = mo.solve(model, "zero-one-bb", **common, cluster=client)
             told(f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes, {found.details['slices']} slices")

@@ -64,11 +64,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
         their proved bounds are carried over (`solvers.zero_one.transfer`), so that a run may end before it searches.
     cluster : distributed.Client or str, optional
-        Subtrees of the box search go to the workers of a Dask cluster (a client, or its scheduler's address) or, "ray", of this
-        session's Ray cluster. The order of nodes, and so their number, depends on timing; what is proved does not.
+        Subtrees go to the workers of a Dask cluster (a client, or its scheduler's address) or, "ray", of this session's Ray
+        cluster. Order and number of nodes depend on timing (the run is not deterministic); what is proved does not.
     checkpoint : str, optional
         Path of a file that keeps the box search: written every minute and when a limit or Ctrl-C ends the run, read if it is
-        there, gone when the search is over.
+        there, gone when the search is over. With ``proof`` the log so far lies beside it.
 
     Notes
     -----
@@ -105,7 +105,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 f"proof_gap must be a number in [0, 1), the share of the bound not to be proved; it is {self.proof_gap!r}"
             )
         object.__setattr__(self, "earlier", as_earlier(self.earlier))
-        check_pieces(self.engine, self.cluster, self.checkpoint, self.proof)
+        check_pieces(self.engine, self.checkpoint)
         if self.proof is not None:
             if not isinstance(self.proof, str | os.PathLike):
                 raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
@@ -141,12 +141,12 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
         """Compile the engine that begins, or load it from Numba's cache on disk; another one follows where its turn comes."""
-        _load_engine(first_engine(self._chosen, min(view.A.shape)))
+        _load_engine(first_engine(self._chosen, min(view.A.shape), self.cluster is not None))
 
     @property
     def _chosen(self) -> EngineName:
-        """A search in pieces is one of boxes."""
-        return self.engine if self.cluster is None and self.checkpoint is None else "boxes"
+        """A search that a file keeps is one of boxes."""
+        return self.engine if self.checkpoint is None else "boxes"
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
         """Reduce the problem and take the starting points."""
@@ -158,10 +158,10 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        name = first_engine(self._chosen, reduced.rows.shape[1])
+        name = first_engine(self._chosen, reduced.rows.shape[1], self.cluster is not None)
         state = ZeroOneState(shared, options, rng, name, keeper=keeper)
         if stopped is not None:
-            take_up(state, stopped)
+            take_up(state, stopped, self.proof)
         if self.cluster is not None and reduced.rows.size:
             state.team = cluster_team(self.cluster)
         shared.raise_floor(0.0)
@@ -202,6 +202,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
                 return Outcome.UNWRITTEN
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
+            engine.release()  # numbers of slices begin anew
             state.recorder = self._recorder(self.proof, state, state.shared.floor)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
@@ -210,7 +211,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return Outcome.CONVERGED if state.recorder.finished else Outcome.RUNNING
 
     def _recorder(self, path: str, state: ZeroOneState, bound: float) -> ConflictRecorder:
-        return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap)
+        return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap, team=state.team)
 
     def measure(self, state: ZeroOneState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
@@ -248,6 +249,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         elif self.proof is not None:
             recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
+            details |= recorder.figures()
             unwritten = recorder.fault
         return Answer(
             values={"w": w, "z": z},

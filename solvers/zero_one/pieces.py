@@ -1,4 +1,4 @@
-"""A search of boxes in pieces: taken up from a checkpoint, handed to a team, kept again."""
+"""A search in pieces: handed to a team; one of boxes also taken up from a checkpoint, and kept again."""
 
 from __future__ import annotations
 
@@ -19,27 +19,23 @@ if TYPE_CHECKING:
 __all__ = ["check_pieces", "checkpoint_of", "in_pieces", "keep", "take_up"]
 
 
-def check_pieces(engine: str, cluster: object, checkpoint: object, proof: object) -> None:
+def check_pieces(engine: str, checkpoint: object) -> None:
     """What goes together with a search in pieces.
 
     Raises
     ------
     InputError
-        Another engine than boxes, a checkpoint beside a proof log or that is no path.
+        A checkpoint of another engine than boxes, or that is no path.
     WriteError
         The checkpoint cannot be written there.
     """
-    given = {"cluster": cluster, "checkpoint": checkpoint}
-    asked = " and ".join(name for name, value in given.items() if value is not None)
-    if asked and engine == "conflicts":
-        raise InputError(f"{asked} asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
+    if checkpoint is not None and engine == "conflicts":
+        raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
     if checkpoint is None:
         return
     if not isinstance(checkpoint, str | os.PathLike):
         raise InputError(f"checkpoint must be the path of a file; it is {checkpoint!r}")
     check_target(checkpoint, "the checkpoint")
-    if proof is not None:
-        raise InputError("a proof log holds one search from its root to its end: give checkpoint= or proof=, not both")
 
 
 def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
@@ -49,14 +45,18 @@ def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
     return Checkpoint(path, problem, tol)
 
 
-def take_up(state: ZeroOneState, stopped: Stopped) -> None:
+def take_up(state: ZeroOneState, stopped: Stopped, proof: str | None) -> None:
     """What a checkpoint holds.
 
     Raises
     ------
     DataError
         Its incumbent is none of the search that it keeps.
+    InputError
+        A proof log is wanted, and the search began without one.
     """
+    if proof is not None and stopped.log is None:
+        raise InputError("the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=")
     shared = state.shared
     shared.incumbent.offer(shared.reduced, stopped.w)
     if shared.upper > stopped.begun.ground.upper:
@@ -65,8 +65,9 @@ def take_up(state: ZeroOneState, stopped: Stopped) -> None:
 
 
 def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
-    """The search of boxes, from the root or from the checkpoint, here or with the team."""
+    """The search of boxes, from the root or from the checkpoint, here or with the team; that of conflicts, with the team."""
     from .engines.boxes import BoxEngine
+    from .subtrees.conflict_engine import ConflictTeamEngine
     from .subtrees.engine import SubtreeEngine
 
     shared, stopped = state.shared, state.stopped
@@ -74,12 +75,26 @@ def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
     if stopped is None:
         shared.reduced = shared.reduced.restretched(shared.upper)
     shared.polish = Polish.of(shared.reduced)
+    if state.team is not None and state.engine_name == "conflicts":
+        return ConflictTeamEngine(shared, state.order, state.team)
     if proof is not None:
-        state.earlier_nodes = 0
-        state.writer = ProofWriter(proof, shared.reduced)
+        state.writer = _writer(state, stopped, proof)
     alone = 1 if state.team is not None else threads
     first = BoxEngine(shared, alone, state.writer, None if stopped is None else stopped.begun)
     return first if state.team is None else SubtreeEngine(shared, first, state.team, state.writer)
+
+
+def _writer(state: ZeroOneState, stopped: Stopped | None, proof: str) -> ProofWriter:
+    """The log of a tree that begins, or that goes on from a checkpoint."""
+    keeper = state.keeper
+    if state.writer is not None:
+        state.writer.drop()
+    if stopped is not None and stopped.log is not None and keeper is not None:
+        writer = ProofWriter(proof, state.shared.reduced, keeper.part_of(stopped.log), stopped.log)
+        writer.hold(True)
+        return writer
+    state.earlier_nodes = 0  # the log has this tree's nodes alone
+    return ProofWriter(proof, state.shared.reduced, None if keeper is None else keeper.part())
 
 
 def keep(state: ZeroOneState) -> WriteError | None:
@@ -87,14 +102,21 @@ def keep(state: ZeroOneState) -> WriteError | None:
     from .engines.boxes import BoxEngine
     from .subtrees.engine import SubtreeEngine
 
-    keeper, engine, shared = state.keeper, state.engine, state.shared
+    keeper, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
     if keeper is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
     if shared.closed or not engine.open_nodes:
         keeper.remove()
+        if writer is not None:
+            writer.hold(False)
         return None
+    mark = None if writer is None else writer.mark()
+    if writer is not None and mark is None:
+        return writer.fault
     try:
-        keeper.write(shared, engine.ground, engine.open, engine.unresolved, state.earlier_nodes + engine.nodes)
+        keeper.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
     except WriteError as error:  # the search is worth more than its copy; a later one may succeed
         return error
+    if writer is not None:
+        writer.hold(True)
     return None

@@ -17,6 +17,8 @@ EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
 #: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
 BOX_COORDINATES = 6
+#: The same on a cluster, where the two cannot take turns.
+CLUSTER_COORDINATES = 9
 #: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
 PORTFOLIO_COORDINATES = 10
 #: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
@@ -28,11 +30,11 @@ BOX_HEAD, CONFLICT_HEAD = 2e9, 3e8
 _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
 
 
-def first_engine(engine: EngineName, coordinates: int) -> Literal["boxes", "conflicts"]:
+def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
     """The engine that begins: the chosen one, or by the number of coordinates."""
     if engine != "auto":
         return engine
-    return "boxes" if coordinates <= BOX_COORDINATES else "conflicts"
+    return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
 
 
 def incumbents_sought(state: ZeroOneState, end: float) -> bool:

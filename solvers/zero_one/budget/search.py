@@ -19,7 +19,7 @@ import numpy as np
 
 from ....models.arrays import FloatArray
 from ...records.named_scalars import clear
-from ..proof.conflict_recorder import copied, empty_book
+from ..proof.conflict_prover import copied, empty_book
 from ..proof.single_conflicts import ConflictFinder
 
 __all__ = ["BudgetSearch"]

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
-from typing import Any, Protocol, TypeAlias
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -12,25 +11,12 @@ import numpy.typing as npt
 from .arithmetic import Array, InvalidProofError
 from .box_problem import FREE, KEPT, Node, Packing, Problem, levelled, reduced_problem
 from .box_rules import apply_box, linear_bound, multipliers, pack, square_bound, tighten
+from .trees import PARTS, Crew, Tree, parted, tree_of
 
-__all__ = ["Crew", "check_box_tree"]
+__all__ = ["check_box_tree"]
 
-#: Records by parent and side; a node to verify, its box and points as its ancestors leave them.
-Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
+#: A node to verify, its box and points as its ancestors leave them.
 Pending: TypeAlias = tuple[dict[str, Any], Node]
-#: Parts for each member of a crew.
-_PARTS = 8
-
-
-class Crew(Protocol):
-    """Who verifies parts: whatever calls a function on every one of some tasks and gives back all results, or raises."""
-
-    @property
-    def size(self) -> int:
-        """Tasks at a time."""
-
-    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
-        """The results, in order."""
 
 
 def check_box_tree(
@@ -55,13 +41,13 @@ def check_box_tree(
     problem = reduced_problem(header, A, weights, penalised, bound)
     if problem is None:
         return 0
-    tree = _tree(records)
+    tree = tree_of(records)
     pending = [_root(problem, tree)]
     if crew is None or crew.size < 2:
         return _check_tree(problem, tree, pending)
-    parts = _PARTS * crew.size
+    parts = PARTS * crew.size
     nodes = _check_tree(problem, tree, pending, until=parts)
-    return nodes + sum(crew.all(_check_part, _parts(problem, tree, pending, parts)))
+    return nodes + sum(crew.all(_check_part, [(problem, *part) for part in parted(tree, pending, parts)]))
 
 
 def _root(problem: Problem, tree: Tree) -> Pending:
@@ -97,30 +83,6 @@ def _check_tree(problem: Problem, tree: Tree, pending: list[Pending], until: int
             elif not node.bound >= problem.target:
                 raise InvalidProofError(f"child {side} of node {ident} is missing")
     return visited
-
-
-def _parts(problem: Problem, tree: Tree, pending: list[Pending], count: int) -> list[tuple[Problem, Tree, list[Pending]]]:
-    """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
-    found: list[tuple[Tree, list[Pending]]] = []
-    for record, node in pending:
-        below: Tree = {}
-        keys = [(int(record["id"]), side) for side in (0, 1)]
-        while keys:
-            key = keys.pop()
-            if key in tree and key not in below:
-                below[key] = tree[key]
-                keys += [(int(tree[key]["id"]), side) for side in (0, 1)]
-        found.append((below, [(record, node)]))
-    found.sort(key=lambda part: -len(part[0]))
-    most = max(len(tree) // count, 1)
-    joined: list[tuple[Tree, list[Pending]]] = []
-    for below, heads in found:
-        if joined and len(joined[-1][0]) + len(below) <= most:
-            joined[-1][0].update(below)
-            joined[-1][1].extend(heads)
-        else:
-            joined.append((below, heads))
-    return [(problem, below, heads) for below, heads in joined]
 
 
 def _check_part(task: tuple[Problem, Tree, list[Pending]], threads: int | None) -> int:
@@ -192,20 +154,3 @@ def _settled_by_count(problem: Problem, node: Node) -> bool:
     bounds = square_bound(problem, node, none, none, nothing)[0], linear_bound(problem, node, none, none, nothing)
     node.bound = max(node.bound, *bounds)
     return node.bound >= problem.target
-
-
-def _tree(records: list[dict[str, Any]]) -> Tree:
-    """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
-    tree: Tree = {}
-    seen: set[int] = set()
-    for record in records:
-        if "id" not in record:
-            raise InvalidProofError("a record is neither a node nor the last one")
-        if int(record["id"]) in seen:
-            raise InvalidProofError(f"node {record['id']} occurs twice")
-        seen.add(int(record["id"]))
-        key = (int(record["parent"]), int(record["side"]))
-        if key in tree:
-            raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
-        tree[key] = record
-    return tree

@@ -24,13 +24,14 @@ import numpy.typing as npt
 from ....errors import SolverError
 from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
-from .boxes import Crew, check_box_tree
+from .boxes import check_box_tree
 from .statement import Stated
+from .trees import Crew
 
 __all__ = ["ProofReport", "check_proof"]
 
-#: Rounds of 4 may weigh losses.
-_VERSIONS = (3, 4)
+#: Rounds of 4 may weigh losses; conflicts of 5 say their numbers.
+_VERSIONS = (3, 4, 5)
 
 
 @dataclass(frozen=True)
@@ -91,7 +92,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
         The problem that the log should be about. Its rows are built anew from X and y, and a proof about other data, another λ
         or κ, or another intercept is refused. Without it the log proves a bound of the problem that it states itself.
     crew : Crew, optional
-        Who verifies the parts of a tree of boxes, all at once; their word is believed. Other trees are verified here.
+        Who verifies the parts of the tree, all at once; their word is believed.
 
     Returns
     -------
@@ -128,7 +129,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
             if bound > 0.0 and header["kind"] in ("conflicts", "budget"):
                 from .conflicts import check_conflict_tree
 
-                nodes = check_conflict_tree(header, A, weights, penalised, bound, records)
+                nodes = check_conflict_tree(header, A, weights, penalised, bound, records, crew)
             elif bound > 0.0:
                 nodes = check_box_tree(header, A, weights, penalised, bound, records, crew)
     except InvalidProofError as error:
@@ -149,7 +150,7 @@ def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, A
     if not all(isinstance(record, dict) for record in parsed):
         raise InvalidProofError("a line of the log is not an object")
     if not parsed or parsed[0].get("format") != "marginopt-zero-one-proof" or parsed[0].get("version") not in _VERSIONS:
-        raise InvalidProofError("this is not a proof log of version 3 or 4")
+        raise InvalidProofError("this is not a proof log of version 3, 4 or 5")
     if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
         raise InvalidProofError("the log ends without its claim and its seal")
     if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():

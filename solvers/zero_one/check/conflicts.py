@@ -14,7 +14,8 @@ that stands for more than k - V equal ones is kept.
 from __future__ import annotations
 
 import math
-from typing import Any
+from collections.abc import Iterable, Iterator
+from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
@@ -31,8 +32,56 @@ from .conflict_problem import (
     reduced_problem,
     stated_conflict,
 )
+from .trees import PARTS, Crew, Tree, parted, tree_of
 
 __all__ = ["check_conflict_tree"]
+
+#: A node to verify: points and proved cost of further deletions, as its ancestors leave them.
+Pending: TypeAlias = tuple[dict[str, Any], tuple[States, float]]
+
+
+class Conflicts:
+    """The conflicts of a log by their numbers; each is verified where it is first used.
+
+    Parameters
+    ----------
+    problem : Problem
+    stated : dict
+        Records by number.
+    """
+
+    def __init__(self, problem: Problem, stated: dict[int, dict[str, Any]]) -> None:
+        self._problem, self._stated = problem, stated
+        self._known: dict[int, Conflict] = {}
+
+    def valid(self, ident: int, state: States, number: int, spent: float) -> Conflict:
+        """A conflict that node ``ident`` may use, where further deletions of weight ``spent`` are proved."""
+        conflict = self._known.get(number)
+        if conflict is None:
+            if number not in self._stated:
+                raise InvalidProofError(f"node {ident} names a conflict that is not there")
+            conflict = self._known[number] = stated_conflict(self._problem, self._stated[number])
+        if not conflict.norm >= self._problem.room(state, spent):
+            raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
+        if any(state[i] == DELETED for i in conflict.points):
+            raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
+        return conflict
+
+    def of(self, records: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+        """Those that some nodes name."""
+        named = {number for record in records for number in _named(record)}
+        return {number: self._stated[number] for number in named if number in self._stated}
+
+
+def _named(record: dict[str, Any]) -> Iterator[int]:
+    """Numbers of the conflicts that a node uses."""
+    for step in record["steps"]:
+        if step[0] == "pack":
+            yield from (int(number) for number, _ in step[1])
+        else:
+            yield int(step[1])
+    if "split" in record:
+        yield int(record["split"][0])
 
 
 def check_conflict_tree(
@@ -42,8 +91,12 @@ def check_conflict_tree(
     penalised: npt.NDArray[np.bool_],
     bound: float,
     records: list[dict[str, Any]],
+    crew: Crew | None = None,
 ) -> int:
     """Verify the tree of a log; the number of its nodes.
+
+    With a crew the tree is verified from the root until there are several subtrees for each member, then subtree by subtree,
+    each with the conflicts that it names.
 
     Raises
     ------
@@ -53,48 +106,70 @@ def check_conflict_tree(
     problem = reduced_problem(header, A, weights, penalised, bound)
     if problem is None:
         return 0
-    conflicts: list[Conflict] = []
-    children: dict[tuple[int, int], tuple[States, float]] = {}
+    tree, stated = tree_of([record for record in records if "conflict" not in record]), _numbered(records)
     root = np.full(len(problem.weights), FREE, dtype=np.int8)
     if not problem.counted:
         root[problem.weights >= problem.target] = KEPT
-    children[(-1, 0)] = (root, 0.0)
-    nodes = 0
-    for record in records:
-        if "conflict" in record:
-            conflicts.append(stated_conflict(problem, record))
-            continue
-        key = (int(record["parent"]), int(record["side"]))
-        if key not in children:
-            raise InvalidProofError(f"node {record['id']} is no open child of a node before it")
-        state, extra = children.pop(key)
-        if int(record["id"]) != nodes:
-            raise InvalidProofError(f"node {record['id']} is the {nodes}th")
-        for side, child in enumerate(_children(problem, conflicts, record, state, extra)):
-            children[(nodes, side)] = child
-        nodes += 1
-    if children:
-        raise InvalidProofError(
-            f"{len(children)} nodes are missing, the first of them child {min(children)[1]} of {min(children)[0]}"
-        )
+    if (-1, 0) not in tree:
+        raise InvalidProofError("the tree has no root")
+    conflicts = Conflicts(problem, stated)
+    pending: list[Pending] = [(tree[(-1, 0)], (root, 0.0))]
+    if crew is None or crew.size < 2:
+        nodes = _check_tree(problem, conflicts, tree, pending)
+    else:
+        parts = PARTS * crew.size
+        nodes = _check_tree(problem, conflicts, tree, pending, until=parts)
+        tasks = []
+        for below, heads in parted(tree, pending, parts):
+            used = conflicts.of([*below.values(), *(record for record, _ in heads)])
+            tasks.append((problem, used, below, heads))
+        nodes += sum(crew.all(_check_part, tasks))
+    if nodes < len(tree):
+        raise InvalidProofError(f"{len(tree) - nodes} nodes are no open children of others")
     return nodes
 
 
+def _numbered(records: list[dict[str, Any]]) -> dict[int, dict[str, Any]]:
+    """The conflicts by the number that they say, or by their order."""
+    stated: dict[int, dict[str, Any]] = {}
+    for record in records:
+        if "conflict" in record:
+            number = int(record.get("number", len(stated)))
+            if number in stated or number < 0:
+                raise InvalidProofError(f"two conflicts have the number {number}, or it is none")
+            stated[number] = record
+    return stated
+
+
+def _check_tree(problem: Problem, conflicts: Conflicts, tree: Tree, pending: list[Pending], until: int | None = None) -> int:
+    """Nodes below those that are pending: depth-first to the end, or breadth-first ``until`` so many are pending."""
+    visited = 0
+    while pending and (until is None or len(pending) < until):
+        record, (state, extra) = pending.pop(-1 if until is None else 0)
+        visited += 1
+        for side, child in enumerate(_children(problem, conflicts, record, state, extra)):
+            key = (int(record["id"]), side)
+            if key not in tree:
+                raise InvalidProofError(f"child {side} of node {record['id']} is missing")
+            pending.append((tree[key], child))
+    return visited
+
+
+def _check_part(task: tuple[Problem, dict[int, dict[str, Any]], Tree, list[Pending]], threads: int | None) -> int:
+    """Nodes of some subtrees, in any process."""
+    problem, stated, tree, pending = task
+    with np.errstate(all="ignore"):
+        return _check_tree(problem, Conflicts(problem, stated), tree, pending)
+
+
 def _children(
-    problem: Problem, conflicts: list[Conflict], record: dict[str, Any], state: States, extra: float
+    problem: Problem, conflicts: Conflicts, record: dict[str, Any], state: States, extra: float
 ) -> list[tuple[States, float]]:
     """Apply a node's steps; its children, none where it is proved to be empty."""
     ident = int(record["id"])
 
     def valid(number: int, spent: float) -> Conflict:
-        if number < 0 or number >= len(conflicts):
-            raise InvalidProofError(f"node {ident} names a conflict that is not there")
-        conflict = conflicts[number]
-        if not conflict.norm >= problem.room(state, spent):
-            raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
-        if any(state[i] == DELETED for i in conflict.points):
-            raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
-        return conflict
+        return conflicts.valid(ident, state, number, spent)
 
     problem.keep_heavy(state)
     if problem.over(state, extra):

@@ -120,6 +120,16 @@ class BoxEngine(Engine):
         return OpenNodes.joined([OpenNodes.of_pool(pool, self._shared.cut) for pool in self._pools])
 
     @property
+    def next_id(self) -> int:
+        """Number of the next node in the proof log."""
+        return int(self._pools[0].now.next_id)
+
+    @property
+    def begun(self) -> Begun:
+        """From where another process goes on."""
+        return Begun(self.ground, self.open, self.unresolved, self.next_id)
+
+    @property
     def unresolved(self) -> float:
         """Least bound of the leaves that could not be settled; ∞ where all could."""
         return self._unresolved

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import heapq
-import math
 import time
 from concurrent.futures import ThreadPoolExecutor
 from typing import Any, ClassVar
@@ -16,17 +15,12 @@ from ..incumbent import penalised_rows, stretched_rows
 from ..kernels import conflicts as k
 from .dive import Dive, offer_kept
 from .engine import Engine, Shared
+from .passes import Passes
 
 __all__ = ["ConflictEngine"]
 
 #: Nodes of each search in a round, at most, and for points times coordinates together: a round ends within some 50 ms.
 ROUND, _ROUND_WORK = 100, 1_250_000
-#: Share of the incumbent's value that the first pass proves or refutes, and the step of the passes while they are short.
-FIRST, STEP = 0.5, 0.1
-#: A pass of fewer nodes says nothing about how fast the next ones grow.
-SHORT_PASS = 200
-#: How much larger than the last pass the next one should be; the last of all may be twice that.
-GROWTH = 6.0
 
 
 class ConflictEngine(Engine):
@@ -51,8 +45,7 @@ class ConflictEngine(Engine):
         self._count = 0
         self._root = np.full(len(weights), k.FREE, dtype=np.int8)
         self._root[weights >= shared.upper] = k.KEPT
-        self._passes: list[tuple[float, int]] = []
-        self._target, self._before = FIRST * shared.cut, 0
+        self._passes = Passes(shared.cut)
         self._push(0.0, 0.0, self._root)
 
     def _push(self, bound: float, extra: float, state: Any) -> None:
@@ -85,7 +78,7 @@ class ConflictEngine(Engine):
     @property
     def _cut(self) -> float:
         """What the pass has to beat."""
-        return min(self._shared.cut, self._target)
+        return min(self._shared.cut, self._passes.target)
 
     def _bound(self) -> float:
         bound = min([self._unresolved(), self._cut, *(dive.bound() for dive in self._dives)])
@@ -137,22 +130,9 @@ class ConflictEngine(Engine):
         return Outcome.RUNNING
 
     def _next_pass(self) -> None:
-        """Note what the pass proved, and begin again at the root with a target for about `GROWTH` times its nodes."""
+        """Note what the pass proved, and begin again at the root with the next target."""
         self._raise_floor(self._bound())
-        cut = self._shared.cut
-        nodes = self.nodes - self._before
-        self._passes.append((self._target, nodes))
-        self._before = self.nodes
-        if self._unresolved() < self._target:
-            self._target = cut
-        elif nodes < SHORT_PASS or len(self._passes) < 2:
-            self._target += STEP * cut
-        else:
-            (low, few), (high, many) = self._passes[-2:]
-            step = (high - low) / max(math.log(many / few), 0.1) * math.log(GROWTH)
-            self._target += min(step, STEP * cut)
-            if self._target + 0.5 * step >= cut:
-                self._target = cut
+        self._passes.advance(self.nodes, self._shared.cut, self._unresolved() >= self._passes.target)
         for dive in self._dives:
             dive.stack.unresolved[0] = np.inf
         self._push(0.0, 0.0, self._root)

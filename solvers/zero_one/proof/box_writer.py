@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,7 +17,7 @@ import numpy as np
 from ....errors import WriteError
 from ....models.arrays import FloatArray
 from ..reduced import Reduced
-from .log_file import LogFile
+from .log_file import LogFile, Mark
 
 __all__ = ["BoxRecords", "ProofWriter"]
 
@@ -115,11 +116,23 @@ class BoxRecords:
 
 
 class ProofWriter:
-    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order."""
+    """Writes a proof log as the search goes; what other processes searched is merged into it, in any order.
 
-    def __init__(self, path: str, reduced: Reduced) -> None:
-        self._file = LogFile(path)
+    Parameters
+    ----------
+    path : str
+    reduced : Reduced
+    part : Path, optional
+        Where the log is meanwhile, if a checkpoint shall refer to it; see `LogFile`.
+    mark : Mark, optional
+        Of an earlier run, that this one goes on from.
+    """
+
+    def __init__(self, path: str, reduced: Reduced, part: Path | None = None, mark: Mark | None = None) -> None:
+        self._file = LogFile(path, part, mark)
         self._records = BoxRecords()
+        if mark is not None:
+            return
         problem = reduced.problem
         header = {
             "format": "marginopt-zero-one-proof",
@@ -138,6 +151,19 @@ class ProofWriter:
     def fault(self) -> WriteError | None:
         """Why there will be no log; None as long as it is written."""
         return self._file.fault
+
+    def mark(self) -> Mark | None:
+        """The nodes so far are on the disk; None where they are in no part file, or it cannot be written."""
+        self._file.write(self._records.taken(last=True))
+        return self._file.mark()
+
+    def hold(self, kept: bool) -> None:
+        """Whether a checkpoint refers to the part file."""
+        self._file.kept = kept
+
+    def drop(self) -> None:
+        """Another tree is searched instead."""
+        self._file.drop()
 
     def block(self, log: FloatArray) -> None:
         """Events of the kernels; see `BoxRecords.block`."""

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 import math
 import os
 import time
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
 
@@ -20,6 +21,7 @@ from ..engines.boxes import Begun
 from ..engines.engine import Shared
 from ..engines.ground import Ground
 from ..engines.open_nodes import OpenNodes
+from ..proof.log_file import Mark
 from ..reduced import Reduced
 
 __all__ = ["Checkpoint", "Stopped"]
@@ -34,19 +36,20 @@ _NUMBERS = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shr
 
 @dataclass(frozen=True, eq=False)
 class Stopped:
-    """A search that was stopped: where it goes on, its incumbent, the bound and the nodes so far."""
+    """A search that was stopped: where it goes on, its incumbent, the bound and the nodes so far, and where its proof log is."""
 
     begun: Begun
     w: FloatArray
     floor: float
     nodes: int
+    log: Mark | None = None
 
 
 class Checkpoint:
     """The file of one search.
 
     It is written every minute and when the search is stopped, and goes away when the search is over. It is believed: a proof log
-    is what others can check.
+    is what others can check. A log that is being written lies beside it, in a part file, to which each writing has a mark.
 
     Parameters
     ----------
@@ -61,20 +64,31 @@ class Checkpoint:
         self.path, self._problem, self._tol = Path(path), problem, tol
         self._digest = fingerprint((problem.A, problem.weights, problem.penalised))
         self._next = time.monotonic() + INTERVAL
+        self._log: Mark | None = None
 
     @property
     def due(self) -> bool:
         """Whether it is time to write."""
         return time.monotonic() >= self._next
 
-    def write(self, shared: Shared, ground: Ground, nodes: OpenNodes, unresolved: float, count: int) -> None:
-        """Keep a search.
+    def part(self) -> Path:
+        """A file for a log that begins: not the one to which what is written refers."""
+        names = [f"{self.path.name}.log{k}" for k in (0, 1)]
+        return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
+
+    def part_of(self, mark: Mark) -> Path:
+        """The file of a log that goes on."""
+        return self.path.with_name(Path(mark.name).name)
+
+    def write(self, shared: Shared, begun: Begun, count: int, log: Mark | None = None) -> None:
+        """Keep a search, and how far its log is.
 
         Raises
         ------
         WriteError
             The file could not be written; the one before is there still.
         """
+        ground, nodes, unresolved = begun.ground, begun.nodes, begun.unresolved
         reduced = ground.reduced
         scales = (reduced.unit, reduced.constant, reduced.shrink, reduced.free)
         numbers = (LAYOUT, self._tol, ground.upper, shared.floor, count, *scales)
@@ -82,12 +96,24 @@ class Checkpoint:
         arrays |= {f"open_{name}": array for name, array in nodes.arrays().items()}
         arrays |= {"numbers": np.array([*numbers, unresolved], dtype=np.float64), "w": shared.incumbent.w}
         arrays["problem"] = np.frombuffer(self._digest.encode(), dtype=np.uint8)
+        if log is not None:
+            said = asdict(log) | {"next_id": begun.first_id}
+            arrays["log"] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
         write_arrays(self.path, arrays)
+        self._log = self._forgotten(log)
         self._next = time.monotonic() + INTERVAL
+
+    def _forgotten(self, log: Mark | None) -> Mark | None:
+        """The mark that counts now; the part to which nothing refers any more goes away."""
+        before = self._log
+        if before is not None and (log is None or log.name != before.name):
+            self.part_of(before).unlink(missing_ok=True)
+        return log
 
     def remove(self) -> None:
         """The search is over."""
         self.path.unlink(missing_ok=True)
+        self._log = None
 
     def read(self) -> Stopped | None:
         """The search that the file keeps; None where there is no file.
@@ -110,7 +136,9 @@ class Checkpoint:
                 raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
             if numbers["tol"] != self._tol:
                 raise InputError(f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now")
-            return self._stopped(arrays, numbers)
+            stopped = self._stopped(arrays, numbers)
+            self._log = stopped.log
+            return stopped
         except (DataError, InputError):
             raise
         except FAULTS as error:
@@ -127,8 +155,11 @@ class Checkpoint:
         )
         nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
         _check(nodes, reduced)
-        begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"])
-        return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]))
+        said = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
+        first_id = int(said.pop("next_id"))
+        log = Mark(str(said["name"]), int(said["size"]), str(said["digest"])) if said else None
+        begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], first_id)
+        return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]), log)
 
 
 def _check(nodes: OpenNodes, reduced: Reduced) -> None:

@@ -11,28 +11,22 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import time
 import zlib
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from ...parallel.team import AsynchronousTeam
-from ..engines.boxes import MEMORY, BoxEngine
+from ..engines.boxes import MEMORY, Begun, BoxEngine
 from ..engines.engine import Engine, Shared
 from ..engines.open_nodes import OpenNodes
 from ..proof.box_writer import ProofWriter
-from .slices import Found, Slice, packed, search
+from .desk import Desk
+from .slices import NODES, Found, Slice, packed, search
 
 __all__ = ["HEAD", "SubtreeEngine"]
 
 #: Nodes, or effort (about nanoseconds), of the search here before any is handed out: an easy problem is solved by then.
 HEAD, EFFORT = 1500, 1e9
-#: Nodes handed out at a time, at most: the least ones are soon worked on.
-_MOST = 64
-#: Seconds of a slice where there is enough for everybody, where there is not, and at most where handling takes its time.
-_LONG, _SHORT, _LONGEST = 1.0, 0.1, 30.0
-#: Slices' handling may take this share of a processor here.
-_SHARE = 0.25
 
 
 class SubtreeEngine(Engine):
@@ -52,16 +46,14 @@ class SubtreeEngine(Engine):
 
     def __init__(self, shared: Shared, first: BoxEngine, team: AsynchronousTeam, writer: ProofWriter | None) -> None:
         super().__init__(shared)
-        self._first, self._team, self._writer = first, team, writer
+        self._first, self._writer = first, writer
         self.ground = first.ground
+        self._desk = Desk(team, self, search)
         self._parts: list[tuple[float, int, OpenNodes]] = []  # a heap by least bound
-        self._flying: dict[int, OpenNodes] = {}
-        self._numbers, self._order = itertools.count(1), itertools.count()
+        self._order = itertools.count()
         self._shipped = False
         self._counts: dict[str, int] = {}
-        self._effort = self._busy = self._wall = self._handling = 0.0
-        self._slices = 0
-        self._who: set[str] = set()
+        self._effort = 0.0
         self._unresolved = float("inf")
         self._none = first.open.chosen(slice(0, 0))
 
@@ -82,15 +74,26 @@ class SubtreeEngine(Engine):
         """In the pool and under way."""
         if not self._shipped:
             return self._first.open_nodes
-        return sum(len(part) for *_, part in self._parts) + sum(len(part) for part in self._flying.values())
+        return self.waiting + sum(len(part) for part in self._desk.flying.values())
+
+    @property
+    def waiting(self) -> int:
+        """In the pool."""
+        return sum(len(part) for *_, part in self._parts)
 
     @property
     def open(self) -> OpenNodes:
         """All open nodes; those under way as they were handed out."""
         if not self._shipped:
             return self._first.open
-        parts = [*(part for *_, part in self._parts), *self._flying.values()]
+        parts = [*(part for *_, part in self._parts), *self._desk.flying.values()]
         return OpenNodes.joined([self._none, *parts]).below(self._shared.cut)
+
+    @property
+    def begun(self) -> Begun:
+        """From where another process goes on; its nodes have other numbers than those of slices under way."""
+        following = (self._desk.number + 1) * NODES if self._shipped else self._first.next_id
+        return Begun(self.ground, self.open, self.unresolved, following)
 
     @property
     def unresolved(self) -> float:
@@ -105,15 +108,14 @@ class SubtreeEngine(Engine):
     def _bound(self) -> float:
         if not self._shipped:
             return self._first.bound
-        parts = [*(key for key, *_ in self._parts), *(part.least for part in self._flying.values())]
+        parts = [*(key for key, *_ in self._parts), *(part.least for part in self._desk.flying.values())]
         return min([self.unresolved, self._shared.cut, *parts])
 
     def figures(self) -> dict[str, float]:
         """Counts of all; slices handed out, workers met, seconds of handling here, processor and wall seconds of slices."""
         counts = {name: value + self._counts.get(name, 0) for name, value in self._first.counts().items()}
         points = counts.pop("points") / max(counts.pop("nodes"), 1)
-        cluster = {"slices": self._slices, "workers": len(self._who), "handling": self._handling}
-        return {**counts, "points_per_node": points, **cluster, "worker_seconds": self._busy, "worker_wall": self._wall}
+        return {**counts, "points_per_node": points, **self._desk.figures()}
 
     # -- driving ------------------------------------------------------------------------------------------------
 
@@ -141,7 +143,7 @@ class SubtreeEngine(Engine):
         shared, limits = self._shared, self._shared.limits
         if self._writer is not None and self._writer.fault is not None:
             return Outcome.UNWRITTEN
-        if not self._parts and not self._flying:
+        if not self._parts and not self._desk.flying:
             return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
@@ -156,6 +158,7 @@ class SubtreeEngine(Engine):
 
     def _ship(self) -> None:
         self._shipped = True
+        self._desk.number = self._first.next_id // NODES
         self._keep(self._first.open)
 
     def _keep(self, nodes: OpenNodes) -> None:
@@ -164,50 +167,22 @@ class SubtreeEngine(Engine):
 
     def tend(self, seconds: float = 0.0) -> None:
         """Hand out slices, take in what came, hand out again."""
-        if not self._shipped:
-            return
-        begin = time.perf_counter()
-        self._hand_out()
-        self._handling += time.perf_counter() - begin
-        arrived = self._team.collect(seconds) if self._flying else []
-        begin = time.perf_counter()
-        for done in arrived:
-            self._take_in(done.number, done.result())
-        self._hand_out()
-        self._handling += time.perf_counter() - begin
+        if self._shipped:
+            self._desk.tend(seconds)
 
     def release(self) -> None:
         """Let the cluster go; what is under way stays open."""
-        self._team.cancel()
+        self._desk.release()
 
-    # -- handing out and taking in ------------------------------------------------------------------------------
+    # -- what the desk asks for ---------------------------------------------------------------------------------
 
-    def _hand_out(self) -> None:
-        """As many slices as keep every worker busy, and one more for each to go on with."""
-        slots = self._team.size
-        wanted = (1 + self._team.ahead) * slots - len(self._flying)
-        if wanted <= 0 or not self._parts:
-            return
-        waiting = sum(len(part) for *_, part in self._parts)
-        each = max(min(waiting // (2 * slots), _MOST), 1)
-        enough = waiting - wanted * each >= slots
-        least = slots * self._handling / max(self._slices, 1)  # with shorter ones this process would be all that is busy
-        seconds = min(max(_LONG, least / _SHARE), _LONGEST) if enough else max(_SHORT, least)
-        for _ in range(wanted):
-            nodes = self._drawn(each)
-            if not len(nodes):
-                break
-            self._send(nodes, seconds)
+    def task(self, number: int, nodes: OpenNodes, seconds: float) -> Slice:
+        """Nodes with the incumbent as it is now."""
+        shared, logged = self._shared, self._writer is not None
+        incumbent = shared.incumbent
+        return Slice(self.ground, packed(nodes), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
 
-    def _send(self, nodes: OpenNodes, seconds: float) -> None:
-        shared, number = self._shared, next(self._numbers)
-        incumbent, logged = shared.incumbent, self._writer is not None
-        task = Slice(self.ground, packed(nodes), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
-        self._flying[number] = nodes
-        self._slices += 1
-        self._team.submit(number, search, task)
-
-    def _drawn(self, most: int) -> OpenNodes:
+    def drawn(self, most: int) -> OpenNodes:
         """The least nodes of the pool, ``most`` of them; where memory is short the greatest, which is nearly depth-first."""
         drawn: list[OpenNodes] = []
         if self._parts and self._bytes() > 0.5 * self._room:
@@ -223,10 +198,9 @@ class SubtreeEngine(Engine):
             most -= len(drawn[-1])
         return OpenNodes.joined(drawn) if drawn else self._none
 
-    def _take_in(self, number: int, found: Found) -> None:
+    def take_in(self, number: int, found: Found) -> None:
         """The outcome of a slice: its nodes, its incumbent (valued anew), its part of the proof."""
         shared = self._shared
-        del self._flying[number]
         if found.w is not None:
             shared.incumbent.offer(shared.reduced, found.w)
         self._unresolved = min(self._unresolved, found.unresolved)
@@ -234,8 +208,5 @@ class SubtreeEngine(Engine):
         for name, count in found.counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
         self._effort += found.effort
-        self._busy += found.busy
-        self._wall += found.seconds
-        self._who.add(found.who)
         if self._writer is not None:
             self._writer.merge(zlib.decompress(found.log).decode())

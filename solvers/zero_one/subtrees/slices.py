@@ -14,6 +14,7 @@ import zlib
 from dataclasses import dataclass
 
 from ....models.arrays import FloatArray
+from ...interface.algorithm import Outcome
 from ..engines.boxes import Begun, BoxEngine
 from ..engines.engine import Limits, Shared
 from ..engines.ground import Ground
@@ -27,6 +28,8 @@ __all__ = ["NODES", "Found", "Slice", "search"]
 NODES = 1 << 26
 #: Bytes of a worker's open nodes beyond which it searches nearly depth-first: what it hands back travels.
 _MEMORY = 1.5e8
+#: Seconds after which the speed of the nodes is judged anew, so that a slice ends in time.
+_BEAT = 0.1
 
 
 @dataclass(frozen=True, eq=False)
@@ -107,7 +110,9 @@ def search(task: Slice, threads: int | None) -> Found:
     nodes = OpenNodes.of_arrays(pickle.loads(task.nodes))
     engine = BoxEngine(shared, 1, log, Begun(ground, nodes, first_id=task.number * NODES))
     engine.pause = NODES - 200_000  # a step of the engine may go beyond
-    engine.work(task.seconds)
+    end, outcome = begin + task.seconds, Outcome.RUNNING
+    while outcome is Outcome.RUNNING and (left := end - time.perf_counter()) > 0.0:
+        outcome = engine.work(min(left, _BEAT))
     lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
     return Found(
         engine.open,

@@ -32,7 +32,7 @@ from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.boxes import Begun, BoxEngine
 from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
-from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees
+from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees, shares
 
 
 def model(n: int, p: int, lam: float = 10.0, sigma: float = 1.2, seed: int = 0) -> mo.ZeroOneSVM:
@@ -64,8 +64,9 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     """Stretches and slices of a few nodes, so that small trees go in many pieces."""
     monkeypatch.setattr(stretches, "STRETCH", 2e5)
     monkeypatch.setattr(subtrees, "HEAD", 40)
-    monkeypatch.setattr(subtrees, "_LONG", 0.02)
-    monkeypatch.setattr(subtrees, "_SHORT", 0.005)
+    monkeypatch.setattr(shares, "LONG", 0.02)
+    monkeypatch.setattr(shares, "SHORT", 0.005)
+    monkeypatch.setattr(shares, "FIRST", 0.02)
 
 
 def _same(found: mo.Result, alone: mo.Result) -> None:
@@ -145,7 +146,6 @@ def test_a_file_of_something_else_is_refused(small: Any, short: None, tmp_path: 
     ("words", "says"),
     [
         ({"engine": "conflicts", "checkpoint": "x.npz"}, "the search of boxes has alone"),
-        ({"checkpoint": "x.npz", "proof": "y.jsonl"}, "not both"),
         ({"checkpoint": 3}, "must be the path"),
         ({"cluster": 3}, "cluster must be a distributed.Client"),
     ],
@@ -194,6 +194,49 @@ def test_a_search_that_is_killed_goes_on_from_its_file(large: Any, tmp_path: Pat
     assert files.INTERVAL > 1.0
 
 
+def _nodes_of(path: Path) -> int:
+    with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
+        return sum('"id"' in line for line in file)
+
+
+@pytest.mark.parametrize("name", ["proof.jsonl.gz", "proof.jsonl"])
+def test_a_search_that_is_stopped_and_continued_writes_one_proof(small: Any, short: None, tmp_path: Path, name: str) -> None:
+    stated, alone, whole = small
+    path, proof = tmp_path / "search.npz", tmp_path / name
+    words = {**alone, "checkpoint": path, "proof": str(proof)}
+    bounds = []
+    for _ in range(9):
+        found = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 4)
+        report = check_proof(proof, stated)  # of what is proved so far, whether the search is over or not
+        assert report.valid, report
+        bounds.append(report.bound)
+        if found.status is mo.Status.OPTIMAL:
+            break
+        assert len(list(tmp_path.iterdir())) == 3  # the checkpoint, its part of the log, the log
+    _same(found, whole)
+    assert len(bounds) > 3 and bounds == sorted(bounds) and bounds[-1] == pytest.approx(whole.bound, rel=1e-8)
+    assert _nodes_of(proof) == whole.nodes and [p.name for p in tmp_path.iterdir()] == [name]
+
+
+def test_a_log_that_does_not_fit_its_checkpoint_is_refused(small: Any, short: None, tmp_path: Path) -> None:
+    stated, alone, whole = small
+    path, proof, few = tmp_path / "search.npz", tmp_path / "proof.jsonl", whole.nodes // 4
+    mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, node_limit=few)
+    with pytest.raises(InputError, match="begun without a proof log"):
+        mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof))
+    path.unlink()
+    mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof), node_limit=few)
+    part = tmp_path / "search.npz.log0"
+    kept = part.read_bytes()
+    for damaged in (kept[: len(kept) // 2], kept.replace(b'"parent"', b'"parenT"'), b""):
+        part.write_bytes(damaged)
+        with pytest.raises(DataError, match="first part"):
+            mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof))
+    part.write_bytes(kept + b"what a run that was killed wrote after its last checkpoint")
+    _same(mo.solve(stated, "zero-one-bb", **alone, checkpoint=path, proof=str(proof)), whole)
+    assert check_proof(proof, stated).valid and _nodes_of(proof) == whole.nodes and not part.exists()
+
+
 # -- a cluster ------------------------------------------------------------------------------------------------------
 
 
@@ -201,7 +244,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     large: Any, short: None, cluster: DaskCluster, client: Any, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     stated, alone, whole = large
-    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine._take_in
+    arrived, threads, take_in = list[int](), list[threading.Thread](), subtrees.SubtreeEngine.take_in
 
     def counted(self: Any, number: int, found: Any) -> None:
         arrived.append(number)
@@ -211,7 +254,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
             threads[-1].start()
         take_in(self, number, found)
 
-    monkeypatch.setattr(subtrees.SubtreeEngine, "_take_in", counted)
+    monkeypatch.setattr(subtrees.SubtreeEngine, "take_in", counted)
     found = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
     threads[0].join()
     _same(found, whole)
@@ -274,20 +317,47 @@ def test_a_cluster_that_goes_leaves_a_file_that_goes_on_without_it(
     path = tmp_path / "search.npz"
     with dask_cluster(tmp_path, workers=1) as lonely:
         client = Client(lonely.address, set_as_default=False)
-        take_in = subtrees.SubtreeEngine._take_in
+        take_in = subtrees.SubtreeEngine.take_in
 
         def closing(self: Any, number: int, found: Any) -> None:
             take_in(self, number, found)
             client.close()
 
         with monkeypatch.context() as patch:
-            patch.setattr(subtrees.SubtreeEngine, "_take_in", closing)
+            patch.setattr(subtrees.SubtreeEngine, "take_in", closing)
             with pytest.raises(SolverError, match="connection to the Dask scheduler"):
                 mo.solve(stated, "zero-one-bb", **alone, cluster=client, checkpoint=path)
     assert path.exists()
     found = mo.solve(stated, "zero-one-bb", **alone, checkpoint=path)
     assert (found.objective, found.bound) == (whole.objective, whole.bound) and found.status is mo.Status.OPTIMAL
     assert found.nodes == whole.nodes  # the slices under way had not arrived, and are searched again
+
+
+def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
+    large: Any, short: None, cluster: DaskCluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    stated, alone, whole = large
+    path, proof = tmp_path / "search.npz", tmp_path / "proof.jsonl.gz"
+    words = {**alone, "cluster": client, "checkpoint": path, "proof": str(proof)}
+    arrived, take_in = list[int](), subtrees.SubtreeEngine.take_in
+
+    def counted(self: Any, number: int, found: Any) -> None:
+        arrived.append(number)
+        if len(arrived) == 3:
+            cluster.add()
+            kill(next(w for w in cluster.workers if w.poll() is None))
+        take_in(self, number, found)
+
+    monkeypatch.setattr(subtrees.SubtreeEngine, "take_in", counted)
+    first = mo.solve(stated, "zero-one-bb", **words, node_limit=whole.nodes // 3)
+    assert first.status is mo.Status.NODE_LIMIT and path.exists()
+    assert check_proof(proof, stated).valid  # the bound so far
+    before = len(arrived)
+    found = mo.solve(stated, "zero-one-bb", **words)
+    _same(found, whole)
+    assert len(arrived) > before > 2 and not path.exists()
+    assert check_proof(proof, stated).valid and _nodes_of(proof) == whole.nodes
+    assert [p.name for p in tmp_path.iterdir()] == [proof.name]
 
 
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -1,0 +1,75 @@
+"""Trees of a proof log: nodes by parent and side, and their division among several who verify."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import Any, Protocol, TypeAlias, TypeVar
+
+from .arithmetic import InvalidProofError
+
+__all__ = ["PARTS", "Crew", "Tree", "below", "parted", "tree_of"]
+
+#: Records by parent and side.
+Tree: TypeAlias = dict[tuple[int, int], dict[str, Any]]
+#: Parts for each member of a crew.
+PARTS = 8
+
+S = TypeVar("S")
+
+
+class Crew(Protocol):
+    """Who verifies parts: whatever calls a function on every one of some tasks and gives back all results, or raises."""
+
+    @property
+    def size(self) -> int:
+        """Tasks at a time."""
+
+    def all(self, job: Callable[[Any, int | None], Any], tasks: Iterable[Any]) -> list[Any]:
+        """The results, in order."""
+
+
+def tree_of(records: list[dict[str, Any]]) -> Tree:
+    """Nodes by parent and side; numbers are the nodes' own, so that no subtree is part of another."""
+    tree: Tree = {}
+    seen: set[int] = set()
+    for record in records:
+        if "id" not in record:
+            raise InvalidProofError("a record is neither a node nor the last one")
+        if int(record["id"]) in seen:
+            raise InvalidProofError(f"node {record['id']} occurs twice")
+        seen.add(int(record["id"]))
+        key = (int(record["parent"]), int(record["side"]))
+        if key in tree:
+            raise InvalidProofError(f"two nodes are child {key[1]} of node {key[0]}")
+        tree[key] = record
+    return tree
+
+
+def below(tree: Tree, record: dict[str, Any]) -> Tree:
+    """What is below a node."""
+    found: Tree = {}
+    idents = [int(record["id"])]
+    while idents:
+        ident, side = idents.pop(), 0
+        while (ident, side) in tree or side < 2:
+            key = (ident, side)
+            if key in tree and key not in found:
+                found[key] = tree[key]
+                idents.append(int(tree[key]["id"]))
+            side += 1
+    return found
+
+
+def parted(tree: Tree, pending: list[tuple[dict[str, Any], S]], count: int) -> list[tuple[Tree, list[tuple[dict[str, Any], S]]]]:
+    """The pending nodes with all that is below them, in about ``count`` parts, the largest first."""
+    found = [(below(tree, record), [(record, state)]) for record, state in pending]
+    found.sort(key=lambda part: -len(part[0]))
+    most = max(len(tree) // count, 1)
+    joined: list[tuple[Tree, list[tuple[dict[str, Any], S]]]] = []
+    for part, heads in found:
+        if joined and len(joined[-1][0]) + len(part) <= most:
+            joined[-1][0].update(part)
+            joined[-1][1].extend(heads)
+        else:
+            joined.append((part, heads))
+    return joined

@@ -1,0 +1,117 @@
+"""Handing out: slices of a pool of open nodes to a team, what is left of them back, as long as there are any."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sized
+from typing import Any, Protocol
+
+from ...parallel.team import AsynchronousTeam, Job
+from .shares import Shares
+
+__all__ = ["Desk", "Outcome", "Pool"]
+
+
+class Outcome(Protocol):
+    """What comes back of every slice."""
+
+    @property
+    def nodes(self) -> Sized:
+        """Still open."""
+
+    @property
+    def seconds(self) -> float:
+        """Wall time of the worker."""
+
+    @property
+    def busy(self) -> float:
+        """Its processor time."""
+
+    @property
+    def who(self) -> str:
+        """Machine and process."""
+
+
+class Pool(Protocol):
+    """Whose nodes are handed out."""
+
+    @property
+    def waiting(self) -> int:
+        """Open nodes that nobody has."""
+
+    def drawn(self, most: int) -> Any:
+        """Some of them, with the least bounds; they are the worker's from now on."""
+
+    def task(self, number: int, nodes: Any, seconds: float) -> Any:
+        """A slice as it travels."""
+
+    def take_in(self, number: int, found: Any) -> None:
+        """What came of it: its open nodes, what it found, its part of the proof."""
+
+
+class Desk:
+    """Keeps every worker of a team busy with slices of a pool.
+
+    Attributes
+    ----------
+    flying : dict
+        Nodes of the slices under way, by the slice's number, as they were handed out.
+    number : int
+        Of the last slice.
+    """
+
+    def __init__(self, team: AsynchronousTeam, pool: Pool, job: Job) -> None:
+        self._team, self._pool, self._job = team, pool, job
+        self._shares = Shares()
+        self.flying: dict[int, Any] = {}
+        self.number = 0
+        self._slices = 0
+        self._busy = self._wall = self._handling = 0.0
+        self._who: set[str] = set()
+
+    def figures(self) -> dict[str, float]:
+        """Slices handed out, workers met, seconds of handling here, processor and wall seconds of slices."""
+        counts = {"slices": self._slices, "workers": len(self._who), "handling": self._handling}
+        return {**counts, "worker_seconds": self._busy, "worker_wall": self._wall}
+
+    def tend(self, seconds: float) -> None:
+        """Hand out, take in what comes within ``seconds``, hand out again."""
+        begin = time.perf_counter()
+        self._hand_out()
+        self._handling += time.perf_counter() - begin
+        arrived = self._team.collect(seconds) if self.flying else []
+        begin = time.perf_counter()
+        for done in arrived:
+            self._take_in(done.number, done.result())
+        self._hand_out()
+        self._handling += time.perf_counter() - begin
+
+    def _take_in(self, number: int, found: Outcome) -> None:
+        self._shares.learn(len(self.flying.pop(number)), len(found.nodes), found.seconds)
+        self._busy += found.busy
+        self._wall += found.seconds
+        self._who.add(found.who)
+        self._pool.take_in(number, found)
+
+    def _hand_out(self) -> None:
+        """As many slices as keep every worker busy, and one more for each to go on with."""
+        waiting = self._pool.waiting
+        if not waiting:
+            return
+        slots = self._team.size
+        wanted = (1 + self._team.ahead) * slots - len(self.flying)
+        if wanted <= 0:
+            return
+        each, seconds = self._shares.share(waiting, slots, wanted, self._handling / max(self._slices, 1))
+        for _ in range(wanted):
+            nodes = self._pool.drawn(each)
+            if not len(nodes):
+                break
+            self.number += 1
+            self.flying[self.number] = nodes
+            self._slices += 1
+            self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
+
+    def release(self) -> None:
+        """Let the cluster go; what is under way stays open."""
+        self._team.cancel()

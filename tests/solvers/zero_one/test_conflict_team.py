@@ -1,0 +1,116 @@
+"""The conflict search and its proof on a cluster: the bound of one process, one merged log, workers that die."""
+
+from __future__ import annotations
+
+import gzip
+import hashlib
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import DaskCluster, kill
+from data import clouds
+
+import marginopt as mo
+from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.engines import passes
+from marginopt.solvers.zero_one.subtrees import conflict_engine, conflict_proof, shares
+
+
+@pytest.fixture
+def short(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Slices of a few nodes, so that small trees go in many pieces."""
+    monkeypatch.setattr(conflict_engine, "HEAD", 1e5)
+    monkeypatch.setattr(conflict_proof, "HEAD", 5)
+    monkeypatch.setattr(shares, "LONG", 0.02)
+    monkeypatch.setattr(shares, "SHORT", 0.005)
+    monkeypatch.setattr(shares, "FIRST", 0.01)
+
+
+@pytest.fixture(scope="module")
+def stated() -> mo.ZeroOneSVM:
+    X, y = clouds(0, 70, 9, 0.4, order="turns", spread=1.5)
+    return mo.ZeroOneSVM(X, y, 5.0, intercept="free")
+
+
+@pytest.fixture(scope="module")
+def alone(stated: mo.ZeroOneSVM) -> mo.Result:
+    return mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1)
+
+
+def _sealed(path: Path, lines: list[str]) -> Path:
+    text = "".join(lines)
+    path.write_text(text + json.dumps({"sha256": hashlib.sha256(text.encode()).hexdigest()}) + "\n")
+    return path
+
+
+def test_the_workers_lines_are_one_proof_that_the_workers_check(
+    stated: mo.ZeroOneSVM, alone: mo.Result, short: None, client: Any, tmp_path: Path
+) -> None:
+    path = tmp_path / "proof.jsonl.gz"
+    found = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
+    assert found.status is alone.status is mo.Status.OPTIMAL
+    assert found.objective == pytest.approx(alone.objective, rel=1e-6) and found.details["engine"] == "conflicts"
+    assert found.details["slices"] > 3 and found.details["proof_slices"] > 3
+    here, there = check_proof(path, stated), mo.check_proof(path, stated, cluster=client)
+    assert here.valid and here.own_data and here == there, (here, there)
+    assert here.bound >= alone.objective * (1.0 - 1e-6) * (1.0 - 1e-8) and here.nodes == found.details["proof_nodes"]
+    with gzip.open(path, "rt") as file:
+        lines = file.readlines()[:-1]
+    leaf = max(k for k, line in enumerate(lines) if '"id"' in line and '"split"' not in line)
+    named = json.loads(lines[leaf])["steps"][-1]
+    number = named[1] if named[0] == "cut" else named[1][0][0]
+    conflict = next(k for k, line in enumerate(lines) if f'"number": {number}}}' in line)
+    weaker = json.loads(lines[conflict])
+    weaker["alpha"] = [0.5 * alpha for alpha in weaker["alpha"][:1]] + weaker["alpha"][1:]
+    twice = [*lines[:-1], lines[conflict], lines[-1]]
+    without = [line for k, line in enumerate(lines) if k != leaf]
+    spoilt = [json.dumps(weaker) + "\n" if k == conflict else line for k, line in enumerate(lines)]
+    lacking = [line for k, line in enumerate(lines) if k != conflict]
+    for bad, says in ((without, "is missing"), (spoilt, "too little"), (lacking, "not there"), (twice, "two conflicts")):
+        forged = _sealed(tmp_path / "forged.jsonl", bad)
+        reports = check_proof(forged, stated), mo.check_proof(forged, stated, cluster=client)
+        assert not any(report.valid for report in reports) and all(says in report.message for report in reports), reports
+
+
+def test_a_cluster_proves_the_same_with_a_worker_killed(
+    stated: mo.ZeroOneSVM, alone: mo.Result, short: None, cluster: DaskCluster, client: Any, tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:  # fmt: skip
+    arrived = list[int]()
+    for owner in (conflict_engine.ConflictTeamEngine, conflict_proof.ProofParts):
+        monkeypatch.setattr(owner, "take_in", _killing(owner.take_in, arrived, cluster))
+    path = tmp_path / "proof.jsonl"
+    found = mo.solve(stated, "zero-one-bb", engine="conflicts", threads=1, cluster=client, proof=str(path))
+    assert found.status is mo.Status.OPTIMAL and found.bound >= alone.objective * (1.0 - 2e-6)
+    assert len(arrived) > 6 and check_proof(path, stated).valid
+
+
+def _killing(take_in: Any, arrived: list[int], cluster: DaskCluster) -> Any:
+    def counted(self: Any, number: int, found: Any) -> None:
+        arrived.append(number)
+        if number == 3:  # once in the search, once in the proof
+            cluster.add()
+            kill(next(w for w in cluster.workers if w.poll() is None))
+        take_in(self, number, found)
+
+    return counted
+
+
+def test_auto_takes_conflicts_on_a_cluster_where_there_are_many_coordinates(stated: mo.ZeroOneSVM, client: Any) -> None:
+    limited = mo.solve(stated, "zero-one-bb", threads=1, cluster=client, node_limit=50)
+    assert limited.details["engine"] == "conflicts" and limited.bound <= limited.objective
+
+
+def test_targets_grow_to_the_cut() -> None:
+    found, nodes = passes.Passes(10.0), 0
+    targets = [found.target]
+    for many in (20, 100, 400, 2000, 9000, 50_000):
+        nodes += many
+        found.advance(nodes, 10.0, True)
+        targets.append(found.target)
+    assert targets[0] == 5.0 and targets == sorted(targets) and targets[-1] == 10.0
+    again = passes.Passes(10.0)
+    again.advance(10, 10.0, False)
+    assert again.target == 10.0
