@@ -17,6 +17,7 @@ import numpy as np
 from ..errors import DataError, InputError
 from .arrays import FloatArray
 from .instance import Instance
+from .naming import composed
 from .sampling import Rng, as_count, as_fraction, as_generator
 
 __all__ = [
@@ -110,11 +111,12 @@ class GaussianClusters:
         return Instance(
             np.hstack([np.ones((n, 1)), points]),
             y,
-            name=f"gaussian-{outliers}[n={n}, p={p}, sigma={self.sigma:g}]",
             source=f"{PAPER}, §5.1.1",
             description=f"two Gaussian classes, outliers: {outliers}",
             intercept=True,
             population=self,
+            family=f"gaussian-{outliers}",
+            parameters={"sigma": self.sigma},
         )
 
 
@@ -168,15 +170,15 @@ class FlippedLabels:
         raise DataError(f"{TRIES} samples of n = {n} points all showed one class: the hyperplane misses the cube")
 
     def _instance(self, X: FloatArray, y: FloatArray, tau: float) -> Instance:
-        n, columns = X.shape
         return Instance(
             X,
             y,
-            name=f"flipped[n={n}, p={columns - 1}, tau={tau:g}]",
             source=f"{PAPER}, Appendix B",
             description="separable points of the cube, labels flipped at random",
             intercept=True,
             population=self,
+            family="flipped",
+            parameters={"tau": tau},
         )
 
 
@@ -249,7 +251,8 @@ def rings(n: int, noise: float = 0.1, rng: Rng = 0) -> Instance:
     angle = generator.uniform(0.0, 2.0 * np.pi, n)
     radius = np.where(y > 0, 1.0, 2.0) + noise * generator.standard_normal(n)
     X = np.column_stack([radius * np.cos(angle), radius * np.sin(angle)])
-    return Instance(X, y, name=f"rings[n={n}]", source="marginopt", description="two concentric rings")
+    name = composed("rings", {"n": n})
+    return Instance(X, y, name, source="marginopt", description="two concentric rings", family="rings")
 
 
 def _positive(value: float, name: str) -> float:

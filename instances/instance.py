@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Protocol
 
@@ -12,6 +12,7 @@ import numpy.typing as npt
 from ..display import Display, Displayed, frame
 from ..errors import DataError, InputError
 from .arrays import FloatArray, IntArray, Label, Matrix, check_codes, check_matrix, encode_labels, is_sparse
+from .naming import Naming, checked, composed
 from .preparation import Scaling, prepare
 from .sampling import Rng, as_fraction, as_generator, choose_rows, split_rows
 
@@ -43,7 +44,8 @@ class Instance(Displayed):
     y : (n,) array
         Class codes: -1 and +1 (kept as float64), or 0..K-1 for K ≥ 3 classes (kept as int64).
     name, source, description : str
-        What the data are called, where they come from, what else is worth knowing.
+        What the data are called, where they come from, what else is worth knowing. Without a name it is "data", or that of the
+        family with sizes and parameters: ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
     feature_names : sequence of str, optional
         One for each column of X.
     labels : sequence, optional
@@ -54,16 +56,23 @@ class Instance(Displayed):
         What was done to the features (not to the intercept).
     population : Population, optional
         The distribution that generated the data; dropped by anything that changes the columns or classes.
+    family : str
+        What instances have in common that differ in sizes and parameters alone; empty: the name. A report takes means over it.
+    parameters : mapping of str to float, optional
+        What the data were drawn or changed with, but n and p, which are counted. Instances of a family that differ in one of them
+        are a sweep to a report.
 
     Raises
     ------
     DataError
         Wrong shapes, empty, NaN or infinite values, one class, other codes, an intercept that is not constant.
+    InputError
+        An unknown scaling; parameters that are no finite numbers.
     """
 
     X: Matrix
     y: npt.NDArray[Any]
-    name: str = "data"
+    name: str = ""
     source: str = "given"
     feature_names: tuple[str, ...] | None = None
     description: str = ""
@@ -71,6 +80,8 @@ class Instance(Displayed):
     intercept: bool = False
     scaling: Scaling = "none"
     population: Population | None = None
+    family: str = ""
+    parameters: Mapping[str, float] | None = None
 
     def __post_init__(self) -> None:
         X = check_matrix(self.X)
@@ -87,13 +98,18 @@ class Instance(Displayed):
             raise DataError("intercept=True says that the first column of X is constant 1, and it is not")
         if self.scaling not in ("none", "standardised", "scaled"):
             raise InputError(f"scaling must be 'none', 'standardised' or 'scaled', got {self.scaling!r}")
+        object.__setattr__(self, "parameters", checked({} if self.parameters is None else self.parameters))
+        if not self.name:
+            naming = self.naming
+            name = composed(self.family, {**naming.sizes, **naming.parameters}) if self.family else "data"
+            object.__setattr__(self, "name", name)
 
     @classmethod
     def from_labels(
         cls,
         X: object,
         labels: object,
-        name: str = "data",
+        name: str = "",
         source: str = "given",
         feature_names: Sequence[str] | None = None,
         description: str = "",
@@ -129,6 +145,12 @@ class Instance(Displayed):
     def _labels(self) -> tuple[Label, ...]:
         # None only in the constructor's signature: __post_init__ always fills it.
         return self.labels if self.labels is not None else ()
+
+    @property
+    def naming(self) -> Naming:
+        """Name, family, parameters and sizes."""
+        sizes = {"n": self.n, "p": int(self.X.shape[1]) - self.intercept}
+        return Naming(self.name, self.family, self.parameters or {}, sizes)
 
     def sizes(self) -> dict[Label, int]:
         """Count the rows of each class, by original label."""
@@ -171,19 +193,24 @@ class Instance(Displayed):
             )
         if rows.min() < -self.n or rows.max() >= self.n:
             raise InputError(f"indices must be between {-self.n} and {self.n - 1}, got {rows.min()} to {rows.max()}")
+        return self._taken(rows, name=self.name if name is None else name)
+
+    def _taken(self, rows: IntArray, **naming: Any) -> Instance:
         try:
-            return replace(self, X=self.X[rows], y=self.y[rows], name=self.name if name is None else name)
+            return replace(self, X=self.X[rows], y=self.y[rows], **naming)
         except DataError as error:
             raise DataError(f"{rows.size} of the {self.n} rows of {self.name}: {error}") from None
 
     def subsample(self, n: int, rng: Rng, stratified: bool = True) -> Instance:
         """Choose n rows at random without replacement; stratified keeps the classes' proportions."""
-        return self.take(choose_rows(self.y, n, rng, stratified), f"{self.name}[n={n}]")
+        rows = choose_rows(self.y, n, rng, stratified)
+        return self._taken(rows, **self.naming.changed({"n": rows.size}, {}))
 
     def split(self, fractions: Sequence[float], rng: Rng, stratified: bool = True) -> tuple[Instance, ...]:
         """Split all rows at random into parts of the given fractions, which sum to 1."""
         parts = split_rows(self.y, fractions, rng, stratified)
-        return tuple(self.take(rows, f"{self.name}[{k}/{len(parts)}]") for k, rows in enumerate(parts, 1))
+        family, count = self.naming.of, len(parts)
+        return tuple(self._taken(rows, name=f"{self.name}[{k}/{count}]", family=family) for k, rows in enumerate(parts, 1))
 
     def pair(self, a: Label, b: Label) -> Instance:
         """Keep the classes with original labels a (coded -1) and b (coded +1)."""
@@ -198,6 +225,7 @@ class Instance(Displayed):
             y=np.where(self.y[rows] == codes[1], 1.0, -1.0),
             labels=labels,
             name=f"{self.name}-{labels[0]}-{labels[1]}",
+            family=f"{self.family}-{labels[0]}-{labels[1]}" if self.family else "",
             population=None,
         )
 
@@ -218,7 +246,7 @@ class Instance(Displayed):
         flipped = generator.random(self.n) < tau
         shift = generator.integers(1, codes.size, size=self.n)
         moved = codes[(np.searchsorted(codes, self.y) + shift) % codes.size]
-        return replace(self, y=np.where(flipped, moved, self.y), name=f"{self.name}[tau={tau:g}]")
+        return replace(self, y=np.where(flipped, moved, self.y), **self.naming.changed({}, {"tau": tau}))
 
     def dense(self) -> Instance:
         """Return the same data with X stored as a dense array."""

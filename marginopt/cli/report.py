@@ -15,9 +15,10 @@ from typing import Any, TypeVar
 
 from ..errors import InputError
 from ..instances import Instance
-from ..models import Data as ModelData, Model
+from ..models import Data as ModelData
 from ..models.formulations import get_formulation
 from ..relaxations import CellStore, GapReport, default_report_instances, gap_report, get_relaxation, relaxations
+from ..relaxations.report.cells.subject import Stated
 from ..relaxations.report.store import digest
 from .commands import SOLVED, json_text
 from .parsing import Command
@@ -181,17 +182,19 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     return found or default_report_instances(a.seed)
 
 
-def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> dict[str, Model]:
+def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> list[Stated]:
     """The formulations on every instance, at every λ where they have one."""
-    models: dict[str, Model] = {}
+    models: list[Stated] = []
     for instance, name in product(instances, _list(a.formulation, str, "--formulation")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
             raise InputError(f"--formulation takes formulations of two classes; {name} is stated on {info.data.value}")
         known = {parameter.name for parameter in info.parameters}
         for lam in lams if "lam" in known else [None]:
-            where = f"{instance.name}, {name}" + ("" if lam is None else f", lam = {lam:g}")
-            models[where] = info.state({"X": instance.X, "y": instance.y}, {} if lam is None else {"lam": lam})
+            own = {} if lam is None else {"lam": lam}
+            naming = instance.naming.of_kind(name, own)
+            model = info.state({"X": instance.X, "y": instance.y}, own)
+            models.append(Stated.of(naming.name, model, naming.family, naming.parameters))
     return models
 
 

@@ -24,8 +24,8 @@ __all__ = [
     "Problem", "encodings_asked", "exact_asked", "kappas_asked", "limits_asked", "seeds_asked", "settled_solver", "told_apart",
 ]  # fmt: skip
 
-#: What a report takes: data for the 0-1 problem, or a problem as it is stated.
-Problem: TypeAlias = Data | Model | StandardForm
+#: What a report takes: data for the 0-1 problem, or a problem as it is stated, which may say of what family it is.
+Problem: TypeAlias = Data | Model | StandardForm | Stated
 #: Seconds for each solve where no limit is given.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
@@ -41,7 +41,9 @@ def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tup
     for name, problem in given:
         if isinstance(problem, Model | StandardForm):
             model = as_model(problem)
-            models.append(Stated(str(name) or model.name, f"{model.statement.title}: {model.statement.sizes}", model))
+            models.append(Stated.of(str(name) or model.name, model))
+        elif isinstance(problem, Stated):
+            models.append(problem)
         elif not isinstance(problem, Data):
             raise InputError(f"a report takes instances, formulations and forms; got {type(problem).__name__}")
         elif name not in ("", problem.name):

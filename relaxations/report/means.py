@@ -12,10 +12,11 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...solvers.records.status import Status
 from .cells.exact import ExactCell
+from .cells.heuristic import InstanceCell
 from .cells.record import Key
 from .data import ReportData
 from .gaps import AGREE, EXACT, gap_left, root_gap
-from .traits import family
+from .traits import family, trait
 
 __all__ = [
     "FACTORS", "NODES", "SECONDS", "TOLERANCES", "VIRTUAL", "ExactMean", "RelaxationMean", "exact_means", "exact_ratios",
@@ -163,16 +164,17 @@ class RelaxationMean:
     seconds: float
 
 
-def group_of(key: Key) -> Group:
+def group_of(instance: InstanceCell) -> Group:
     """Family and λ of an instance."""
-    return family(key[0]), key[1]
+    return family(instance), trait(instance, "lam")
 
 
 def _table(report: ReportData, group: Group | None = None) -> dict[str, dict[Problem, ExactCell]]:
     """Cells by variant and problem; variants that never ran, or whose M is nowhere proved valid, are left out."""
     table: dict[str, dict[Problem, ExactCell]] = {}
+    members = {c.key for c in report.instances if group is None or group_of(c) == group} - report.trivial
     for cell in report.exacts:
-        if cell.key not in report.trivial and (group is None or group_of(cell.key) == group):
+        if cell.key in members:
             table.setdefault(cell.variant, {})[cell.key, cell.seed] = cell
     return {variant: cells for variant, cells in table.items() if not all(c.reason or c.caveat for c in cells.values())}
 
@@ -194,7 +196,7 @@ def _ratios(table: dict[str, dict[Problem, ExactCell]]) -> dict[str, FloatArray]
 def exact_means(report: ReportData) -> list[ExactMean]:
     """One row for each family, λ and exact variant."""
     rows = []
-    for group in dict.fromkeys(group_of(c.key) for c in report.instances):
+    for group in dict.fromkeys(group_of(c) for c in report.instances):
         table = _table(report, group)
         ratios = _ratios(table)
         rows += [_exact_mean(report, group, variant, list(cells.values()), ratios[variant]) for variant, cells in table.items()]
@@ -262,11 +264,11 @@ def _exact_mean(report: ReportData, group: Group, variant: str, cells: list[Exac
 def relaxation_means(report: ReportData) -> list[RelaxationMean]:
     """One row for each family, λ and relaxation that bounds ζ somewhere."""
     rows = []
-    for group in dict.fromkeys(group_of(c.key) for c in report.instances):
+    for group in dict.fromkeys(group_of(c) for c in report.instances):
         for name in dict.fromkeys(c.relaxation for c in report.relaxations):
             found = [
                 r for r in report.rows
-                if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and group_of(r.instance.key) == group
+                if r.relaxation.relaxation == name and r.relaxation.bounds_optimum and group_of(r.instance) == group
                 and r.instance.key not in report.trivial
             ]  # fmt: skip
             if found:

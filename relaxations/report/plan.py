@@ -11,7 +11,7 @@ import numpy as np
 
 from ...errors import DataError, InputError
 from ...models.arrays import FloatArray, as_positive
-from ...models.formulations.zero_one.model import Encoding, ZeroOneSVM
+from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
 from ...solvers.asked import Asked, SolverLike, resolve
 from ...solvers.records.options import Options
@@ -132,9 +132,7 @@ class Plan:
         """The first tasks of the instances: one for each and λ."""
         with without_warnings():
             return [
-                HeuristicTask(InstanceAt(data.name, data.source, ZeroOneSVM(data.X, data.y, lam=lam)), self.relaxation_options)
-                for data in self.instances
-                for lam in self.lams
+                HeuristicTask(InstanceAt.of(data, lam), self.relaxation_options) for data in self.instances for lam in self.lams
             ]
 
     def stated(self) -> list[StatedTask]:

@@ -24,9 +24,10 @@ from ..bounds.big_m import BigM
 from ..reduction import Reduction
 from .asked import Problem, limits_asked
 from .cells.exact import ExactCell
-from .cells.heuristic import InstanceCell
+from .cells.heuristic import HeuristicTask, InstanceCell
 from .cells.kappa import KappaCell
 from .cells.relaxation import RelaxationCell
+from .cells.stated import StatedTask
 from .cells.task import Task
 from .machine import blas, machine
 from .plan import Plan
@@ -127,7 +128,7 @@ def gap_report(
         plan.open_store(store)  # what is wrong with it is an error now
     begin, told = time.perf_counter(), Progress(progress, options.time_limit)
     with team_of(jobs, cluster) as team:
-        found, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
+        cells, tasks, records = _computed(plan, Runner(team, None if store is None else Path(store), told))
     told.end()
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
@@ -138,23 +139,24 @@ def gap_report(
     used = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
     meta = _meta(plan, [named[label] if label in named else get_solver(label) for label in sorted(used)])
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
-    cells = tuple(InstanceCell.from_record(record["cell"]) for record in found)
     return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
 
 
 _KINDS = ("relaxation", "exact", "kappa")
 
 
-def _computed(plan: Plan, runner: Runner) -> tuple[list[dict[str, Any]], list[Task[Any]], list[dict[str, Any]]]:
-    """First records of instances and stated models, then the tasks that follow from their points, and the records of these."""
+def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], list[Task[Any]], list[dict[str, Any]]]:
+    """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
     heuristics, stated = plan.heuristics(), plan.stated()
-    found = runner.run([*heuristics, *stated])
+    firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated]
+    found = runner.run(firsts)
     tasks: list[Task[Any]] = []
     for first, record in zip(heuristics, found, strict=False):
         tasks += plan.after(first, np.array(record["w"]))
     for model, record in zip(stated, found[len(heuristics) :], strict=True):
         tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
-    return found, tasks, runner.run(tasks)
+    cells = tuple(first.cell(record) for first, record in zip(firsts, found, strict=True))
+    return cells, tasks, runner.run(tasks)
 
 
 def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:

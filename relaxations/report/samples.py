@@ -71,7 +71,7 @@ def strongest_features(instance: Instance, k: int, most_alike: float = 0.9) -> I
         X=X[:, columns],
         intercept=False,
         feature_names=None if names is None else tuple(names[j] for j in columns),
-        name=f"{instance.name}[{k} features]",
         source=f"{instance.source}; the {k} features that separate the classes best (correlations at most {most_alike:g})",
         population=None,
+        **instance.naming.changed({"p": k}, {}),
     )

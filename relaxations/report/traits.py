@@ -1,58 +1,53 @@
-"""What an instance's name says: ``gaussian-clustered[n=50, p=3, sigma=0.2]`` is of a family and has parameters."""
+"""What an instance of a report is of: its family, the parameters that it was drawn with, and how these are said."""
 
 from __future__ import annotations
 
-import re
-
+from ...instances.naming import SIZES, Naming
 from .cells.heuristic import InstanceCell
 from .cells.record import where
 
 __all__ = ["SWEPT", "family", "label", "titled", "trait", "without"]
 
-#: Parameters that a report sweeps over, as names say them, and how they are shown.
+#: Parameters that a report sweeps over, and how they are shown.
 SWEPT = {"n": "n", "p": "p", "sigma": "σ", "tau": "τ", "lam": "λ"}
-_BRACKET = re.compile(r"\[([^][]*)\]")
-_FEATURES = re.compile(r"\[(\d+) features\]")
-_PARAMETER = re.compile(r"\b(\w+)=")
 
 
-def family(name: str) -> str:
-    """The name without what stands in brackets: instances of one family differ in parameters alone."""
-    return _BRACKET.sub("", name).strip() or name
+def _naming(instance: InstanceCell) -> Naming:
+    counted = {size: value for size, value in zip(SIZES, (instance.n, instance.p), strict=True) if value is not None}
+    return Naming(instance.instance, instance.family, instance.parameters, counted)
+
+
+def family(instance: InstanceCell) -> str:
+    """What it has in common with instances that differ in sizes and parameters alone; its name where it is of no family."""
+    return _naming(instance).of
 
 
 def label(instance: InstanceCell) -> str:
     """The name for a row that has n and p in columns of their own: without them, the other parameters by their symbols."""
-    name = _FEATURES.sub(lambda at: "" if at[1] == str(instance.p) else at[0], instance.instance)
-    own = {f"n={instance.n}", f"p={instance.p}"}
-    kept = _BRACKET.sub(lambda at: "[" + ", ".join(part for part in at[1].split(", ") if part not in own) + "]", name)
-    return titled(kept) or instance.instance
+    return _words(instance, *SIZES)
 
 
-def titled(name: str) -> str:
-    """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``."""
-    return _BRACKET.sub(lambda at: ", " + _PARAMETER.sub(_symbol, at[1]) if at[1] else "", name).strip(", ")
+def titled(instance: InstanceCell) -> str:
+    """``set[n=50, sigma=0.2]`` as ``set, n = 50, σ = 0.2``; a name of its own as it is."""
+    return _words(instance)
 
 
-def _symbol(at: re.Match[str]) -> str:
-    return f"{SWEPT.get(at[1], at[1])}\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+def _words(instance: InstanceCell, *left_out: str) -> str:
+    naming = _naming(instance)
+    said = naming.said
+    if said is None:
+        return instance.instance
+    equals = "\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}"
+    shown = [f"{SWEPT.get(name, name)}{equals}{value:.12g}" for name, value in said.items() if name not in left_out]
+    return ", ".join([naming.of, *shown])
 
 
 def trait(instance: InstanceCell, parameter: str) -> float | None:
-    """Value of a parameter of `SWEPT`: n, p and λ of the cell, the others as the name says; None where it says nothing."""
-    if parameter in ("n", "p", "lam"):
-        value = getattr(instance, parameter)
-        return None if value is None else float(value)
-    found = re.search(rf"(?:^|[\[,\s]){parameter}=([0-9.eE+-]+)", instance.instance)
-    try:
-        return None if found is None else float(found[1])
-    except ValueError:
-        return None
+    """Value of a parameter of `SWEPT`; None where the instance has none of that name."""
+    known = {"n": instance.n, "p": instance.p, "lam": instance.lam}.get(parameter)
+    return instance.parameters.get(parameter) if known is None else float(known)
 
 
 def without(instance: InstanceCell, parameter: str) -> str:
     """Instance and λ in words without one parameter: those that agree in it are one curve's points."""
-    name = re.sub(rf"\b{parameter}=[^,\]]*(, ?)?", "", instance.instance).replace(", ]", "]").replace("[]", "")
-    if parameter == "p":  # reduced data say it in words
-        name = _FEATURES.sub("", name)
-    return where(titled(name), None if parameter == "lam" else instance.lam)
+    return where(_words(instance, parameter), None if parameter == "lam" else instance.lam)

@@ -31,7 +31,7 @@ TEXTS = {
     "models/statement.py": "numbers in a statement, as LaTeX shows them",
     "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
     "relaxations/report/m_words.py": "a user's '100x zero'",
-    "relaxations/report/traits.py": "an instance's name, in which whoever drew it says family and parameters",
+    "relaxations/report/cells/heuristic.py": "a cell stored before instances had families has them in its name alone",
     "relaxations/report/cells/relaxation.py": "a cell stored before its field has its relaxation's name and nothing else",
     "solvers/backends/clarabel.py": "attributes of Clarabel's settings",
     "solvers/backends/gurobi.py": "attributes of gurobipy's modules",

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import re
 import time
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any, ClassVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 from ....models.formulations.linear import has_constant_column, linear_summary
 from ...strengthening.incumbent import heuristic
@@ -38,6 +39,10 @@ class InstanceCell(Cell):
         The heuristic's time.
     floor : float or None
         A lower bound of the optimum that needs no solving: 0 for costs that are none below it.
+    family : str
+        What it has in common with instances that differ in sizes and parameters alone; empty: its name.
+    parameters : mapping of str to float
+        What it was drawn with, but n and p.
     """
 
     source: str
@@ -50,8 +55,23 @@ class InstanceCell(Cell):
     misclassified: int | None
     seconds: float
     floor: float | None = 0.0
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict, hash=False)
 
     added: ClassVar[Mapping[str, Any]] = {"floor": 0.0}
+
+    @classmethod
+    def from_record(cls, record: dict[str, Any]) -> Self:
+        """As for every cell; one that was stored before ``family`` and ``parameters`` has them in its name alone."""
+        if isinstance(record, dict) and "family" not in record:
+            record = {**record, **_named_once(str(record.get("instance")))}
+        return super().from_record(record)
+
+
+def _named_once(name: str) -> dict[str, Any]:
+    """Family and parameters of the names that instances had before these were fields: ``set[n=50, sigma=0.2]``."""
+    found = re.findall(r"(?:\[|, )(sigma|tau)=(\d+(?:\.\d+)?(?:e[+-]?\d+)?)(?=[],])", name)
+    return {"family": re.sub(r"\[[^][]*\]", "", name).strip(), "parameters": {key: float(value) for key, value in found}}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +101,11 @@ class HeuristicTask(Task[InstanceAt]):
             int((model.y > 0).sum()), objective, int(figures["margin_violations"]), int(figures["misclassified"]), seconds,
         )  # fmt: skip
         return {"cell": cell.record(), "w": w.tolist()}, True
+
+    def cell(self, record: dict[str, Any]) -> InstanceCell:
+        """The cell of a record, with family and parameters of the instance: a store may be older than these."""
+        told = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **told})
 
     def told(self, record: dict[str, Any]) -> str:
         """Objective and seconds."""

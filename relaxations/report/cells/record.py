@@ -9,7 +9,7 @@ from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkabl
 from ....errors import DataError
 from ....models.arrays import Points
 
-__all__ = ["Cell", "Data", "Key", "Record", "where"]
+__all__ = ["Cell", "Data", "Drawn", "Key", "Record", "where"]
 
 #: What is solved: the instance's name and λ; None where a model was stated as it is.
 Key: TypeAlias = tuple[str, float | None]
@@ -36,6 +36,19 @@ class Data(Protocol):
     @property
     def source(self) -> str:
         """Where the data come from."""
+
+
+@runtime_checkable
+class Drawn(Data, Protocol):
+    """Data that say of what family they are and with which parameters they were drawn (`marginopt.Instance` does)."""
+
+    @property
+    def family(self) -> str:
+        """What they have in common with data that differ in sizes and parameters alone; empty: the name."""
+
+    @property
+    def parameters(self) -> Mapping[str, float] | None:
+        """Numbers by name; n and p are counted."""
 
 
 @dataclass(frozen=True)

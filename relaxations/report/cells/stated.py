@@ -56,6 +56,11 @@ class StatedTask(Task[Stated]):
         )  # fmt: skip
         return {"cell": cell.record(), "w": None if w is None else w.tolist()}, True
 
+    def cell(self, record: dict[str, Any]) -> InstanceCell:
+        """The cell of a record, with the family that the model is said to be of."""
+        told = {"family": self.subject.family, "parameters": dict(self.subject.parameters)}
+        return InstanceCell.from_record({**record["cell"], **told})
+
     def told(self, record: dict[str, Any]) -> str:
         """The objective, where there is one."""
         objective = record["cell"]["objective"]

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from dataclasses import dataclass, replace
+from collections.abc import Mapping
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from ....models.arrays import FloatArray
 from ....models.formulations.zero_one.model import ZeroOneSVM
 from ....models.model import Model
 from ...strengthening.incumbent import tighten
-from .record import where
+from .record import Data, Drawn, where
 
 __all__ = ["InstanceAt", "Stated", "Subject"]
 
@@ -55,9 +56,22 @@ class Subject(ABC):
 
 @dataclass(frozen=True, eq=False)
 class InstanceAt(Subject):
-    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then."""
+    """The 0-1 problem on an instance at one λ, with M of the incumbent where there is one by then.
+
+    Its family and parameters are said beside results and determine none: they are no part of a store's key.
+    """
 
     zero_one: ZeroOneSVM
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, data: Data, lam: float) -> InstanceAt:
+        """An instance, with family and parameters where it says them."""
+        zero_one = ZeroOneSVM(data.X, data.y, lam=lam)
+        if isinstance(data, Drawn):
+            return cls(data.name, data.source, zero_one, data.family, data.parameters or {})
+        return cls(data.name, data.source, zero_one)
 
     @property
     def model(self) -> ZeroOneSVM:
@@ -82,9 +96,19 @@ class InstanceAt(Subject):
 
 @dataclass(frozen=True, eq=False)
 class Stated(Subject):
-    """A model as somebody stated it: from parts, changed, or a program from elsewhere."""
+    """A model as somebody stated it: from parts, changed, or a program from elsewhere.
+
+    Its family and parameters are said beside results and determine none: they are no part of a store's key.
+    """
 
     stated: Model
+    family: str = ""
+    parameters: Mapping[str, float] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, name: str, model: Model, family: str = "", parameters: Mapping[str, float] | None = None) -> Stated:
+        """A model under a name, with what it says of itself as the source."""
+        return cls(name, f"{model.statement.title}: {model.statement.sizes}", model, family, parameters or {})
 
     @property
     def model(self) -> Model:

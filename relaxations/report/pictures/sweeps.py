@@ -75,34 +75,35 @@ def against_m(report: ReportData) -> str | None:
 
     Hollow points: M is not proved valid, and the value no bound. The dashed line is the conic relaxation, which needs no M.
     """
-    swept: dict[Key, list[RelaxationCell]] = {}
+    swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
         cells = [
             c for c in report.relaxations_of(instance.key) if c.against_m and c.bound is not None and c.m_high is not None
         ]
         if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
-            swept[instance.key] = sorted(cells, key=lambda c: c.m_high or 0.0)
+            swept.append((instance, sorted(cells, key=lambda c: c.m_high or 0.0)))
     if not swept:
         return None
     figure, axes = _grid(len(swept))
-    for ax, (key, cells) in zip(axes, swept.items(), strict=False):
-        zeta = report.best[key].high
+    for ax, (instance, cells) in zip(axes, swept, strict=False):
+        zeta = report.best[instance.key].high
         x = [c.m_high for c in cells]
         y = [(c.bound or 0.0) / zeta for c in cells]
         ax.plot(x, y, color=COLOURS[0], lw=1.2, label="big-M")
         for c, at, value in zip(cells, x, y, strict=True):
             ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
-        conic = next((c.bound for c in report.relaxations_of(key) if c.relaxation == Conic().name), None)
+        conic = next((c.bound for c in report.relaxations_of(instance.key) if c.relaxation == Conic().name), None)
         if conic is not None:
             ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label=Conic().name)
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(key[0]), key[1])), fontsize=9)
+        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")
     return _done(figure, axes, len(swept))
 
 
 def against_kappa(report: ReportData) -> str | None:
     """The κ form: bound and recovered ||w||², Σz/n, and the rank ratio of W against κ, a row for each instance."""
+    titles = {c.instance: titled(c) for c in report.instances}
     names = list(dict.fromkeys(c.instance for c in report.kappas))
     if not names:
         return None
@@ -127,27 +128,27 @@ def against_kappa(report: ReportData) -> str | None:
         line[2].set_yscale("log")
         for ax, what in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
             _finish(ax, "κ", what)
-        line[0].set_title(plain(titled(name)), fontsize=9)
+        line[0].set_title(plain(titles[name]), fontsize=9)
     return _done(figure, axes.ravel(), len(names), len(shown))
 
 
 def convergence(report: ReportData) -> str | None:
     """Incumbent (solid) and bound (dashed) of every exact run over time, a panel for each instance."""
-    keys = [c.key for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
-    if not keys:
+    traced = [c for c in report.instances if any(len(e.trace) > 1 for e in report.exacts_of(c.key))]
+    if not traced:
         return None
     variants = list(dict.fromkeys(c.variant for c in report.exacts))
-    figure, axes = _grid(len(keys))
-    for ax, key in zip(axes, keys, strict=False):
-        for cell in report.exacts_of(key):
+    figure, axes = _grid(len(traced))
+    for ax, instance in zip(axes, traced, strict=False):
+        for cell in report.exacts_of(instance.key):
             _run(ax, cell, colour_of(variants.index(cell.variant)))
         ax.set_xscale("log")
-        ax.set_title(plain(where(titled(key[0]), key[1])), fontsize=9)
-        top = max((e.incumbent for e in report.exacts_of(key) if e.incumbent is not None), default=0.0)
+        ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
+        top = max((e.incumbent for e in report.exacts_of(instance.key) if e.incumbent is not None), default=0.0)
         if top > 0.0:
             ax.set_ylim(-0.03 * top, 1.35 * top)
         _finish(ax, "seconds", "objective")
-    return _done(figure, axes, len(keys))
+    return _done(figure, axes, len(traced))
 
 
 def _run(ax: Any, cell: ExactCell, colour: str) -> None:

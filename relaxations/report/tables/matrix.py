@@ -108,7 +108,7 @@ class Matrix:
             best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
             rows.append(
                 Row(
-                    f"instance-{k + 1}", instance, label(instance), family(instance.instance), trait(instance, "sigma"),
+                    f"instance-{k + 1}", instance, label(instance), family(instance), trait(instance, "sigma"),
                     instance.key in report.trivial, _zeta_cell(report, instance),
                     tuple(gaps.get(name, Cell("not asked", "not part of this run")) for name in relaxations),
                     tuple(best.get(name, Cell("not asked", "not part of this run")) for name in solvers),

@@ -41,7 +41,10 @@ def made_up(count: int = 3) -> GapReport:
     instances, relaxations, exacts, kappas = [], [], [], []
     for k in range(count):
         name = f"made_up & co[n={20 + 10 * k}, σ=0.5]"
-        instances.append(InstanceCell(name, 1.0, "§5, λ² ≤ 1 | Ñanculef 中", 20 + 10 * k, 3, True, 10, 10.0, 5, 2, 0.1))
+        instances.append(
+            InstanceCell(name, 1.0, "§5, λ² ≤ 1 | Ñanculef 中", 20 + 10 * k, 3, True, 10, 10.0, 5, 2, 0.1,
+                         family="made_up & co", parameters={"σ": 0.5})
+        )  # fmt: skip
         for m, bound in ((5.0, 4.0), (50.0, 1.0), (5000.0, 0.01)):
             relaxations.append(
                 RelaxationCell(name, 1.0, f"big-M, M={m:g}", "piqp", "1", "optimal", bound=bound, kind="proved",
@@ -113,23 +116,41 @@ def test_means_of_a_report() -> None:
     assert "cut" not in exact_ratios(cut)
 
 
-def test_names_say_families_and_parameters() -> None:
-    cell = replace(made_up().instances[0], instance="gaussian-clustered[n=50, p=3, sigma=0.2]", n=50)
-    assert family(cell.instance) == "gaussian-clustered" and family("[odd]") == "[odd]"
-    assert family("wdbc[n=60][4 features]") == "wdbc"
+def test_families_and_parameters_are_fields() -> None:
+    drawn = made_up().instances[0]
+    name = "gaussian-clustered[n=50, p=3, sigma=0.2]"
+    cell = replace(drawn, instance=name, n=50, family="gaussian-clustered", parameters={"sigma": 0.2})
+    assert family(cell) == "gaussian-clustered" and family(replace(cell, instance="[odd]", family="")) == "[odd]"
     assert [trait(cell, name) for name in ("n", "p", "sigma", "tau", "lam")] == [50.0, 3.0, 0.2, None, 1.0]
     said = {name: without(cell, name).replace("\N{NO-BREAK SPACE}", " ") for name in ("sigma", "n", "lam")}
     assert said["sigma"] == "gaussian-clustered, n = 50, p = 3, λ = 1"
-    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and without(cell, "lam") == titled(cell.instance)
+    assert said["n"] == "gaussian-clustered, p = 3, σ = 0.2, λ = 1" and without(cell, "lam") == titled(cell)
     assert label(replace(cell, n=50, p=3)) == "gaussian-clustered, σ\N{NO-BREAK SPACE}=\N{NO-BREAK SPACE}0.2"
-    assert label(replace(cell, instance="wdbc[n=60][4 features]", n=60, p=4)) == "wdbc"
-    assert label(replace(cell, instance="[n=50]", n=50)) == "[n=50]"
-    assert trait(replace(cell, instance="a[sigma=1e]"), "sigma") is None
+    assert label(replace(cell, instance="wdbc[n=60, p=4]", n=60, p=4, family="wdbc", parameters={})) == "wdbc"
+    # a name of its own says nothing, whatever it looks like
+    mine = replace(cell, instance="mine[n=50, sigma=7]")
+    assert label(mine) == titled(mine) == without(mine, "sigma").partition(", λ")[0] == "mine[n=50, sigma=7]"
+    assert trait(mine, "sigma") == 0.2 and family(mine) == "gaussian-clustered"
+
+
+def test_a_cell_that_was_stored_without_a_family_has_it_in_its_name() -> None:
+    drawn = replace(made_up().instances[0], family="", parameters={}, n=50)
+    old = {key: value for key, value in drawn.record().items() if key not in ("family", "parameters")}
+    for name, of, parameters in (
+        ("gaussian-clustered[n=50, p=3, sigma=0.2]", "gaussian-clustered", {"sigma": 0.2}),
+        ("wdbc[n=60][4 features][tau=1e-05]", "wdbc", {"tau": 1e-5}),
+        ("plain", "plain", {}),
+        ("[n=50]", "[n=50]", {}),
+        ("a[sigma=1e]", "a", {}),
+    ):
+        cell = InstanceCell.from_record({**old, "instance": name})
+        assert (family(cell), cell.parameters) == (of, parameters)
+        assert InstanceCell.from_record(cell.record()) == cell
 
 
 def test_means_are_of_one_family_and_lambda() -> None:
     report = made_up(2)
-    other = [replace(c, instance="other[n=9]") for c in report.instances[:1]]
+    other = [replace(c, instance="other[n=9]", family="other") for c in report.instances[:1]]
     relaxed = [replace(c, instance="other[n=9]") for c in report.relaxations[:4]]
     both = GapReport((*report.instances, *other), (*report.relaxations, *relaxed), report.exacts, report.meta)
     rows = [row for row in relaxation_means(both) if row.relaxation == "conic SDP"]

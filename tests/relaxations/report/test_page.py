@@ -38,11 +38,12 @@ def large(count: int = 200) -> GapReport:
     rng = np.random.default_rng(0)
     instances, relaxations, exacts = [], [], []
     for k in range(count):
-        name = f"gaussian-clustered[draw={k}, n={20 + 10 * (k % 4)}, p={2 + k % 2}, sigma={0.2 + 0.3 * (k % 3):g}]"
+        name = f"gaussian-clustered[n={20 + 10 * (k % 4)}, p={2 + k % 2}, draw={k}, sigma={0.2 + 0.3 * (k % 3):g}]"
         lam, zeta = 0.5 + 0.5 * (k % 2), float(rng.uniform(4.0, 9.0))
         instances.append(
             InstanceCell(name, lam, "Cepeda, Gómez, Han: Robust support vector machines via conic optimization, §5.1.1",
-                         20 + 10 * (k % 4), 2 + k % 2, True, 19, zeta * 1.01, 11, 11, float(rng.uniform(0, 2)))
+                         20 + 10 * (k % 4), 2 + k % 2, True, 19, zeta * 1.01, 11, 11, float(rng.uniform(0, 2)),
+                         family="gaussian-clustered", parameters={"draw": float(k), "sigma": 0.2 + 0.3 * (k % 3)})
         )  # fmt: skip
         for at, relaxation in enumerate(_NAMES):
             caveat = "M is below its smallest value proved valid at 30 of 30 points" if relaxation == "hinge, M=1" else ""

@@ -6,6 +6,7 @@ import json
 import sqlite3
 import subprocess
 import sys
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -14,9 +15,13 @@ import scipy.sparse as sp
 from data import Points, clouds
 
 from marginopt.errors import DataError
+from marginopt.instances import gaussian_clusters
 from marginopt.models.kernels.kernels import RBF
 from marginopt.relaxations import BigM, Combined, Conic, Perspective, gap_report
+from marginopt.relaxations.report.cells.heuristic import HeuristicTask
+from marginopt.relaxations.report.cells.subject import InstanceAt
 from marginopt.relaxations.report.store import CellStore, digest, identity
+from marginopt.solvers.records.options import Options
 
 #: A clean interpreter that forks its reports: nothing has started threads before the fork.
 SCRIPT = """
@@ -176,3 +181,16 @@ def test_bad_files(tmp_path: Path) -> None:
         gap_report([points(12)], store=tmp_path / "other.db")
     with pytest.raises(DataError, match="no directory"):
         CellStore(tmp_path / "missing" / "cells.db")
+
+
+def test_a_cell_of_an_older_store_is_of_its_instance_family(tmp_path: Path) -> None:
+    """Family and parameters are no part of a cell's key: what was stored without them is found and takes the instance's."""
+    drawn = gaussian_clusters(16, 2, 0.5, rng=3)
+    store = CellStore(tmp_path / "cells.db")
+    task = HeuristicTask(InstanceAt.of(drawn, 1.0), Options())
+    record, _ = task.compute(None)
+    old = {**record, "cell": {k: v for k, v in record["cell"].items() if k not in ("family", "parameters")}}
+    store.put(digest({"kind": task.kind, **task.parts}), task.kind, old)
+    again = HeuristicTask(InstanceAt.of(replace(drawn, family="renamed"), 1.0), Options())
+    found, known = store.remember(again.kind, again.parts, lambda: (_ for _ in ()).throw(AssertionError("not found")))
+    assert known and again.cell(found).family == "renamed" and task.cell(found).parameters == {"sigma": 0.5}

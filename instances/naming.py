@@ -1,0 +1,96 @@
+"""Names of instances: a family, and in brackets its sizes and parameters, as ``gaussian-clustered[n=50, p=3, sigma=0.2]``.
+
+Names are written here and never taken apart: of what family an instance is and with which parameters stands in its fields, and
+whether its name is the one that those fields give is found by writing it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from math import isfinite
+from numbers import Real
+from typing import Any
+
+from ..errors import InputError
+
+__all__ = ["SIZES", "Naming", "checked", "composed"]
+
+#: What is counted and not kept as a parameter.
+SIZES = ("n", "p")
+
+
+def checked(parameters: object) -> dict[str, float]:
+    """Parameters by name as plain numbers.
+
+    Raises
+    ------
+    InputError
+        No mapping of names to finite numbers, or one of a size, which is counted.
+    """
+    if not isinstance(parameters, Mapping) or not all(isinstance(name, str) and name for name in parameters):
+        raise InputError(f"parameters must be a mapping of names to numbers, got {parameters!r}")
+    for name, value in parameters.items():
+        if name in SIZES:
+            raise InputError(f"parameters must be others than {' and '.join(SIZES)}, which are counted; got {name} = {value!r}")
+        if not isinstance(value, Real) or not isfinite(value):
+            raise InputError(f"the parameter {name!r} must be a finite number, got {value!r}")
+    return {name: float(value) for name, value in parameters.items()}
+
+
+def composed(family: str, values: Mapping[str, float]) -> str:
+    """The name of a family's member: sizes first, then parameters in their order."""
+    ordered = [name for name in SIZES if name in values] + [name for name in values if name not in SIZES]
+    inside = ", ".join(f"{name}={values[name]:{'.12g' if name in SIZES else 'g'}}" for name in ordered)
+    return f"{family}[{inside}]" if inside else family
+
+
+@dataclass(frozen=True)
+class Naming:
+    """What an instance is called, and what that says.
+
+    Parameters
+    ----------
+    name : str
+    family : str
+        Empty: the name.
+    parameters : mapping of str to float
+        But n and p.
+    sizes : mapping of str to float
+        n and p, as far as they are known.
+    """
+
+    name: str
+    family: str
+    parameters: Mapping[str, float]
+    sizes: Mapping[str, float]
+
+    @property
+    def of(self) -> str:
+        """The family."""
+        return self.family or self.name
+
+    @property
+    def said(self) -> dict[str, float] | None:
+        """Sizes and parameters that the name says: all parameters, and some of the sizes; None for a name of its own."""
+        n, p = ({size: self.sizes[size]} if size in self.sizes else {} for size in SIZES)
+        for counted in ({}, n, p, {**n, **p}):
+            values = {**counted, **self.parameters}
+            if self.name == composed(self.of, values):
+                return values
+        return None
+
+    def of_kind(self, kind: str, parameters: Mapping[str, float]) -> Naming:
+        """The naming of what is made of the instance with further parameters: a model of it, say."""
+        family, said = f"{self.of}, {kind}", self.said
+        name = composed(f"{self.name}, {kind}", parameters) if said is None else composed(family, {**said, **parameters})
+        return Naming(name, family, {**self.parameters, **parameters}, self.sizes)
+
+    def changed(self, sizes: Mapping[str, float], parameters: Mapping[str, float]) -> dict[str, Any]:
+        """Fields of the instance after a change that leaves it in its family: other sizes, further parameters.
+
+        A name of its own stays, as does one with a parameter that was there already (labels flipped twice): what is new follows.
+        """
+        said, new = None if set(parameters) & set(self.parameters) else self.said, {**sizes, **parameters}
+        name = composed(self.name, new) if said is None else composed(self.of, {**said, **new})
+        return {"name": name, "family": self.of, "parameters": {**self.parameters, **parameters}}
