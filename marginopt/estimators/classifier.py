@@ -6,7 +6,7 @@ import warnings
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Self
 
 import numpy as np
@@ -29,7 +29,9 @@ from .solving import Outcome, one_or_all, solved_task
 from .spaces import KernelSpace, LinearSpace, Predictor, Solution, Space, is_precomputed, make_kernel
 from .training_set import Sample, Scaling, class_weights, sample_weights
 
-__all__ = ["KernelClassifier", "LinearClassifier", "ModelClassifier", "Stage", "WeightedClassifier", "decide"]
+__all__ = [
+    "KernelClassifier", "LinearClassifier", "ModelClassifier", "SearchedClassifier", "Stage", "WeightedClassifier", "decide",
+]  # fmt: skip
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,6 +228,18 @@ class LinearClassifier(ModelClassifier):
     def _solution(problem: Model, result: Result) -> Solution:
         w = result.values["w"]
         return Solution(w[1:], float(w[0]))
+
+
+class SearchedClassifier(WeightedClassifier, LinearClassifier):
+    """A linear classifier by branch and bound: a search that its budget ends gives its best classifier, without a warning."""
+
+    node_limit: int | None
+    random_state: int
+
+    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
+
+    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
+        return replace(super()._options(start), node_limit=self.node_limit, seed=self.random_state)
 
 
 class KernelClassifier(ModelClassifier):

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ..errors import InputError
 from ..models.arrays import FloatArray, Points, as_positive
 from ..models.formulations.zero_one.model import ZeroOneSVM
 from ..models.model import Model
-from ..solvers.records.options import Options
-from ..solvers.records.status import Status
-from .classifier import LinearClassifier, WeightedClassifier
+from .classifier import SearchedClassifier
 from .record import EstimatorInfo
 from .spaces import Space
 
 __all__ = ["ZeroOneSVC"]
 
 
-class ZeroOneSVC(WeightedClassifier, LinearClassifier):
+class ZeroOneSVC(SearchedClassifier):
     """Linear classifier of the 0-1 loss, `marginopt.ZeroOneSVM`, Conic (3): min ||w||² + λ Σ s_i 1{y_i f(x_i) < 1}.
 
     With ``kappa`` in place of ``lam``: min ||w||² with at most κn margins violated.
@@ -56,8 +53,6 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
     problem_, result_, certificate_, pairs_, classes_, n_features_in_
         See `ModelClassifier`.
     """
-
-    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
 
     def __init__(
         self,
@@ -100,10 +95,6 @@ class ZeroOneSVC(WeightedClassifier, LinearClassifier):
         if (cost != 1.0).any():
             raise InputError("kappa counts points: it takes no sample_weight or class_weight; give lam, or repeat the points")
         return ZeroOneSVM(X, y, kappa=self.kappa, intercept=intercept)
-
-    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        common = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
-        return Options.of(common, node_limit=self.node_limit, seed=self.random_state, start=start)
 
 
 ESTIMATORS = (

@@ -1,4 +1,4 @@
-"""Evidence that a solver did not give, supplied from the data (`alternatives`), and what the data say against its claim."""
+"""Evidence that a solver did not give, supplied from the data (`evidence`), and what the data say against its claim."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ..records.answer import Answer
 from ..records.status import Status
-from .alternatives import Rows
 from .certificate import Certificate, certify
-from .cones.alternatives import ConeRows
+from .evidence.conic import ConeRows
+from .evidence.linear import Rows
+from .evidence.rows import ScaledRows
 from .rays import Ray
 
 __all__ = ["Examined", "examined", "with_multipliers"]
@@ -60,7 +61,7 @@ def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
     return _descent(form, rows, answer, ray)
 
 
-def _descent(form: StandardForm, rows: Rows | ConeRows, answer: Answer, ray: Ray) -> Examined:
+def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> Examined:
     """A ray of descent, or a bound that speaks against one."""
     if ray.proved:
         return Examined(answer, ray)
@@ -105,7 +106,7 @@ def with_multipliers(
     if rows is None:
         return answer, certificate
     # what a solver says of cones, by multipliers or a bound, makes way for a proof of as much, not for any bound
-    spoils = isinstance(rows, ConeRows) and (answer.multipliers is not None or answer.bound is not None)
+    spoils = not rows.decides and (answer.multipliers is not None or answer.bound is not None)
     for find in (lambda: rows.multipliers(form.join(values)), rows.bounding):  # those of x; else any that bound
         found = find()
         if found is not None:
@@ -122,7 +123,7 @@ def _close(certificate: Certificate, tol: float) -> bool:
     return abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
 
-def _rows(form: StandardForm) -> Rows | ConeRows | None:
+def _rows(form: StandardForm) -> ScaledRows | None:
     """Its rows, as those can be used that find evidence about it."""
     found = Rows.of(form)
     return ConeRows.of(form) if found is None else found

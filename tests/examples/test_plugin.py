@@ -39,7 +39,7 @@ def run(site: Path, *arguments: str) -> str:
 
 
 SESSION = """
-import sys
+import pathlib, sys, tempfile
 import marginopt as mo
 from marginopt.models import formulations
 from marginopt.relaxations import relaxations
@@ -51,7 +51,11 @@ assert "box-fista" in {row["name"] for row in mo.solvers().rows}
 assert "huber" in formulations() and "SVM with the Huber loss" in str(formulations())
 assert "huber-bound" in relaxations()
 model = formulations()["huber"].state({"X": data.X, "y": data.y}, {"lam": 2.0})
-assert "s_i^2" in str(model) and "aligned" in model.latex()
+assert "s_i^2" in str(model) and "aligned" in model.latex() and "margin" in str(model.form)
+with tempfile.TemporaryDirectory() as folder:
+    for suffix in (".mps", ".lp", ".nl", ".qplib", ".mof.json"):
+        assert mo.read(model.write(pathlib.Path(folder) / f"huber{suffix}")).diff(model.form).empty
+assert abs(model.to_cvxpy().solve(solver="CLARABEL") - mo.solve(model, "clarabel").objective) < 1e-6
 table = mo.compare(model, ["box-fista", "clarabel", "boxqp"], tol=1e-6)
 values = [table[name].objective for name in ("box-fista", "clarabel", "boxqp")]
 assert max(values) - min(values) < 1e-5 * values[0], values
@@ -81,6 +85,19 @@ def test_the_prompt_sees_everything(site: Path, tmp_path: Path) -> None:
     run(site, *prompt, "report", "two-moons", "--n", "16", "--relaxations", "huber-bound,hinge-incumbent", "--exact", "none",
         "--quiet", "--out", str(tmp_path))  # fmt: skip
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    run(site, *prompt, "report", "two-moons", "--n", "16", "--formulation", "huber", "--exact", "box-fista", "--quiet",
+        "--out", str(tmp_path))  # fmt: skip
+    assert "two-moons, huber" in (tmp_path / "report.md").read_text(encoding="utf-8")
+
+
+def test_it_stands_in_the_matrix(site: Path) -> None:
+    """The tests of the laws, run beside the package, have its rows and columns, and these pass."""
+    tests = Path(__file__).parents[1] / "laws" / "test_matrix.py"
+    asked = "(huber and (clarabel or box-fista or test_formulation or test_relaxation)) or (box-fista and test_solver_alone)"
+    out = run(site, "-m", "pytest", "-q", "-p", "no:cacheprovider", str(tests), "-k", asked, "-vv")
+    for row in ("test_solver_on_formulation[huber-clarabel]", "test_solver_on_formulation[huber-box-fista]",
+                "test_formulation[huber]", "test_relaxation[huber-bound]", "test_solver_alone[box-fista]"):  # fmt: skip
+        assert f"{row} PASSED" in out
 
 
 @pytest.mark.parametrize(

@@ -115,8 +115,8 @@ def test_a_waiver_is_needed(waiver: tuple[str, str, str]) -> None:
 @pytest.mark.parametrize("name", FORMULATIONS)
 def test_every_formulation_is_solved_by_somebody(name: str) -> None:
     """The solver that ``auto`` takes reaches the optimum of its first case: no formulation stands outside the matrix."""
-    picked = str(mo.solve(cases(get_formulation(name))[0].model).details["picked"])
-    cells = list(trial_cells(get_formulation(name), get_solver(picked.split(":")[0])))
+    picked = mo.solve(cases(get_formulation(name))[0].model).solver
+    cells = list(trial_cells(get_formulation(name), get_solver(picked)))
     assert any(c.law.name == "reaches the optimum" and c.verdict.state is State.HOLDS for c in cells), picked
 
 

@@ -77,6 +77,9 @@ def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> No
     run(site, *prompt, "report", "wdbc", "--n", "16", "--relaxations", "huber-bound", "--exact", "none",
         "--quiet", "--out", str(tmp_path))  # fmt: skip
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
+    run(site, *prompt, "report", "wdbc", "--n", "16", "--formulation", "huber", "--exact", "clarabel", "--quiet",
+        "--out", str(tmp_path))  # fmt: skip
+    assert "wdbc, huber" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_it_stands_in_the_matrix(site: Path) -> None:

@@ -2,23 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import Any
 
 from ...models.arrays import FloatArray, Points, as_positive
 from ...models.formulations.ramp import RampSVM
 from ...models.model import Model
 from ...solvers.ramp import RampBB
-from ...solvers.records.options import Options
-from ...solvers.records.status import Status
-from ..classifier import LinearClassifier, WeightedClassifier
+from ..classifier import SearchedClassifier
 from ..record import EstimatorInfo
 from ..spaces import Space
 
 __all__ = ["RampSVC"]
 
 
-class RampSVC(WeightedClassifier, LinearClassifier):
+class RampSVC(SearchedClassifier):
     """Linear classifier of the ramp loss, `marginopt.RampSVM`, Brooks (2011): min ||w||² + λ Σ s_i min((1 - y_i f(x_i))_+, 2).
 
     A point far on the wrong side costs no more than 2λ, so that outliers do not pull. Solved by exact branch and bound within a
@@ -56,8 +53,6 @@ class RampSVC(WeightedClassifier, LinearClassifier):
         See `ModelClassifier`.
     """
 
-    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
-
     def __init__(
         self,
         lam: float = 1.0,
@@ -94,10 +89,6 @@ class RampSVC(WeightedClassifier, LinearClassifier):
     def _asked(self) -> Any:
         """Boxes within a budget have no need to refuse features."""
         return RampBB(most=2**31) if self.solver == "ramp-bb" else self.solver
-
-    def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
-        common = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
-        return Options.of(common, node_limit=self.node_limit, seed=self.random_state, start=start)
 
 
 ESTIMATORS = (

@@ -15,9 +15,7 @@ from ...models.formulations.margin.named.scoring_system import ScoringSystem
 from ...models.formulations.margin.scoring_problem import as_fraction
 from ...models.model import Model
 from ...solvers.judging.result import Result
-from ...solvers.records.options import Options
-from ...solvers.records.status import Status
-from ..classifier import LinearClassifier, WeightedClassifier
+from ..classifier import SearchedClassifier
 from ..record import EstimatorInfo
 from ..spaces import Solution, Space
 from .points_table import PointsTable
@@ -25,7 +23,7 @@ from .points_table import PointsTable
 __all__ = ["ScoringSystemClassifier"]
 
 
-class ScoringSystemClassifier(WeightedClassifier, LinearClassifier):
+class ScoringSystemClassifier(SearchedClassifier):
     """Linear classifier with few whole coefficients, `marginopt.ScoringSystem`: SLIM, Ustun and Rudin, 2015, (4).
 
     Coefficients are points for each unit of a feature, so features are best whole numbers or yes and no
@@ -68,7 +66,6 @@ class ScoringSystemClassifier(WeightedClassifier, LinearClassifier):
     >>> print(model.points())  # doctest: +SKIP
     """
 
-    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
     #: Points are for the features as they are.
     standardise = False
 
@@ -111,10 +108,6 @@ class ScoringSystemClassifier(WeightedClassifier, LinearClassifier):
     def _solution(problem: Model, result: Result) -> Solution:
         w = np.rint(result.values["w"])
         return Solution(w[1:], float(w[0]))
-
-    def _options(self, start: Any = None) -> Options:
-        common = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
-        return Options.of(common, node_limit=self.node_limit, seed=self.random_state, start=start)
 
     def points(self, feature_names: Sequence[str] | None = None) -> PointsTable:
         """The table of points of two classes.

@@ -1,20 +1,21 @@
 """What a solver did not give of a program with cones: multipliers, Farkas multipliers and rays by projections on the dual cones.
 
-The alternatives are those of `solvers.judging.alternatives`, by least squares over a product of cones, not only of half-lines.
+The alternatives are those of `linear`, by least squares over a product of cones, not only of half-lines.
 What is different is that a cone's image need not be closed: at a residual that is small and not zero neither side may hold, and
 then nothing is said. What comes out is judged, with its error, as if the solver had given it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import ClassVar
 
 import numpy as np
 
 from ....models.arrays import FloatArray
 from ....models.program.form import StandardForm
 from .least_squares import cone_least_squares
+from .rows import ByLabel, ScaledRows, fit, stacked
 
 __all__ = ["ConeRows"]
 
@@ -25,34 +26,23 @@ _NONE, _UNSURE = 1e-8, 1e-3
 
 
 @dataclass(frozen=True, eq=False)
-class ConeRows:
+class ConeRows(ScaledRows):
     """The rows of a form with convex cones, each constraint scaled to size one; bounds last.
 
     Parameters
     ----------
-    form : StandardForm
-    A, b : ndarray
-        A x + b in the product of the cones and, for bounds, of half-lines.
-    scale : ndarray
-        What each row was divided by: one number for all rows of a constraint.
+    form, A, b, scale
+        As `ScaledRows`: A x + b in the product of the cones and, for bounds, of half-lines. A constraint's rows have one scale.
     """
 
-    form: StandardForm
-    A: FloatArray
-    b: FloatArray
-    scale: FloatArray
+    decides: ClassVar[bool] = False
 
     @classmethod
     def of(cls, form: StandardForm) -> ConeRows | None:
         """None where a set is not convex, a variable is an integer, or the matrix is too large."""
-        low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
-        count = form.rows + low.size + high.size
-        convex = all(c.cone.convex for c in form.constraints)
-        if not convex or form.integer.any() or (form.n + 1) * (count + 1) > _MOST or form.n**2 > _MOST:
+        if not all(c.cone.convex for c in form.constraints) or not fit(form, _MOST):
             return None
-        F, g = form.rows_matrix()
-        unit = np.eye(form.n)
-        A, b = np.vstack([F.toarray(), unit[low], -unit[high]]), np.concatenate([g, -form.lower[low], form.upper[high]])
+        A, b = stacked(form)
         size, start = np.sqrt((A**2).sum(axis=1) + b**2), 0
         for c in form.constraints:
             size[start : start + c.rows] = np.linalg.norm(size[start : start + c.rows])
@@ -60,24 +50,20 @@ class ConeRows:
         size[size == 0.0] = 1.0
         return cls(form, A / size[:, None], b / size, size) if np.isfinite(size).all() else None
 
-    def farkas(self) -> tuple[Mapping[str, FloatArray] | None, FloatArray | None]:
+    def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Farkas multipliers, or else a point; both None where least squares did not decide."""
         B = np.column_stack([self.A, self.b]).T
         z, residual = cone_least_squares(B, np.append(np.zeros(self.form.n), -1.0), self._dual)
         if float(np.linalg.norm(residual)) <= _NONE:
-            return self._by_label(z / self.scale), None
+            return self.by_label(z / self.scale), None
         sure = residual[-1] < -_UNSURE
         return None, residual[:-1] / residual[-1] if sure else None
 
     def ray(self) -> FloatArray | None:
         """A direction of descent without end; None where none was found."""
         form, n, m = self.form, self.form.n, self.form.rows
-        P = np.zeros((0, n)) if form.quadratic is None else form.quadratic.csc.toarray()
-        P = P / max(float(np.abs(P).max(initial=0.0)), 1e-300)
-        size = max(float(np.abs(form.q).max(initial=0.0)), 1e-300)
-        B = np.block(
-            [[self.A[:m], -np.eye(m)], [P, np.zeros((P.shape[0], m))], [form.q[None, :] / size, np.zeros((1, m))]]
-        )
+        q, _, P, _ = self.objective()
+        B = np.block([[self.A[:m], -np.eye(m)], [P, np.zeros((P.shape[0], m))], [q[None, :], np.zeros((1, m))]])
         if B.size > 4 * _MOST:
             return None
 
@@ -89,27 +75,25 @@ class ConeRows:
         found, residual = cone_least_squares(B, np.append(np.zeros(m + P.shape[0]), -1.0), project)
         return found[:n] if float(np.linalg.norm(residual)) <= _NONE else None
 
-    def bounding(self) -> tuple[Mapping[str, FloatArray], FloatArray, FloatArray] | None:
+    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form, count = self.form, self.A.shape[0]
-        P = np.zeros((form.n, 0)) if form.quadratic is None else form.quadratic.csc.toarray()
-        size = max(float(np.abs(form.q).max(initial=0.0)), 1e-300)
-        unit = max(float(np.abs(P).max(initial=0.0)), 1e-300)
-        B = np.column_stack([self.A.T, -P / unit])
-        z, residual = cone_least_squares(B, form.q / size, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]))
+        q, size, P, unit = self.objective()
+        B = np.column_stack([self.A.T, -P.T])
+        z, residual = cone_least_squares(B, q, lambda v: np.concatenate([self._dual(v[:count]), v[count:]]))
         if float(np.linalg.norm(residual)) > _NONE:
             return None
         own, v = z[:count] * size / self.scale, z[count:] / unit * size
-        return self._by_label(own), self._reduced(own), v if v.size else np.zeros(form.n)
+        return self.by_label(own), self.reduced(own), v if v.size else np.zeros(form.n)
 
-    def multipliers(self, x: FloatArray) -> tuple[Mapping[str, FloatArray], FloatArray] | None:
+    def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Multipliers with ∇f(x) = F'z + ζ and no product with what the rows are worth at x, as nearly as there are some."""
         gradient, worth = self.form.gradient(x), self.A @ x + self.b
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         B = np.vstack([self.A.T, worth[None, :]])
         z, _ = cone_least_squares(B, np.append(gradient / size, 0.0), self._dual)
         own = z * size / self.scale
-        return self._by_label(own), self._reduced(own)
+        return self.by_label(own), self.reduced(own)
 
     def _dual(self, z: FloatArray) -> FloatArray:
         """The nearest multipliers."""
@@ -126,19 +110,3 @@ class ConeRows:
             pieces.append(c.cone.project(s[start : start + c.rows]))
             start += c.rows
         return np.concatenate(pieces) if pieces else s
-
-    def _reduced(self, z: FloatArray) -> FloatArray:
-        """ζ of the bounds, whose rows come last."""
-        low, high = np.isfinite(self.form.lower), np.isfinite(self.form.upper)
-        reduced, first = np.zeros(self.form.n), self.form.rows
-        reduced[low] += z[first : first + int(low.sum())]
-        reduced[high] -= z[first + int(low.sum()) :]
-        return reduced
-
-    def _by_label(self, z: FloatArray) -> dict[str, FloatArray]:
-        """Multipliers of the form's own rows; those of bounds follow from them."""
-        found, start = {}, 0
-        for c in self.form.constraints:
-            found[c.label] = z[start : start + c.rows]
-            start += c.rows
-        return found

@@ -13,7 +13,7 @@ from marginopt.models import Block, Constraint, Nonnegative, Quadratic, Standard
 from marginopt.models.bare_form import as_model
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.judging.alternatives import Rows
+from marginopt.solvers.judging.evidence.linear import Rows
 from marginopt.solvers.judging.rays import Ray
 from marginopt.solvers.judging.result import Result
 from marginopt.solvers.rational.farkas import farkas_exists

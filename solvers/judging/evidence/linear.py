@@ -14,16 +14,16 @@ Rows are scaled to unit length. What comes out is judged as if the solver had gi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...models.arrays import BoolArray, FloatArray
-from ...models.program.cones import Nonnegative, Zero
-from ...models.program.form import StandardForm
-from .rays import farkas_proves, ray_is_exact
+from ....models.arrays import BoolArray, FloatArray
+from ....models.program.cones import Nonnegative, Zero
+from ....models.program.form import StandardForm
+from ..rays import farkas_proves, ray_is_exact
+from .rows import ByLabel, ScaledRows, fit, stacked
 
 __all__ = ["Rows"]
 
@@ -38,53 +38,41 @@ _PARTS = (1, 2, 3, 4, 5, 6, 8, 10, 12)
 
 
 @dataclass(frozen=True, eq=False)
-class Rows:
+class Rows(ScaledRows):
     """The rows of a form with linear constraints, each scaled to unit length; bounds last.
 
     Parameters
     ----------
-    form : StandardForm
-    A, b : ndarray
-        A x + b ≥ 0, or = 0 where ``equal``; the form's rows before its bounds.
+    form, A, b, scale
+        As `ScaledRows`: A x + b ≥ 0, or = 0 where ``equal``.
     equal : ndarray of bool
-    scale : ndarray
-        What each row was divided by.
     """
 
-    form: StandardForm
-    A: FloatArray
-    b: FloatArray
     equal: BoolArray
-    scale: FloatArray
 
     @classmethod
     def of(cls, form: StandardForm) -> Rows | None:
         """None where a constraint is not linear, a variable is an integer, or the matrix is too large."""
         linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-        low, high = np.flatnonzero(np.isfinite(form.lower)), np.flatnonzero(np.isfinite(form.upper))
-        count = form.rows + low.size + high.size
-        if not linear or form.integer.any() or (form.n + 1) * (count + 1) > _MOST or form.n**2 > _MOST:
+        if not linear or not fit(form, _MOST):
             return None
-        F, g = form.rows_matrix()
-        unit = sp.eye_array(form.n, format="csr")
-        A = np.asarray(sp.vstack([F, unit[low], -unit[high]]).toarray())
-        b = np.concatenate([g, -form.lower[low], form.upper[high]])
-        equal = np.zeros(count, dtype=bool)
+        A, b = stacked(form)
+        equal = np.zeros(b.size, dtype=bool)
         start = 0
         for c in form.constraints:
             equal[start : start + c.rows] = isinstance(c.cone, Zero)
             start += c.rows
         scale = np.sqrt((A**2).sum(axis=1) + b**2)
         scale[scale == 0.0] = 1.0
-        return cls(form, A / scale[:, None], b / scale, equal, scale)
+        return cls(form, A / scale[:, None], b / scale, scale, equal)
 
-    def farkas(self) -> tuple[Mapping[str, FloatArray] | None, FloatArray | None]:
+    def farkas(self) -> tuple[ByLabel | None, FloatArray | None]:
         """Farkas multipliers, or else a point; both None where least squares did not decide."""
         z, residual = self._least(np.column_stack([self.A, self.b]).T, np.append(np.zeros(self.form.n), -1.0), self._chosen())
         if z is None:
             return None, None
         if float(np.linalg.norm(residual)) <= _NONE:
-            found = self._by_label(z / self.scale)
+            found = self.by_label(z / self.scale)
             return (found if farkas_proves(self.form, found) else self._whole(z / self.scale, found)), None
         return None, residual[:-1] / residual[-1] if residual[-1] < 0.0 else None
 
@@ -94,10 +82,8 @@ class Rows:
         rises, falls = np.flatnonzero(~np.isfinite(form.upper)), np.flatnonzero(~np.isfinite(form.lower))
         lines = self.A[: form.rows]
         slack = np.flatnonzero(~self.equal[: form.rows])
-        P = np.zeros((0, n)) if form.quadratic is None else form.quadratic.csc.toarray()
-        P = P / max(float(np.abs(P).max(initial=0.0)), 1e-300)
-        size = max(float(np.abs(form.q).max(initial=0.0)), 1e-300)
-        rows = np.vstack([lines, P, form.q[None, :] / size])
+        q, _, P, _ = self.objective()
+        rows = np.vstack([lines, P, q[None, :]])
         slacks = np.zeros((rows.shape[0], slack.size))
         slacks[slack, np.arange(slack.size)] = -1.0
         if rows.shape[0] * (rises.size + falls.size + slack.size) > _MOST:
@@ -112,28 +98,24 @@ class Rows:
         d[falls] -= parts[rises.size : rises.size + falls.size]
         return _exact_ray(form, d)
 
-    def bounding(self) -> tuple[Mapping[str, FloatArray], FloatArray, FloatArray] | None:
+    def bounding(self) -> tuple[ByLabel, FloatArray, FloatArray] | None:
         """Multipliers, ζ and v with q + P v = F'z + ζ: their Lagrangian at v has no slope where there is no bound."""
         form = self.form
-        P = np.zeros((form.n, 0)) if form.quadratic is None else form.quadratic.csc.toarray()
-        if form.n * (self.A.shape[0] * 2 + 2 * P.shape[1]) > _MOST:
+        q, size, P, unit = self.objective()
+        if form.n * (self.A.shape[0] * 2 + 2 * P.shape[0]) > _MOST:
             return None
-        size = max(float(np.abs(form.q).max(initial=0.0)), 1e-300)
-        unit = max(float(np.abs(P).max(initial=0.0)), 1e-300)
-        every = self._chosen()
-        negative = every & self.equal
-        matrix = np.column_stack([self.A.T, -self.A[negative].T, -P / unit, P / unit])
-        z, residual = self._nonnegative(matrix, form.q / size)
+        negative = self.equal
+        z, residual = self._nonnegative(np.column_stack([self.A.T, -self.A[negative].T, -P.T, P.T]), q)
         if z is None or float(np.linalg.norm(residual)) > _NONE:
             return None
         count, extra = self.A.shape[0], int(negative.sum())
         y = z[:count].copy()
         y[negative] -= z[count : count + extra]
-        v = (z[count + extra : count + extra + P.shape[1]] - z[count + extra + P.shape[1] :]) / unit * size
+        v = (z[count + extra : count + extra + P.shape[0]] - z[count + extra + P.shape[0] :]) / unit * size
         own = _settled(y * size / self.scale)
-        return self._by_label(own), self._reduced(own), v if v.size else np.zeros(form.n)
+        return self.by_label(own), self.reduced(own), v if v.size else np.zeros(form.n)
 
-    def multipliers(self, x: FloatArray) -> tuple[Mapping[str, FloatArray], FloatArray] | None:
+    def multipliers(self, x: FloatArray) -> tuple[ByLabel, FloatArray] | None:
         """Least-squares multipliers of the rows that are active at x, and ζ of the bounds."""
         gradient = self.form.gradient(x)
         size = max(float(np.linalg.norm(gradient)), 1e-300)
@@ -143,11 +125,11 @@ class Rows:
         if z is None:
             return None
         own = _settled(z * size / self.scale)
-        return self._by_label(own), self._reduced(own)
+        return self.by_label(own), self.reduced(own)
 
-    def _whole(self, z: FloatArray, otherwise: Mapping[str, FloatArray]) -> Mapping[str, FloatArray]:
+    def _whole(self, z: FloatArray, otherwise: ByLabel) -> ByLabel:
         """Farkas multipliers in whole numbers where those prove it; any positive multiple serves."""
-        tried = map(self._by_label, _rounded(z))
+        tried = map(self.by_label, _rounded(z))
         return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
 
     def _chosen(self) -> BoolArray:
@@ -164,14 +146,6 @@ class Rows:
         whole[both] -= z[int(chosen.sum()) :]
         return whole, residual
 
-    def _reduced(self, z: FloatArray) -> FloatArray:
-        """ζ of the bounds, whose rows come last."""
-        low, high = np.isfinite(self.form.lower), np.isfinite(self.form.upper)
-        reduced, first = np.zeros(self.form.n), self.form.rows
-        reduced[low] += z[first : first + int(low.sum())]
-        reduced[high] -= z[first + int(low.sum()) :]
-        return reduced
-
     @staticmethod
     def _nonnegative(A: FloatArray, b: FloatArray) -> tuple[FloatArray | None, FloatArray]:
         from scipy.optimize import nnls  # imported here: it is slow, and few answers need it
@@ -185,14 +159,6 @@ class Rows:
         except RuntimeError:  # its iteration limit
             return None, b
         return np.asarray(z), b - A @ z
-
-    def _by_label(self, z: FloatArray) -> dict[str, FloatArray]:
-        """Multipliers of the form's own rows, unscaled; those of bounds follow from them."""
-        found, start = {}, 0
-        for c in self.form.constraints:
-            found[c.label] = z[start : start + c.rows]
-            start += c.rows
-        return found
 
 
 def _rounded(v: FloatArray) -> Iterator[FloatArray]:
