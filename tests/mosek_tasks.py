@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from contextlib import contextmanager
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -26,6 +28,8 @@ from marginopt.models import (
 from marginopt.models.export.native.mosek import to_mosek
 from marginopt.models.export.native.mosek_read import form_of_task
 from marginopt.models.program.svec import smat, svec, svec_size
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
 
@@ -60,6 +64,10 @@ FORMS = {
 }
 
 
+#: Those that need no integers: the open conic solver answers them.
+REAL = [name for name, form in FORMS.items() if not form.integer.any()]
+
+
 def insert(task, form, x, z, zeta):
     """Put our solution into a task by the documented conventions, written here independently of the reader's code."""
     which = mosek.soltype.itr
@@ -84,6 +92,14 @@ def insert(task, form, x, z, zeta):
             task.putaccdoty(which, number, piece)
             number += 1
     return which
+
+
+@contextmanager
+def solved(form):
+    """A task with our solution of the form in it, the solution, and which of MOSEK's it is."""
+    result = solve_problem(form, "clarabel", Options(tol=1e-8))
+    with to_mosek(form) as task:
+        yield task, result, insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced))
 
 
 def form_of_new(form):

@@ -5,12 +5,35 @@ from __future__ import annotations
 import numpy as np
 import scipy.sparse as sp
 
-from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm, Zero
+from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, Quadratic, StandardForm, Zero, ZeroOneSVM
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 
 QP = ("clarabel", "scs", "highs", "osqp", "piqp", "proxqp", "daqp")
 INF = np.inf
+
+X11 = np.array(
+    [
+        [1.0, -0.7548729826433764, 0.4187327449214847],
+        [1.0, 1.485328987033515, 1.211366109317348],
+        [1.0, 1.3605539300182625, 1.3557227598134194],
+        [1.0, 2.2110789797799075, 0.24575097507458665],
+        [1.0, 1.0077571595549706, 0.7123769871927398],
+        [1.0, -2.557699067363162, 0.21812323391695956],
+        [1.0, 0.11696981671685491, 0.44661701252515384],
+        [1.0, -0.46544251419058774, -0.6940112870771816],
+        [1.0, -0.4670440479633976, 0.7975539909635253],
+        [1.0, 0.522247519574118, 1.5592923848522453],
+        [1.0, -1.2379814150856043, 1.1969734834611243],
+    ]
+)
+Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
+#: Formulations on these points and their optima, by enumeration.
+KNOWN = {
+    "hinge": (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
+    "zero-one penalised": (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
+    "zero-one free": (ZeroOneSVM(X11, Y11, lam=5.0, intercept="free"), 17.565840780905777),
+}
 
 
 def form_of(q, constraints=(), lower=None, upper=None, P=None, integer=None, r=0.0):
@@ -48,6 +71,13 @@ def random_qp(seed, rank):
     upper = np.where(rng.random(n) < 0.6, x + rng.random(n), 2.0)
     rows = [("equal", E, -E @ x, Zero(2)), ("greater", G, slack - G @ x, Nonnegative(8))]
     return form_of(3 * rng.normal(size=n), rows, lower, upper, R.T @ R)
+
+
+def hard_zero_one(n, p):
+    """Labels at random: no solver of mixed-integer programs ends soon."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
+    return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
 
 
 def knapsack(n=20, seed=0):

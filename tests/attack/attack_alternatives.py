@@ -17,16 +17,12 @@ from functools import lru_cache
 
 import numpy as np
 import scipy.sparse as sp
+from attack_answers import answered, judgement
 
 import marginopt as mo
-from marginopt.errors import MarginoptError
 from marginopt.models import PSD, Block, Constraint, Nonnegative, Quadratic, SecondOrder, StandardForm, Zero
-from marginopt.models.bare_form import as_model
 from marginopt.models.model import Model
-from marginopt.solvers import Answer, Status, get_solver
-from marginopt.solvers.records.licence import OPEN
-from marginopt.solvers.records.options import Options
-from marginopt.solvers.solve import judge
+from marginopt.solvers import Answer, Status
 
 
 class Truth(enum.Enum):
@@ -262,14 +258,8 @@ def natural(number: int) -> tuple[str, str, mo.Result | None]:
     """(case and solver, what is wrong, the result) of one natural answer."""
     problem = case(number)
     solver = problem.solvers[(number // len(FAMILIES)) % len(problem.solvers)]
-    name = f"{number}: {problem.name} by {solver}"
-    try:
-        result = mo.solve(problem.model, solver, time_limit=2.0)
-    except MarginoptError:
-        return name, "", None
-    except Exception as error:  # noqa: BLE001 - this is what is counted
-        return name, f"{type(error).__name__}: {str(error)[:200]}", None
-    return name, wrong(result, problem), result
+    result, fault = answered(problem.model, solver)
+    return f"{number}: {problem.name} by {solver}", fault if result is None else wrong(result, problem), result
 
 
 def lied(answer: Answer, form: StandardForm, rng: np.random.Generator) -> Answer:
@@ -302,13 +292,10 @@ def lied(answer: Answer, form: StandardForm, rng: np.random.Generator) -> Answer
 
 def judged(number: int, answer: Answer, problem: Case, solver: str) -> str:
     """What is wrong with the judgement of one lie; empty where nothing is."""
-    rng = np.random.default_rng([number, 11])
-    try:
-        with np.errstate(all="ignore"):
-            result = judge(as_model(problem.model), get_solver(solver), lied(answer, problem.form, rng), Options(), OPEN)
-            str(result)
-    except Exception as error:  # noqa: BLE001 - this is what is counted
-        return f"{type(error).__name__}: {str(error)[:200]}"
+    lie = lied(answer, problem.form, np.random.default_rng([number, 11]))
+    result, fault = judgement(problem.model, solver, lie)
+    if result is None:
+        return fault
     if result.status is Status.OPTIMAL:
         return f"OPTIMAL of an answer that said {result.claim.status}"
     return wrong(result, problem)

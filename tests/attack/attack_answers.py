@@ -257,14 +257,18 @@ def natural(number: int) -> tuple[str, str, mo.Result | None]:
     """(case and solver, what is wrong, the result) of one natural answer."""
     problem = case(number)
     solver = problem.solvers[(number // len(FAMILIES)) % len(problem.solvers)]
-    name = f"{problem.name} by {solver}"
+    result, fault = answered(problem.model, solver)
+    return f"{problem.name} by {solver}", fault if result is None else wrong(result, problem), result
+
+
+def answered(model: Model | StandardForm, solver: str) -> tuple[mo.Result | None, str]:
+    """A result within two seconds; none, and the exception where it is not one of ours."""
     try:
-        result = mo.solve(problem.model, solver, time_limit=2.0)
+        return mo.solve(model, solver, time_limit=2.0), ""
     except MarginoptError:
-        return name, "", None
+        return None, ""
     except Exception as error:  # noqa: BLE001 - this is what is counted
-        return name, f"{type(error).__name__}: {str(error)[:200]}", None
-    return name, wrong(result, problem), result
+        return None, f"{type(error).__name__}: {str(error)[:200]}"
 
 
 # -- corrupted answers ------------------------------------------------------------------------------------------------
@@ -347,12 +351,17 @@ def corrupted(answer: Answer, form: StandardForm, rng: np.random.Generator) -> A
 
 def judged(number: int, answer: Answer, problem: Case, solver: str) -> str:
     """What is wrong with the judgement of one corrupted answer; empty where nothing is."""
-    rng = np.random.default_rng([number, 7])
-    lie = corrupted(answer, problem.form, rng)
+    lie = corrupted(answer, problem.form, np.random.default_rng([number, 7]))
+    result, fault = judgement(problem.model, solver, lie)
+    return fault if result is None else wrong(result, problem)
+
+
+def judgement(model: Model | StandardForm, solver: str, lie: Answer) -> tuple[mo.Result | None, str]:
+    """What becomes of an answer that was made up; none, and the exception where there is one."""
     try:
         with np.errstate(all="ignore"):
-            result = judge(as_model(problem.model), get_solver(solver), lie, Options(), OPEN)
+            result = judge(as_model(model), get_solver(solver), lie, Options(), OPEN)
             str(result)
     except Exception as error:  # noqa: BLE001 - this is what is counted
-        return f"{type(error).__name__}: {str(error)[:200]}"
-    return wrong(result, problem)
+        return None, f"{type(error).__name__}: {str(error)[:200]}"
+    return result, ""

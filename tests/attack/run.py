@@ -17,7 +17,7 @@ import tempfile
 import time
 import warnings
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import attack_alternatives as alternatives
@@ -110,23 +110,12 @@ def attack_alternatives(natural: int, lies: int, seed: int) -> tuple[Row, Row]:
     return first, second
 
 
-def attack_models(count: int, seed: int) -> Row:
-    """Compositions, exact solvers, changes, sources and estimators on odd data."""
-    row = Row("models on odd data")
+def attack_cases(name: str, attack: Callable[[int], tuple[str, str]], count: int, seed: int) -> Row:
+    """Cases by their numbers."""
+    row = Row(name)
     for number in range(seed * count, (seed + 1) * count):
         with silence():
-            what, fault = models.attack(number)
-        row.add(what, fault)
-    print(row, flush=True)
-    return row
-
-
-def attack_inputs(count: int, seed: int) -> Row:
-    """Wild inputs to every formulation."""
-    row = Row("wild inputs")
-    for number in range(seed * count, (seed + 1) * count):
-        with silence():
-            what, fault = inputs.attack(number)
+            what, fault = attack(number)
         row.add(what, fault)
     print(row, flush=True)
     return row
@@ -161,9 +150,9 @@ def main() -> int:
     if a.only in (None, "alternatives"):
         rows += attack_alternatives(round(4_000 * a.part), round(12_000 * a.part), a.seed)
     if a.only in (None, "models"):
-        rows.append(attack_models(round(10_000 * a.part), a.seed))
+        rows.append(attack_cases("models on odd data", models.attack, round(10_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
-        rows.append(attack_inputs(round(5_000 * a.part), a.seed))
+        rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")
     print("| --- | --- | --- | --- | --- | --- |")
     print("\n".join(map(str, rows)))

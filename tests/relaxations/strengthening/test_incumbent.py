@@ -2,31 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
-
 import numpy as np
 import pytest
 from data import clustered
+from oracles import enumerated
 
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import ZeroOneSVM
 from marginopt.relaxations import heuristic, tighten
-
-
-def enumerated(model: ZeroOneSVM) -> float:
-    """The 0-1 optimum: the optimal w is the least-norm one of its active margins, of which at most p are needed."""
-    A, d = model.y[:, None] * model.X, model.penalised.astype(float)
-    n, p = A.shape
-    starts = [np.zeros(p)] + [b * np.eye(p)[0] for b in (-1.0, 1.0) if model.intercept == "free"]
-    best = min(model.objective(w) for w in starts)
-    for size in range(1, p + 1):
-        for chosen in itertools.combinations(range(n), size):
-            B = A[list(chosen)]
-            system = np.block([[np.diag(2.0 * d), B.T], [B, np.zeros((size, size))]])
-            w = np.linalg.lstsq(system, np.append(np.zeros(p), np.ones(size)), rcond=None)[0][:p]
-            if np.abs(B @ w - 1.0).max() < 1e-8:
-                best = min(best, model.objective(w))
-    return best
 
 
 @pytest.mark.parametrize("intercept", ["penalised", "free"])

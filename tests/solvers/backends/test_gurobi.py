@@ -8,15 +8,13 @@ import sys
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from interrupts import interrupted
+from programs import KNOWN, X11, Y11, form_of, hard_zero_one
 
 from marginopt.errors import ExportError, InputError, LicenceError, MissingPackageError
 from marginopt.models import (
     RBF,
-    Block,
     ConicSVM,
-    Constraint,
     HingeSVM,
     L2SVMDual,
     Linear,
@@ -25,7 +23,6 @@ from marginopt.models import (
     Quadratic,
     RotatedSecondOrder,
     SecondOrder,
-    StandardForm,
     Zero,
     ZeroOneSVM,
 )
@@ -39,47 +36,7 @@ from marginopt.solvers.solve import solve_problem
 
 pytest.importorskip("gurobipy", reason="gurobipy is not installed")
 
-X11 = np.array(
-    [
-        [1.0, -0.7548729826433764, 0.4187327449214847],
-        [1.0, 1.485328987033515, 1.211366109317348],
-        [1.0, 1.3605539300182625, 1.3557227598134194],
-        [1.0, 2.2110789797799075, 0.24575097507458665],
-        [1.0, 1.0077571595549706, 0.7123769871927398],
-        [1.0, -2.557699067363162, 0.21812323391695956],
-        [1.0, 0.11696981671685491, 0.44661701252515384],
-        [1.0, -0.46544251419058774, -0.6940112870771816],
-        [1.0, -0.4670440479633976, 0.7975539909635253],
-        [1.0, 0.522247519574118, 1.5592923848522453],
-        [1.0, -1.2379814150856043, 1.1969734834611243],
-    ]
-)
-Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
-
-
-def program(q, constraints, lower, upper, integer=None, quadratic=None, r=0.0):
-    n = len(q)
-    rows = tuple(Constraint(k, sp.csr_array(np.array(F, float)), np.array(g, float), K) for k, F, g, K in constraints)
-    whole = np.zeros(n, bool) if integer is None else np.asarray(integer, bool)
-    bounds = np.asarray(lower, float), np.asarray(upper, float)
-    return StandardForm("program", (Block("x", (n,)),), np.asarray(q, float), rows, *bounds, whole, quadratic, r)
-
-
-def hard_model(n=90, p=8):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
-    return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
-
-
-@pytest.mark.parametrize(
-    ("model", "optimum"),
-    [
-        (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
-        (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
-        (ZeroOneSVM(X11, Y11, lam=5.0, intercept="free"), 17.565840780905777),
-    ],
-    ids=["hinge", "zero-one penalised", "zero-one free"],
-)
+@pytest.mark.parametrize(("model", "optimum"), KNOWN.values(), ids=KNOWN)
 def test_known_optima(model, optimum):
     result = solve_problem(model, "gurobi", Options())
     assert result.status is Status.OPTIMAL
@@ -98,7 +55,7 @@ def test_multipliers_have_our_signs(model, assert_kkt):
 def test_apex(assert_kkt):
     """max x_2 + x_3 - 4 x_0 - 4 x_1 over 2 x_0 x_1 ≥ x_2² + x_3², at the apex, where the quadratic constraint has no gradient."""
     cone = [("cone", np.eye(4), np.zeros(4), RotatedSecondOrder(4))]
-    form = program([4, 4, -1, -1], cone, [0, 0, -9, -9], [9, 9, 9, 9])
+    form = form_of([4, 4, -1, -1], cone, [0, 0, -9, -9], [9, 9, 9, 9])
     result = solve_problem(form, "gurobi", Options())
     assert result.status is Status.OPTIMAL
     assert abs(result.objective) <= 1e-8
@@ -120,7 +77,7 @@ def random_cones(seed, quadratic):
         ("equal", rng.normal(size=(1, n)), np.zeros(1), Zero(1)),
     ]
     P = Quadratic(factor=rng.normal(size=(3, n))) if quadratic else None
-    return program(rng.normal(size=n), constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), quadratic=P, r=0.7)
+    return form_of(rng.normal(size=n), constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), P=P, r=0.7)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -138,7 +95,7 @@ def test_cones_as_quadratic_constraints(seed, quadratic, assert_kkt):
 def test_mixed_integer_cones_keep_plain_rows_as_variables():
     """min t, ||(x - 0.4, y + 1.3)|| ≤ t, x and y integer: (0, -1), √(0.16 + 0.09) = 0.5."""
     rows = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
-    form = program([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], [1, 1, 0])
+    form = form_of([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], integer=[1, 1, 0])
     assert native_size(form) == (5, 2)
     result = solve_problem(form, "gurobi", Options())
     assert result.status is Status.OPTIMAL
@@ -169,10 +126,10 @@ def test_semidefinite_cones_are_refused():
 @pytest.mark.parametrize(
     ("form", "status"),
     [
-        (program([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
-        (program([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], [1, 1]), Status.INFEASIBLE),
-        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
-        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], [1, 1]), Status.UNBOUNDED),
+        (form_of([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
+        (form_of([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], integer=[1, 1]), Status.INFEASIBLE),
+        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
+        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], integer=[1, 1]), Status.UNBOUNDED),
     ],
 )
 def test_infeasible_and_unbounded(form, status):
@@ -182,7 +139,7 @@ def test_infeasible_and_unbounded(form, status):
 
 
 def test_farkas_ray_proves_infeasibility():
-    form = program([1, 1], [("c", [[1, 1], [-1, -0.5]], [-3, 1], Nonnegative(2))], [0, 0], [9, 2])
+    form = form_of([1, 1], [("c", [[1, 1], [-1, -0.5]], [-3, 1], Nonnegative(2))], [0, 0], [9, 2])
     z = solve_problem(form, "gurobi", Options()).details["farkas"]["c"]
     c = form.constraints[0]
     price = -(c.F.T @ z)  # of the bounds: the Lagrangian without objective is bounded by its largest value over them
@@ -191,7 +148,7 @@ def test_farkas_ray_proves_infeasibility():
 
 
 def test_time_limit_gives_incumbent_and_bound():
-    result = solve_problem(hard_model(), "gurobi", Options(time_limit=1.0, threads=1))
+    result = solve_problem(hard_zero_one(90, 8), "gurobi", Options(time_limit=1.0, threads=1))
     assert result.status is Status.TIME_LIMIT
     assert result.certificate.feasible(1e-9)
     assert 0 < result.bound < result.objective
@@ -202,11 +159,11 @@ def test_time_limit_gives_incumbent_and_bound():
 
 
 def test_node_limit_and_callback():
-    limited = solve_problem(hard_model(), "gurobi", Options(node_limit=5, threads=1))
+    limited = solve_problem(hard_zero_one(90, 8), "gurobi", Options(node_limit=5, threads=1))
     assert limited.status is Status.NODE_LIMIT
     seen = []
     options = Options(time_limit=30, callback=lambda row: seen.append(row) or len(seen) >= 4)
-    stopped = solve_problem(hard_model(), "gurobi", options)
+    stopped = solve_problem(hard_zero_one(90, 8), "gurobi", options)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.solve_seconds < 20 and stopped.certificate.feasible(1e-9)
 
@@ -220,7 +177,7 @@ def test_an_error_of_the_callback_is_raised():
 
 
 def test_start_is_taken():
-    model = hard_model()
+    model = hard_zero_one(90, 8)
     best = solve_problem(model, "gurobi", Options(time_limit=1.5, threads=1))
     rows = []
     options = Options(node_limit=1, threads=1, start=best.values, callback=rows.append, native={"Heuristics": 0})
@@ -252,7 +209,7 @@ def test_size_limits_are_known_beforehand():
         solve_problem(model, "gurobi", Options())
     assert licence.refusal(HingeSVM(X[:190], y[:190]).form) is None
     cones = [("c", np.eye(150)[:120], np.ones(120), SecondOrder(3, 40))]
-    assert "270 variables" in licence.refusal(program(np.ones(150), cones, np.zeros(150), np.ones(150)))
+    assert "270 variables" in licence.refusal(form_of(np.ones(150), cones, np.zeros(150), np.ones(150)))
     with pytest.raises(LicenceError, match=r"size-limited.*203 variables"):  # Gurobi's own refusal, where nobody asked
         get_solver("gurobi").solve_form(model.form, Options())
 

@@ -7,7 +7,7 @@ from collections import defaultdict
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from mosek_tasks import FORMS, X, Y, form_of_new, insert
+from mosek_tasks import FORMS, REAL, X, Y, form_of_new, solved
 
 from marginopt.errors import InputError
 from marginopt.models import PSD, Block, Constraint, HingeSVM, StandardForm
@@ -20,7 +20,6 @@ from marginopt.solvers.interface.recorder import Recorder
 from marginopt.solvers.judging.certificate import certify
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
-from marginopt.solvers.solve import solve_problem
 
 mosek = pytest.importorskip("mosek", reason="MOSEK is not installed")
 
@@ -52,14 +51,12 @@ def test_semidefinite_domain_is_evaluated_by_mosek():
         np.testing.assert_allclose(smat(svec(S)), S)
 
 
-@pytest.mark.parametrize("name", [name for name in FORMS if name != "zero-one"])
+@pytest.mark.parametrize("name", REAL)
 def test_dual_signs_by_mosek_itself(name):
     """MOSEK's own dual objective and dual residuals (which need no licence) of a solution in our signs."""
     form = FORMS[name]
-    result = solve_problem(form, "clarabel", Options(tol=1e-8))
-    x, zeta = form.join(result.values), form.join(result.reduced)
-    with to_mosek(form) as task:
-        which = insert(task, form, x, result.multipliers, zeta)
+    with solved(form) as (task, result, which):
+        zeta = form.join(result.reduced)
         scale = 1.0 + abs(result.certificate.objective)
         assert task.getprimalobj(which) == pytest.approx(result.certificate.objective, rel=1e-12)
         assert task.getdualobj(which) == pytest.approx(result.certificate.objective, abs=1e-6 * scale)
@@ -107,9 +104,7 @@ class Ended:
 )
 def test_statuses(solution, problem, code, status):
     form = FORMS["hinge"]
-    result = solve_problem(form, "clarabel", Options(tol=1e-8))
-    with to_mosek(form) as task:
-        insert(task, form, form.join(result.values), result.multipliers, form.join(result.reduced))
+    with solved(form) as (task, result, _):
         ended = Ended(task, solution, problem)
         native = read_solution(mosek, ended, form, getattr(mosek.rescode, code), Recorder("mosek", Options()))
     assert native.status is status
@@ -161,11 +156,11 @@ def test_the_backend_keeps_its_task(monkeypatch):
     """Two solves of one path: one task, the second time updated (the optimiser itself is replaced: it needs a licence)."""
     held = []
 
-    def solved(self, task, form, options, begin):
+    def ended(self, task, form, options, begin):
         held.append((task, form_of_task(task)))
         return read_solution(mosek, task, form, mosek.rescode.ok, Recorder("mosek", options))
 
-    monkeypatch.setattr(Mosek, "_solve", solved)
+    monkeypatch.setattr(Mosek, "_solve", ended)
     kept, notes = Kept(), []
     forms = [HingeSVM(X, Y, lam=lam).form for lam in (0.7, 1.4, 1.4)]
     for form in forms:

@@ -6,21 +6,19 @@ import os
 
 import numpy as np
 import pytest
-import scipy.sparse as sp
 from interrupts import interrupted
+from programs import KNOWN, X11, Y11, form_of, hard_zero_one
 
 from marginopt.errors import ExportError, InputError
 from marginopt.models import (
     RBF,
     Block,
     ConicSVM,
-    Constraint,
     HingeSVM,
     L2SVMDual,
     Nonnegative,
     RotatedSecondOrder,
     SecondOrder,
-    StandardForm,
     Zero,
     ZeroOneSVM,
 )
@@ -30,47 +28,8 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
 
-X11 = np.array(
-    [
-        [1.0, -0.7548729826433764, 0.4187327449214847],
-        [1.0, 1.485328987033515, 1.211366109317348],
-        [1.0, 1.3605539300182625, 1.3557227598134194],
-        [1.0, 2.2110789797799075, 0.24575097507458665],
-        [1.0, 1.0077571595549706, 0.7123769871927398],
-        [1.0, -2.557699067363162, 0.21812323391695956],
-        [1.0, 0.11696981671685491, 0.44661701252515384],
-        [1.0, -0.46544251419058774, -0.6940112870771816],
-        [1.0, -0.4670440479633976, 0.7975539909635253],
-        [1.0, 0.522247519574118, 1.5592923848522453],
-        [1.0, -1.2379814150856043, 1.1969734834611243],
-    ]
-)
-Y11 = np.array([1, 1, 1, 1, -1, -1, 1, -1, -1, 1, -1.0])
 
-
-def program(q, constraints, lower, upper, integer=None, r=0.0):
-    n = len(q)
-    rows = tuple(Constraint(k, sp.csr_array(np.array(F, float)), np.array(g, float), K) for k, F, g, K in constraints)
-    whole = np.zeros(n, bool) if integer is None else np.asarray(integer, bool)
-    bounds = np.asarray(lower, float), np.asarray(upper, float)
-    return StandardForm("program", (Block("x", (n,)),), np.asarray(q, float), rows, *bounds, whole, r=r)
-
-
-def hard_model(n=60, p=6):
-    rng = np.random.default_rng(0)
-    X = np.column_stack([np.ones(n), rng.normal(size=(n, p))])
-    return ZeroOneSVM(X, np.where(rng.random(n) < 0.5, -1.0, 1.0), lam=10.0)
-
-
-@pytest.mark.parametrize(
-    ("model", "optimum"),
-    [
-        (HingeSVM(X11, Y11, lam=5.0), 28.884455238299886),
-        (ZeroOneSVM(X11, Y11, lam=5.0), 18.33085893642761),
-        (ZeroOneSVM(X11, Y11, lam=5.0, intercept="free"), 17.565840780905777),
-    ],
-    ids=["hinge", "zero-one penalised", "zero-one free"],
-)
+@pytest.mark.parametrize(("model", "optimum"), KNOWN.values(), ids=KNOWN)
 def test_known_optima(model, optimum):
     result = solve_problem(model, "scip", Options())
     assert result.status is Status.OPTIMAL
@@ -100,7 +59,7 @@ def test_cones_as_quadratic_constraints(seed):
         ("rows", rng.normal(size=(2, n)), np.ones(2), Nonnegative(2)),
         ("equal", rng.normal(size=(1, n)), np.zeros(1), Zero(1)),
     ]
-    form = program(rng.normal(size=n), constraints, np.full(n, -5.0), np.full(n, 5.0), r=0.7)
+    form = form_of(rng.normal(size=n), constraints, np.full(n, -5.0), np.full(n, 5.0), r=0.7)
     ours, peer = solve_problem(form, "scip", Options()), solve_problem(form, "clarabel", Options())
     assert ours.status is Status.OPTIMAL and peer.status is Status.OPTIMAL
     assert ours.objective == pytest.approx(peer.objective, rel=1e-6, abs=1e-7)
@@ -110,7 +69,7 @@ def test_cones_as_quadratic_constraints(seed):
 def test_mixed_integer_cone():
     """min t, ||(x - 0.4, y + 1.3)|| ≤ t, x and y integer: (0, -1), √(0.16 + 0.09) = 0.5."""
     rows = [[0, 0, 1], [1, 0, 0], [0, 1, 0]]
-    form = program([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], [1, 1, 0])
+    form = form_of([0, 0, 1], [("norm", rows, [0, -0.4, 1.3], SecondOrder(3))], [-5, -5, 0], [5, 5, np.inf], integer=[1, 1, 0])
     result = solve_problem(form, "scip", Options())
     assert result.status is Status.OPTIMAL
     assert result.objective == pytest.approx(0.5, abs=1e-7)
@@ -149,10 +108,10 @@ def test_semidefinite_cones_are_refused():
 @pytest.mark.parametrize(
     ("form", "status"),
     [
-        (program([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
-        (program([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], [1, 1]), Status.INFEASIBLE),
-        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
-        (program([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], [1, 1]), Status.UNBOUNDED),
+        (form_of([1, 1], [("c", [[1, 1], [-1, -1]], [-3, 1], Nonnegative(2))], [0, 0], [9, 9]), Status.INFEASIBLE),
+        (form_of([1, 1], [("c", [[2, 2]], [-3], Zero(1))], [0, 0], [5, 5], integer=[1, 1]), Status.INFEASIBLE),
+        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf]), Status.UNBOUNDED),
+        (form_of([-1, 0], [("c", [[1, -1]], [0], Nonnegative(1))], [0, 0], [np.inf, np.inf], integer=[1, 1]), Status.UNBOUNDED),
     ],
 )
 def test_infeasible_and_unbounded(form, status, capfd):
@@ -163,7 +122,7 @@ def test_infeasible_and_unbounded(form, status, capfd):
 
 
 def test_time_limit_gives_incumbent_and_bound():
-    result = solve_problem(hard_model(), "scip", Options(time_limit=2.0))
+    result = solve_problem(hard_zero_one(60, 6), "scip", Options(time_limit=2.0))
     assert result.status is Status.TIME_LIMIT
     assert result.certificate.feasible(1e-9)
     assert 0 < result.details["root_bound"] <= result.bound < result.objective
@@ -174,7 +133,7 @@ def test_time_limit_gives_incumbent_and_bound():
 
 
 def test_node_and_gap_limits():
-    limited = solve_problem(hard_model(), "scip", Options(node_limit=3))
+    limited = solve_problem(hard_zero_one(60, 6), "scip", Options(node_limit=3))
     assert limited.status is Status.NODE_LIMIT
     loose = solve_problem(ZeroOneSVM(X11, Y11, lam=5.0), "scip", Options(tol=0.5))
     assert loose.status is Status.OPTIMAL and loose.gap <= 0.5
@@ -182,7 +141,8 @@ def test_node_and_gap_limits():
 
 def test_callback_stops_and_its_error_is_raised():
     seen = []
-    stopped = solve_problem(hard_model(), "scip", Options(time_limit=30, callback=lambda row: seen.append(row) or len(seen) >= 4))
+    enough = Options(time_limit=30, callback=lambda row: seen.append(row) or len(seen) >= 4)
+    stopped = solve_problem(hard_zero_one(60, 6), "scip", enough)
     assert stopped.status is Status.INTERRUPTED
     assert stopped.solve_seconds < 20
 
@@ -194,14 +154,14 @@ def test_callback_stops_and_its_error_is_raised():
 
 
 def test_start_is_taken():
-    model = hard_model()
+    model = hard_zero_one(60, 6)
     best = solve_problem(model, "scip", Options(time_limit=2.0))
     rows = []
     native = {"limits/solutions": 1, "heuristics/trivial/freq": -1}
     again = solve_problem(model, "scip", Options(start=best.values, native=native, callback=rows.append))
     assert again.status is Status.INTERRUPTED and again.details["start_stored"]
     assert again.objective <= best.objective + 1e-6
-    form = program([1, 1], [("c", [[2, 3]], [-7], Nonnegative(1))], [0, 0], [9, 9], [1, 1])
+    form = form_of([1, 1], [("c", [[2, 3]], [-7], Nonnegative(1))], [0, 0], [9, 9], integer=[1, 1])
     form = form.replace(blocks=(Block("a", ()), Block("b", ())))
     partial = solve_problem(form, "scip", Options(start={"a": np.array(2.0)}))
     assert partial.status is Status.OPTIMAL and partial.objective == pytest.approx(3.0)
