@@ -77,7 +77,8 @@ def random_cones(seed, quadratic):
         ("equal", rng.normal(size=(1, n)), np.zeros(1), Zero(1)),
     ]
     P = Quadratic(factor=rng.normal(size=(3, n))) if quadratic else None
-    return form_of(rng.normal(size=n), constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), P=P, r=0.7)
+    q = rng.normal(size=n)
+    return form_of(q, constraints, np.r_[0.0, 0.0, np.full(4, -5.0)], np.full(n, 5.0), r=0.7).replace(quadratic=P)
 
 
 @pytest.mark.parametrize("seed", range(6))
