@@ -29,7 +29,7 @@ _FIRST = 20
 
 @dataclass(eq=False)
 class RampState:
-    """Where a run stands; ``boxes``, ``keys``, ``heap``, ``count`` and ``state`` are `kernels.explore`'s."""
+    """Where a run stands; ``boxes``, ``keys``, ``heap``, ``count`` and ``state`` are `kernels.Tree`'s."""
 
     problem: RampProblem
     rotated: Rotated
@@ -140,6 +140,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
         axes = state.rotated
         n, p = axes.A.shape
         reach = axes.reach(state.value)
+        ramp, node = kernels.Ramp(axes.A, axes.costs, axes.penalised, axes.height, axes.width), kernels.node_for(n, p)
+        node.lo[:], node.hi[:] = -reach, reach
         starts = [np.zeros(p)]
         if not axes.penalised.all():
             starts += [np.where(axes.penalised, 0.0, b) for b in (-1.0, 1.0)]
@@ -148,8 +150,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
             w = starts[k].copy() if k < len(starts) else np.clip(rng.normal(size=p) / np.sqrt(p), -reach, reach)
             costs = axes.costs if k < len(starts) else axes.costs * rng.random(n)
             if k >= len(starts):
-                kernels.descend(axes.A, costs, axes.penalised, axes.height * far / axes.width, far, -reach, reach, w)
-            kernels.descend(axes.A, axes.costs, axes.penalised, axes.height, axes.width, -reach, reach, w)
+                kernels.descend(kernels.Ramp(axes.A, costs, axes.penalised, axes.height * far / axes.width, far), node, w)
+            kernels.descend(ramp, node, w)
             self._offer(state, w)
 
     def advance(self, state: RampState, seconds: float) -> Outcome:
@@ -159,7 +161,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
         axes, end = state.rotated, time.perf_counter() + seconds
         if state.value <= 0.0:
             return Outcome.CONVERGED
-        ramp = np.array([axes.height, axes.width])
+        ramp = kernels.Ramp(axes.A, axes.costs, axes.penalised, axes.height, axes.width)
+        node = kernels.node_for(*axes.A.shape)
         while True:
             limit = state.options.node_limit
             left = np.inf if limit is None else limit - int(state.count[1])
@@ -167,10 +170,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
                 return Outcome.NODE_LIMIT
             nodes = int(min(left, max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST))
             begin, before = time.perf_counter(), int(state.count[1])
-            code = kernels.explore(
-                axes.A, axes.costs, axes.penalised, ramp, state.boxes, state.keys, state.heap, state.count, state.state,
-                state.found, nodes,
-            )  # fmt: skip
+            tree = kernels.Tree(state.boxes, state.keys, state.heap, state.count, state.state, state.found)
+            code = kernels.explore(ramp, node, tree, nodes)
             state.rate = max(1.0, (int(state.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
             self._offer(state, state.found.copy())
             if code == kernels.DONE:

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interface.by_reference import by_reference
 from .compiled import inner
 from .flow import PAIRS, flow
 from .reduced import Reduced
@@ -27,6 +28,7 @@ ALL = np.int64(2**62)
 _SEEN = 4_000_000
 
 
+@by_reference
 class Rows(NamedTuple):
     """The data and the prices (`Reduced`)."""
 
@@ -42,6 +44,7 @@ class Rows(NamedTuple):
     most: Any
 
 
+@by_reference
 class Scratch(NamedTuple):
     """Room for one node: cells, their costs, and the graph of pairs."""
 
@@ -128,7 +131,8 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
     """Merge the rows that agree on the active columns: (number of cells, of active columns); costs in P and Q, a row of each."""
     m, d = rows.Z.shape
     active, count, merged = 0, 1, True
-    s.cell[:] = 0
+    for i in range(m):
+        s.cell[i] = 0
     for j in range(d):
         if l[j] == 0 and u[j] == 0:
             continue
@@ -138,11 +142,11 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
         merged = merged and count < m and levels * count <= s.seen.size
         if not merged:
             continue
-        codes = rows.codes[j]
-        s.seen[: levels * count] = -1
+        for k in range(levels * count):
+            s.seen[k] = -1
         new = 0
         for i in range(m):
-            k = levels * s.cell[i] + codes[i]
+            k = levels * s.cell[i] + rows.codes[j, i]
             if s.seen[k] < 0:
                 s.seen[k] = new
                 new += 1
@@ -152,8 +156,8 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
         for i in range(m):
             s.first[i], s.P[i], s.Q[i] = i, rows.positive[i], rows.negative[i]
         return m, active
-    s.P[:count] = 0
-    s.Q[:count] = 0
+    for c in range(count):
+        s.P[c] = s.Q[c] = 0
     for i in range(m):
         c = s.cell[i]
         s.first[c] = i

@@ -1,4 +1,4 @@
-"""How the loops of the search are compiled: by IEEE 754, and able to make arrays.
+"""How the loops of the search are compiled: by IEEE 754.
 
 Scores that are whole numbers are exact in whatever order they are summed; for others bounds leave room for rounding.
 """
@@ -11,5 +11,5 @@ from ..interface.compiled import Loops
 
 __all__ = ["entry", "inner"]
 
-_loops = Loops(set(), Path(__file__).parent, arrays=True)
+_loops = Loops(set(), Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner

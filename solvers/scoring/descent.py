@@ -2,90 +2,153 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interface.by_reference import by_reference
 from .bounds import ALL
 from .compiled import entry, inner
+from .reduced import Reduced
 
-__all__ = ["best_intercept", "descend"]
+__all__ = ["best_intercept", "descend", "room_for"]
+
+#: Intercepts that are counted; a longer range is sorted.
+_SHORT = 1 << 14
+
+
+@by_reference
+class Room(NamedTuple):
+    """Room for a descent: points that change sides at each intercept, in a short range and in a long one, and scores."""
+
+    hist: Any  #: (2, _SHORT)
+    turns: Any  #: (2 m,) intercepts at which a row turns wrong or right, and by how many units errors change
+    gain: Any
+    score: Any  #: (m,) of the system, and of one with another value of a coefficient
+    other: Any
+
+
+def room_for(reduced: Reduced) -> Room:
+    """Room for the problem's rows."""
+    m = len(reduced.Z)
+    return Room(np.zeros((2, _SHORT), np.int64), np.zeros(2 * m), np.zeros(2 * m, np.int64), np.zeros(m), np.zeros(m))
 
 
 @inner
-def _right_from(rows: Any, t: Any, score: Any, i: Any) -> Any:
-    """The least intercept at which a point of class +1 in row i is right, and the largest for class -1."""
-    return np.ceil(t - score[i] - 1e-9), np.floor(-t - score[i] + 1e-9)
+def _right_from(t: Any, score: Any) -> Any:
+    """The least intercept at which a point of class +1 with this score is right, and the largest for class -1."""
+    return np.ceil(t - score - 1e-9), np.floor(-t - score + 1e-9)
 
 
 @inner
-def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> Any:
-    """The best intercept for these scores: (errors in units, intercept); by counting in a short range, else by sorting."""
-    m = score.size
-    short = high - low + 2 <= hist.shape[1]
-    if short:
-        width = high - low + 1
-        hist[:, : width + 1] = 0
-        for i in range(m):
-            above, below = _right_from(rows, t, score, i)
-            if rows.positive[i] > 0:
-                hist[0, max(min(np.int64(above) - low, width), 0)] += rows.positive[i]  # wrong below here
-            if rows.negative[i] > 0:
-                hist[1, max(min(np.int64(below) - low + 1, width), 0)] += rows.negative[i]  # wrong from here on
-        wrong = np.int64(0)
-        for v in range(width + 1):
-            wrong += hist[0, v]
-        best, at, found = wrong, low, False
-        for v in range(width):
-            wrong += hist[1, v] - hist[0, v]
-            if not found or wrong < best:
-                best, at, found = wrong, low + v, True
-        return best, at
-    events, gain = np.empty(2 * m), np.empty(2 * m, np.int64)
-    wrong = np.int64(0)
-    for i in range(m):
-        above, below = _right_from(rows, t, score, i)
-        events[i], gain[i] = max(above, float(low)), -rows.positive[i]
-        events[m + i], gain[m + i] = max(below + 1.0, float(low)), rows.negative[i]
-        wrong += rows.positive[i]
+def _counted(rows: Any, t: Any, low: Any, high: Any, score: Any, hist: Any) -> Any:
+    """The best intercept by counting: (errors in units, intercept)."""
+    width, wrong = high - low + 1, np.int64(0)
+    for v in range(width + 1):
+        hist[0, v] = hist[1, v] = 0
+    for i in range(score.size):
+        above, below = _right_from(t, score[i])
+        if rows.positive[i] > 0:
+            hist[0, max(min(np.int64(above) - low, width), 0)] += rows.positive[i]  # wrong below here
+        if rows.negative[i] > 0:
+            hist[1, max(min(np.int64(below) - low + 1, width), 0)] += rows.negative[i]  # wrong from here on
+    for v in range(width + 1):
+        wrong += hist[0, v]
     best, at, found = wrong, low, False
-    turns = np.argsort(events)
-    for v in range(2 * m):
-        if events[turns[v]] > high:
-            break
-        if v == 0 and events[turns[0]] > low:
-            best, at, found = wrong, low, True
-        wrong += gain[turns[v]]
-        if (v + 1 == 2 * m or events[turns[v + 1]] > events[turns[v]]) and (not found or wrong < best):
-            best, at, found = wrong, np.int64(events[turns[v]]), True
+    for v in range(width):
+        wrong += hist[1, v] - hist[0, v]
+        if not found or wrong < best:
+            best, at, found = wrong, low + v, True
     return best, at
 
 
-@entry
-def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, hist: Any) -> Any:
-    """The best intercept of a system: (errors in units, intercept)."""
-    score = np.zeros(rows.Z.shape[0])
-    for j in range(rho.size):
-        if rho[j] != 0:
-            score += rho[j] * rows.Z[:, j]
-    return _offset(rows, t, low, high, score, hist)
+@inner
+def _sort(keys: Any, values: Any, count: Any) -> None:
+    """Sort so many keys, values with them, by Shell's method: gaps of a half, odd, which is short and needs no room."""
+    gap = count // 2
+    while gap > 0:
+        gap |= 1
+        for i in range(gap, count):
+            key, value, k = keys[i], values[i], i
+            while k >= gap and keys[k - gap] > key:
+                keys[k], values[k] = keys[k - gap], values[k - gap]
+                k -= gap
+            keys[k], values[k] = key, value
+        gap //= 2
 
 
 @inner
-def _best_value(rows: Any, t: Any, box: Any, score: Any, rho: Any, j: Any, used: Any, hist: Any) -> Any:
+def _sorted(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> Any:
+    """The best intercept of a long range: (errors in units, intercept)."""
+    count, wrong = 0, np.int64(0)
+    turns, gain = room.turns, room.gain
+    for i in range(score.size):
+        above, below = _right_from(t, score[i])
+        if rows.positive[i] > 0:
+            turns[count], gain[count] = max(above, float(low)), -rows.positive[i]
+            wrong += rows.positive[i]
+            count += 1
+        if rows.negative[i] > 0:
+            turns[count], gain[count] = max(below + 1.0, float(low)), rows.negative[i]
+            count += 1
+    _sort(turns, gain, count)
+    best, at, found = wrong, low, False
+    for v in range(count):
+        if turns[v] > high:
+            break
+        if v == 0 and turns[0] > low:
+            found = True
+        wrong += gain[v]
+        if (v + 1 == count or turns[v + 1] > turns[v]) and (not found or wrong < best):
+            best, at, found = wrong, np.int64(turns[v]), True
+    return best, at
+
+
+@inner
+def _offset(rows: Any, t: Any, low: Any, high: Any, score: Any, room: Any) -> Any:
+    """The best intercept for these scores: (errors in units, intercept)."""
+    if high - low + 2 <= room.hist.shape[1]:
+        return _counted(rows, t, low, high, score, room.hist)
+    return _sorted(rows, t, low, high, score, room)
+
+
+@inner
+def _add(rows: Any, score: Any, j: Any, value: Any) -> None:
+    """Scores with so much more of a feature."""
+    for i in range(score.size):
+        score[i] += value * rows.Z[i, j]
+
+
+@inner
+def _scores(rows: Any, rho: Any, score: Any) -> None:
+    for i in range(score.size):
+        score[i] = 0.0
+    for j in range(rho.size):
+        if rho[j] != 0:
+            _add(rows, score, j, rho[j])
+
+
+@entry
+def best_intercept(rows: Any, t: Any, low: Any, high: Any, rho: Any, room: Any) -> Any:
+    """The best intercept of a system: (errors in units, intercept)."""
+    _scores(rows, rho, room.score)
+    return _offset(rows, t, low, high, room.score, room)
+
+
+@inner
+def _best_value(rows: Any, t: Any, box: Any, rho: Any, j: Any, used: Any, room: Any) -> Any:
     """The best value of one coefficient, whose share the scores do not hold: (cost of errors and of it, value, intercept)."""
     lower, upper, low, high = box
     best, value, at = ALL, 0, 0
-    other = np.empty(score.size)
     for v in range(lower[j], upper[j] + 1):
         if v != 0 and used >= rows.most:
             continue
         own = 0 if v == 0 else rows.price + rows.size_price * abs(v)
         if own >= best:
             continue
-        for i in range(score.size):
-            other[i] = score[i] + v * rows.Z[i, j]
-        errors, b = _offset(rows, t, low, high, other, hist)
+        for i in range(room.score.size):
+            room.other[i] = room.score[i] + v * rows.Z[i, j]
+        errors, b = _offset(rows, t, low, high, room.other, room)
         if errors + own < best:
             best, value, at = errors + own, v, b
     return best, value, at
@@ -101,45 +164,52 @@ def _total(rows: Any, rho: Any) -> Any:
     return units, used
 
 
+@inner
+def _swap(rows: Any, t: Any, box: Any, rho: Any, out: Any, best: Any, room: Any) -> Any:
+    """Another coefficient in the place of this one, the first that helps: (cost, intercept), rho and scores changed; or best."""
+    units, used = _total(rows, rho)
+    units -= rows.price + rows.size_price * abs(rho[out])
+    _add(rows, room.score, out, -rho[out])
+    for j in range(rho.size):
+        if rho[j] == 0:
+            cost, value, at = _best_value(rows, t, box, rho, j, used - 1, room)
+            if cost + units < best and value != 0:
+                rho[j], rho[out] = value, 0
+                _add(rows, room.score, j, value)
+                return cost + units, at
+    _add(rows, room.score, out, rho[out])
+    return best, np.int64(0)
+
+
 @entry
-def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, hist: Any) -> Any:
+def descend(rows: Any, t: Any, box: Any, rho: Any, order: Any, swaps: Any, room: Any) -> Any:
     """Improve rho in place: (cost in units, intercept). ``swaps``: coefficients that may give way, each for any other."""
-    d = rho.size
-    score = np.zeros(rows.Z.shape[0])
-    for j in range(d):
-        score += rho[j] * rows.Z[:, j]
-    errors, intercept = _offset(rows, t, box[2], box[3], score, hist)
+    _scores(rows, rho, room.score)
+    errors, intercept = _offset(rows, t, box[2], box[3], room.score, room)
     units, used = _total(rows, rho)
     best, moved = errors + units, True
     while moved:
         moved = False
-        for j in order:
+        for k in range(order.size):
+            j = order[k]
             units, used = _total(rows, rho)
             if rho[j] != 0:
                 units -= rows.price + rows.size_price * abs(rho[j])
                 used -= 1
-                score -= rho[j] * rows.Z[:, j]
-            cost, value, at = _best_value(rows, t, box, score, rho, j, used, hist)
+                _add(rows, room.score, j, -rho[j])
+            cost, value, at = _best_value(rows, t, box, rho, j, used, room)
             if cost + units < best:
                 best, rho[j], intercept, moved = cost + units, value, at, True
-            score += rho[j] * rows.Z[:, j]
+            _add(rows, room.score, j, rho[j])
         if moved:
             continue
-        for out in order:
+        for k in range(order.size):
+            out = order[k]
             if rho[out] == 0 or swaps <= 0:
                 continue
             swaps -= 1
-            units, used = _total(rows, rho)
-            units -= rows.price + rows.size_price * abs(rho[out])
-            score -= rho[out] * rows.Z[:, out]
-            for j in range(d):
-                if rho[j] == 0:
-                    cost, value, at = _best_value(rows, t, box, score, rho, j, used - 1, hist)
-                    if cost + units < best and value != 0:
-                        best, rho[j], rho[out], intercept, moved = cost + units, value, 0, at, True
-                        score += value * rows.Z[:, j]
-                        break
-            if moved:
+            cost, at = _swap(rows, t, box, rho, out, best, room)
+            if cost < best:
+                best, intercept, moved = cost, at, True
                 break
-            score += rho[out] * rows.Z[:, out]
     return best, intercept

@@ -52,21 +52,21 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
     for side in range(2):
         chosen, count, score = (s.plus, m, s.high) if side == 0 else (s.minus, k, s.low)
         for a in range(count):
-            row = Z[s.first[chosen[a]]]
+            row = s.first[chosen[a]]
             centre = 0.0
             for t in range(active):
                 j = s.active[t]
-                centre += 0.5 * (l[j] + u[j]) * row[j]
+                centre += 0.5 * (l[j] + u[j]) * Z[row, j]
             score[a] = centre
     for a in range(m):
-        x = Z[s.first[s.plus[a]]]
+        x = s.first[s.plus[a]]
         for b in range(k):
             most = s.high[a] - s.low[b]
             if most < rows.apart:
-                z = Z[s.first[s.minus[b]]]
+                z = s.first[s.minus[b]]
                 for t in range(active):
                     j = s.active[t]
-                    most += 0.5 * (u[j] - l[j]) * abs(x[j] - z[j])
+                    most += 0.5 * (u[j] - l[j]) * abs(Z[x, j] - Z[z, j])
             s.pair[a, b] = most < rows.apart
             s.flow[a, b] = 0
             if s.pair[a, b] and s.left[a] > 0 and s.right[b] > 0:
@@ -81,10 +81,11 @@ def _pairs(rows: Any, l: Any, u: Any, active: Any, m: Any, k: Any, s: Any) -> An
 @inner
 def _path(m: Any, k: Any, s: Any) -> Any:
     """A shortest augmenting path, by breadth: the cell of class -1 where it ends, or -1."""
-    s.from_plus[:k] = -1
-    s.from_minus[:m] = -2
     head, tail = 0, 0
+    for b in range(k):
+        s.from_plus[b] = -1
     for a in range(m):
+        s.from_minus[a] = -2
         if s.left[a] > 0:
             s.queue[tail] = a
             tail += 1

@@ -12,7 +12,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray, IntArray
 from .bounds import ALL, rows_of
-from .descent import best_intercept, descend
+from .descent import best_intercept, descend, room_for
 from .reduced import Reduced
 from .tree import Stack, below, stack_for
 
@@ -24,8 +24,6 @@ _STRETCH = 400
 _MANY, _FEW_VALUES = 17, 4
 #: Systems from which a small support is descended.
 _TRIES = 6
-#: Room for intercepts that are counted instead of sorted.
-_SHORT = 1 << 14
 
 
 @dataclass(eq=False)
@@ -67,7 +65,7 @@ class Search:
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
-        self.hist = np.zeros((2, _SHORT), dtype=np.int64)
+        self.room = room_for(r)
         self.rho = np.zeros(d, dtype=np.int64)
         self.rho0 = self._intercept(self.rho)
         self.value = problem.value(self.rho0, self.rho.astype(np.float64))
@@ -78,7 +76,7 @@ class Search:
     # -- incumbents ---------------------------------------------------------------------------------------------
 
     def _intercept(self, rho: IntArray) -> int:
-        return int(best_intercept(self.rows, self.t, self.box[2], self.box[3], rho, self.hist)[1])
+        return int(best_intercept(self.rows, self.t, self.box[2], self.box[3], rho, self.room)[1])
 
     def offer(self, rho0: int, rho: IntArray) -> bool:
         """Take the system if it is feasible and better, by fractions."""
@@ -127,7 +125,7 @@ class Search:
 
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
         """Improve rho in place and offer it: its cost in units."""
-        units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.hist)
+        units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.room)
         self.offer(int(rho0), rho)
         return int(units)
 

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from ..interface.by_reference import by_reference
 from ..records.named_scalars import integers_and_floats, named_scalars
 from .bounds import ALL, Scratch, bound, scratch_for
 from .compiled import entry, inner
@@ -30,6 +31,7 @@ NOW = integers_and_floats("top nodes next noted systems", "")
 _ROOM, _EVENTS, _FOUND = 4096, 1 << 14, 256
 
 
+@by_reference
 class Stack(NamedTuple):
     """Open nodes, the last one on top; what happened; and single systems, whose intercept is not chosen yet."""
 
@@ -88,7 +90,9 @@ def _push(rows: Any, k: Any, slot: Any, cut: Any, parent: Any) -> Any:
 
 @inner
 def _copy(k: Any, source: Any, slot: Any) -> Any:
-    k.lower[slot], k.upper[slot], k.must[slot], k.more[slot] = k.lower[source], k.upper[source], k.must[source], k.more[source]
+    for j in range(k.spread.size):
+        k.lower[slot, j], k.upper[slot, j], k.must[slot, j] = k.lower[source, j], k.upper[source, j], k.must[source, j]
+    k.more[slot] = k.more[source]
 
 
 @inner
@@ -183,7 +187,8 @@ def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
         kind, j = _choose(k, at, by_support)
         if kind == CLOSED:
             _event(k, CLOSED, number, 0, 0)
-            k.found[k.now.systems] = k.lower[at]
+            for t in range(k.spread.size):
+                k.found[k.now.systems, t] = k.lower[at, t]
             k.now.systems += 1
             continue
         half = (k.lower[at, j] + k.upper[at, j]) // 2

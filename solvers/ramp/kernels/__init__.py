@@ -3,5 +3,6 @@
 from .envelopes import loss
 from .exploration import DONE, FULL, PAUSED, explore
 from .hinge import descend
+from .records import Node, Ramp, Tree, node_for
 
-__all__ = ["DONE", "FULL", "PAUSED", "descend", "explore", "loss"]
+__all__ = ["DONE", "FULL", "PAUSED", "Node", "Ramp", "Tree", "descend", "explore", "loss", "node_for"]

@@ -1,4 +1,4 @@
-"""How the loops of this folder are compiled: infinities are met here, and small arrays made."""
+"""How the loops of this folder are compiled: infinities are met here."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from ...interface.compiled import Loops
 
 __all__ = ["entry", "inner"]
 
-_loops = Loops({"reassoc", "contract", "nsz"}, Path(__file__).parent, arrays=True)
+_loops = Loops({"reassoc", "contract", "nsz"}, Path(__file__).parent)
 entry, inner = _loops.entry, _loops.inner

@@ -18,8 +18,9 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray
+from ....models.arrays import FloatArray
 from .compiled import entry, inner
+from .records import Node, Ramp
 
 __all__ = ["dual_bound", "envelopes", "loss", "objective", "tightened"]
 
@@ -35,34 +36,30 @@ def loss(u: float, height: float, width: float) -> float:
 
 
 @inner
-def objective(A: FloatArray, costs: FloatArray, penalised: BoolArray, height: float, width: float, w: FloatArray) -> float:
+def objective(r: Ramp, w: FloatArray) -> float:
     """Σ_penalised w_j² + Σ c_i ρ(a_i'w)."""
     total = 0.0
     for j in range(w.size):
-        if penalised[j]:
+        if r.penalised[j]:
             total += w[j] * w[j]
-    for i in range(costs.size):
+    for i in range(r.costs.size):
         u = 0.0
         for j in range(w.size):
-            u += A[i, j] * w[j]
-        total += costs[i] * loss(u, height, width)
+            u += r.A[i, j] * w[j]
+        total += r.costs[i] * loss(u, r.height, r.width)
     return total
 
 
 @inner
-def envelopes(
-    A: FloatArray, costs: FloatArray, height: float, width: float, lo: FloatArray, hi: FloatArray, floor: FloatArray,
-    slopes: FloatArray, lines: FloatArray, q: FloatArray,
-) -> float:
-    """Slopes, q and the constant of the node's hinge problem; ``floor`` are further lower bounds of the margins.
-
-    ``lines`` (n, 2): value at 0 and slope of the chords.
-    """
+def envelopes(r: Ramp, k: Node) -> float:
+    """Slopes, lines and q of the node's hinge problem from its box and its floors; returns the constant."""
+    A, costs, height, width, lo, hi, q = r.A, r.costs, r.height, r.width, k.lo, k.hi, k.q
     n, p = A.shape
     constant = 0.0
-    q[:] = 0.0
-    lines[:] = 0.0
+    for j in range(p):
+        q[j] = 0.0
     for i in range(n):
+        k.slopes[i] = k.lines[i, 0] = k.lines[i, 1] = 0.0
         low, high, size = 0.0, 0.0, 0.0
         for j in range(p):
             a = A[i, j]
@@ -70,8 +67,7 @@ def envelopes(
             high += a * hi[j] if a > 0.0 else a * lo[j]
             size += abs(a) * max(abs(lo[j]), abs(hi[j]))
         spare = 4.0 * (p + 4) * EPS * (size + 1.0)
-        low, high = max(low - spare, floor[i]), high + spare
-        slopes[i] = 0.0
+        low, high = max(low - spare, k.floor[i]), high + spare
         if high <= 1.0 - width:
             constant += costs[i] * height
         elif low >= 1.0:
@@ -79,53 +75,50 @@ def envelopes(
         elif low < 1.0 - width and high < 1.0:
             at = loss(high, height, width)
             s = costs[i] * (height - at) / (high - low) * (1.0 - 8.0 * EPS)
-            lines[i, 0], lines[i, 1] = costs[i] * at + s * high, s
-            constant += lines[i, 0]
+            k.lines[i, 0], k.lines[i, 1] = costs[i] * at + s * high, s
+            constant += k.lines[i, 0]
             for j in range(p):
                 q[j] += s * A[i, j]
         else:
-            slopes[i] = costs[i] * height / max(width, 1.0 - low) * (1.0 - 8.0 * EPS)
+            k.slopes[i] = costs[i] * height / max(width, 1.0 - low) * (1.0 - 8.0 * EPS)
     return constant
 
 
 @inner
-def dual_bound(
-    A: FloatArray, alpha: FloatArray, q: FloatArray, constant: float, penalised: BoolArray, lo: FloatArray, hi: FloatArray,
-    best: FloatArray,
-) -> float:
+def dual_bound(r: Ramp, k: Node, constant: float) -> float:
     """L(α) less what rounding may have added; its minimiser ŵ in ``best``."""
+    A, alpha, lo, hi = r.A, k.alpha, k.lo, k.hi
     n, p = A.shape
     total, size = constant, abs(constant)
     for i in range(n):
         total += alpha[i]
         size += alpha[i]
     for j in range(p):
-        v, sum_of_sizes = q[j], abs(q[j])
+        v, sum_of_sizes = k.q[j], abs(k.q[j])
         for i in range(n):
             v += alpha[i] * A[i, j]
             sum_of_sizes += abs(alpha[i] * A[i, j])
-        if penalised[j]:
+        if r.penalised[j]:
             w = min(max(0.5 * v, lo[j]), hi[j])
             total += w * w - v * w
             size += w * w
         else:
             w = hi[j] if v > 0.0 else lo[j]
             total -= v * w
-        best[j] = w
+        k.best[j] = w
         size += sum_of_sizes * max(abs(lo[j]), abs(hi[j]))
     return total - 4.0 * (n + p + 8) * EPS * size
 
 
 @inner
-def tightened(
-    A: FloatArray, penalised: BoolArray, room: float, at: FloatArray, lo: FloatArray, hi: FloatArray, floor: FloatArray
-) -> bool:
-    """The box and the margins' floors by the ball of squared radius ``room`` about ``at``; whether a width fell much."""
+def tightened(r: Ramp, k: Node, room: float) -> bool:
+    """The box and the margins' floors by the ball of squared radius ``room`` about ``best``; whether a width fell much."""
+    A, at, lo, hi = r.A, k.best, k.lo, k.hi
     n, p = A.shape
     radius = np.sqrt(max(room, 0.0)) * (1.0 + 4.0 * EPS) + 1e-300
     shrunk = False
     for j in range(p):
-        if not penalised[j]:
+        if not r.penalised[j]:
             continue
         before = hi[j] - lo[j]
         reach = radius + 4.0 * EPS * (abs(at[j]) + radius)
@@ -137,7 +130,7 @@ def tightened(
         low, norm, size = 0.0, 0.0, 0.0
         for j in range(p):
             a = A[i, j]
-            if penalised[j]:
+            if r.penalised[j]:
                 low += a * at[j]
                 norm += a * a
                 size += abs(a * at[j])
@@ -145,5 +138,5 @@ def tightened(
                 low += a * lo[j] if a > 0.0 else a * hi[j]
                 size += abs(a) * max(abs(lo[j]), abs(hi[j]))
         norm = np.sqrt(norm) * radius
-        floor[i] = max(floor[i], low - norm - 8.0 * (p + 4) * EPS * (size + norm + 1.0))
+        k.floor[i] = max(k.floor[i], low - norm - 8.0 * (p + 4) * EPS * (size + norm + 1.0))
     return shrunk

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from ....models.arrays import BoolArray, FloatArray
+from ....models.arrays import FloatArray
 from .compiled import entry, inner
 from .envelopes import objective
+from .records import Node, Ramp
 
 __all__ = ["FINE", "descend", "solve_hinge"]
 
@@ -15,122 +16,122 @@ _STEPS, FINE = 12, 8
 
 
 @inner
-def solve_hinge(
-    A: FloatArray, slopes: FloatArray, q: FloatArray, penalised: BoolArray, lo: FloatArray, hi: FloatArray, w: FloatArray,
-    alpha: FloatArray, smoothings: int,
-) -> None:
+def solve_hinge(r: Ramp, k: Node, smoothings: int) -> None:
     """w and α of min Σ d_j w_j² - q'w + Σ s_i (1 - a_i'w)_+ over the box, hinges smoothed.
 
     Any w and α that come out are valid; each smoothing is a tenth of the one before.
     """
-    n, p = A.shape
-    u, gradient, step, trial = np.empty(n), np.empty(p), np.empty(p), np.empty(p)
-    H = np.empty((p, p))
     smooth = 0.3
     for _ in range(smoothings):
         for _ in range(_STEPS):
-            value = _smoothed(A, slopes, q, penalised, w, smooth, u)
-            for j in range(p):
-                gradient[j] = (2.0 * w[j] if penalised[j] else 0.0) - q[j]
-                for k in range(p):
-                    H[j, k] = 0.0
-                H[j, j] = 2.0 if penalised[j] else 0.0
-            for i in range(n):
-                r = 1.0 - u[i]
-                if slopes[i] <= 0.0 or r <= 0.0:
-                    continue
-                a = slopes[i] * min(r / smooth, 1.0)
-                for j in range(p):
-                    gradient[j] -= a * A[i, j]
-                if r < smooth:
-                    curve = slopes[i] / smooth
-                    for j in range(p):
-                        for k in range(j + 1):
-                            H[j, k] += curve * A[i, j] * A[i, k]
-            _held(A, slopes, penalised, u, smooth, H)
-            slope = _direction(H, gradient, lo, hi, w, step)
-            if slope > -1e-12 * (1.0 + abs(value)):
+            value = _smoothed(r, k, k.w, smooth)
+            _derivatives(r, k, smooth)
+            _held(r, k, smooth)
+            slope = _direction(k)
+            if slope > -1e-12 * (1.0 + abs(value)) or not _stepped(r, k, smooth, value, slope):
                 break
-            t, falls = 1.0, False
-            for _ in range(20):
-                for j in range(p):
-                    trial[j] = min(max(w[j] + t * step[j], lo[j]), hi[j])
-                falls = _smoothed(A, slopes, q, penalised, trial, smooth, u) <= value + 1e-4 * t * slope
-                if falls:
-                    break
-                t *= 0.5
-            if not falls:
-                break
-            w[:] = trial
         smooth *= 0.1
     smooth *= 10.0
-    _smoothed(A, slopes, q, penalised, w, smooth, u)
-    for i in range(n):
-        alpha[i] = slopes[i] * min(max((1.0 - u[i]) / smooth, 0.0), 1.0)
+    _smoothed(r, k, k.w, smooth)
+    for i in range(k.alpha.size):
+        k.alpha[i] = k.slopes[i] * min(max((1.0 - k.u[i]) / smooth, 0.0), 1.0)
 
 
 @inner
-def _held(A: FloatArray, slopes: FloatArray, penalised: BoolArray, u: FloatArray, smooth: float, H: FloatArray) -> None:
+def _derivatives(r: Ramp, k: Node, smooth: float) -> None:
+    """Gradient and the lower part of the matrix of the smoothed problem at margins u."""
+    A, H, n, p = r.A, k.H, k.slopes.size, k.w.size
+    for j in range(p):
+        k.gradient[j] = (2.0 * k.w[j] if r.penalised[j] else 0.0) - k.q[j]
+        for m in range(p):
+            H[j, m] = 0.0
+        H[j, j] = 2.0 if r.penalised[j] else 0.0
+    for i in range(n):
+        slack = 1.0 - k.u[i]
+        if k.slopes[i] <= 0.0 or slack <= 0.0:
+            continue
+        a = k.slopes[i] * min(slack / smooth, 1.0)
+        for j in range(p):
+            k.gradient[j] -= a * A[i, j]
+        if slack < smooth:
+            curve = k.slopes[i] / smooth
+            for j in range(p):
+                for m in range(j + 1):
+                    H[j, m] += curve * A[i, j] * A[i, m]
+
+
+@inner
+def _stepped(r: Ramp, k: Node, smooth: float, value: float, slope: float) -> bool:
+    """Whether w could be moved along the step, the longest of halved lengths that lowers the objective enough."""
+    t = 1.0
+    for _ in range(20):
+        for j in range(k.w.size):
+            k.trial[j] = min(max(k.w[j] + t * k.step[j], k.lo[j]), k.hi[j])
+        if _smoothed(r, k, k.trial, smooth) <= value + 1e-4 * t * slope:
+            for j in range(k.w.size):
+                k.w[j] = k.trial[j]
+            return True
+        t *= 0.5
+    return False
+
+
+@inner
+def _held(r: Ramp, k: Node, smooth: float) -> None:
     """Curvature for a free intercept that few smoothed corners see: s/r of squares that lie above the hinges and touch them."""
-    for j in range(penalised.size):
-        if penalised[j]:
+    for j in range(k.w.size):
+        if r.penalised[j]:
             continue
         above = 0.0
-        for i in range(slopes.size):
-            r = 1.0 - u[i]
-            if slopes[i] > 0.0 and r > 0.0:
-                above += slopes[i] * A[i, j] * A[i, j] / max(r, smooth)
-        H[j, j] = max(H[j, j], 0.1 * above, 1e-9)
+        for i in range(k.slopes.size):
+            slack = 1.0 - k.u[i]
+            if k.slopes[i] > 0.0 and slack > 0.0:
+                above += k.slopes[i] * r.A[i, j] * r.A[i, j] / max(slack, smooth)
+        k.H[j, j] = max(k.H[j, j], 0.1 * above, 1e-9)
 
 
 @inner
-def _smoothed(
-    A: FloatArray, slopes: FloatArray, q: FloatArray, penalised: BoolArray, w: FloatArray, smooth: float, u: FloatArray
-) -> float:
-    """The node's objective with smoothed hinges; u = Aw."""
+def _smoothed(r: Ramp, k: Node, w: FloatArray, smooth: float) -> float:
+    """The node's objective at w with smoothed hinges; u = Aw."""
     value = 0.0
     for j in range(w.size):
-        value += (w[j] * w[j] if penalised[j] else 0.0) - q[j] * w[j]
-    for i in range(slopes.size):
+        value += (w[j] * w[j] if r.penalised[j] else 0.0) - k.q[j] * w[j]
+    for i in range(k.slopes.size):
         at = 0.0
         for j in range(w.size):
-            at += A[i, j] * w[j]
-        u[i] = at
-        r = 1.0 - at
-        if r > 0.0 and slopes[i] > 0.0:
-            value += slopes[i] * (r - 0.5 * smooth if r > smooth else 0.5 * r * r / smooth)
+            at += r.A[i, j] * w[j]
+        k.u[i] = at
+        slack = 1.0 - at
+        if slack > 0.0 and k.slopes[i] > 0.0:
+            value += k.slopes[i] * (slack - 0.5 * smooth if slack > smooth else 0.5 * slack * slack / smooth)
     return value
 
 
 @inner
-def _direction(
-    H: FloatArray, gradient: FloatArray, lo: FloatArray, hi: FloatArray, w: FloatArray, step: FloatArray
-) -> float:
+def _direction(k: Node) -> float:
     """Newton's step in the coordinates that the box leaves free (Cholesky, lower part of H); returns gradient · step."""
-    p = w.size
-    free = np.empty(p, dtype=np.bool_)
+    p, H, gradient, step, free = k.w.size, k.H, k.gradient, k.step, k.free
     for j in range(p):
-        free[j] = not ((w[j] <= lo[j] and gradient[j] > 0.0) or (w[j] >= hi[j] and gradient[j] < 0.0))
+        free[j] = not ((k.w[j] <= k.lo[j] and gradient[j] > 0.0) or (k.w[j] >= k.hi[j] and gradient[j] < 0.0))
     for j in range(p):
         step[j] = 0.0
-        for k in range(j + 1):
-            if not (free[j] and free[k]):
-                H[j, k] = 1.0 if j == k else 0.0
+        for m in range(j + 1):
+            if not (free[j] and free[m]):
+                H[j, m] = 1.0 if j == m else 0.0
     for j in range(p):
-        for k in range(j + 1):
-            total = H[j, k]
-            for m in range(k):
-                total -= H[j, m] * H[k, m]
-            H[j, k] = np.sqrt(max(total, 1e-300)) if j == k else total / H[k, k]
+        for m in range(j + 1):
+            total = H[j, m]
+            for l in range(m):
+                total -= H[j, l] * H[m, l]
+            H[j, m] = np.sqrt(max(total, 1e-300)) if j == m else total / H[m, m]
     for j in range(p):
         total = -gradient[j] if free[j] else 0.0
-        for k in range(j):
-            total -= H[j, k] * step[k]
+        for m in range(j):
+            total -= H[j, m] * step[m]
         step[j] = total / H[j, j]
     for j in range(p - 1, -1, -1):
         total = step[j]
-        for k in range(j + 1, p):
-            total -= H[k, j] * step[k]
+        for m in range(j + 1, p):
+            total -= H[m, j] * step[m]
         step[j] = total / H[j, j]
     along = 0.0
     for j in range(p):
@@ -139,27 +140,28 @@ def _direction(
 
 
 @entry
-def descend(
-    A: FloatArray, costs: FloatArray, penalised: BoolArray, height: float, width: float, lo: FloatArray, hi: FloatArray,
-    w: FloatArray,
-) -> float:
+def descend(r: Ramp, k: Node, w: FloatArray) -> float:
     """Give up the points beyond the ramp, solve for the rest as hinges, and again, as long as the objective falls; w in place.
 
     The concave part of the ramp is linearised at w: each turn lowers the objective, or ends (the convex-concave procedure).
+    The node gives the box; the rest of it is overwritten.
     """
-    n, p = A.shape
-    slopes, alpha, q, at = np.empty(n), np.empty(n), np.zeros(p), w.copy()
-    best = objective(A, costs, penalised, height, width, w)
+    n, p = r.A.shape
+    for j in range(p):
+        k.q[j] = 0.0
+        k.w[j] = w[j]
+    best = objective(r, w)
     for _ in range(50):
         for i in range(n):
             u = 0.0
             for j in range(p):
-                u += A[i, j] * at[j]
-            slopes[i] = costs[i] * height / width if u >= 1.0 - width else 0.0
-        solve_hinge(A, slopes, q, penalised, lo, hi, at, alpha, FINE)
-        value = objective(A, costs, penalised, height, width, at)
+                u += r.A[i, j] * k.w[j]
+            k.slopes[i] = r.costs[i] * r.height / r.width if u >= 1.0 - r.width else 0.0
+        solve_hinge(r, k, FINE)
+        value = objective(r, k.w)
         if not value < best - 1e-12 * abs(best):
             break
         best = value
-        w[:] = at
+        for j in range(p):
+            w[j] = k.w[j]
     return best

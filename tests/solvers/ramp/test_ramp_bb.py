@@ -159,9 +159,11 @@ def test_the_rotation_costs_what_it_says() -> None:
 def test_descent_never_rises() -> None:
     X, y = points(11, 30, 3)
     axes = rotated(RampProblem(y[:, None] * X, np.full(30, 0.5), np.ones(3, dtype=bool), 2.0, 2.0))
-    reach = axes.reach(30.0)
+    ramp, node = kernels.Ramp(axes.A, axes.costs, axes.penalised, 2.0, 2.0), kernels.node_for(*axes.A.shape)
+    node.hi[:] = axes.reach(30.0)
+    node.lo[:] = -node.hi
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = rng.normal(size=3)
         before = float(w @ w) + float(axes.costs @ np.clip(1.0 - axes.A @ w, 0.0, 2.0))
-        assert kernels.descend(axes.A, axes.costs, axes.penalised, 2.0, 2.0, -reach, reach, w) <= before
+        assert kernels.descend(ramp, node, w) <= before
