@@ -22,6 +22,7 @@ from .generators import (
     rings,
 )
 from .instance import Instance, Population
+from .programs import StoredProgram, linprog_arguments, stored_program, stored_programs
 from .reference import ReferenceOptimum, reference_optima, tiny_instances
 from .rows.opening import OpenedRows, open_rows
 
@@ -34,11 +35,13 @@ __all__ = [
     "OpenedRows",
     "Population",
     "ReferenceOptimum",
+    "StoredProgram",
     "brooks",
     "catalogue",
     "clean_test_set",
     "flipped_labels",
     "gaussian_clusters",
+    "linprog_arguments",
     "load",
     "open_rows",
     "read",
@@ -49,5 +52,7 @@ __all__ = [
     "read_parquet",
     "reference_optima",
     "rings",
+    "stored_program",
+    "stored_programs",
     "tiny_instances",
 ]

@@ -33,7 +33,7 @@ def read(
     Parameters
     ----------
     path : str or path
-        Programs: ``.lp .mps .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
+        Programs: ``.lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json`` and the ``.npz`` that ``model.write`` makes. Data:
         ``.libsvm .svm .svmlight .csv .tsv .arff`` (each also ``.bz2 .gz .xz``), ``.parquet``, other ``.npz``.
     label, name
         Label column and name of a data set; see `marginopt.instances.read`.
@@ -67,7 +67,8 @@ def _is_program(file: Path) -> bool:
     lowered = file.name.lower()
     if lowered.endswith(".npz"):
         return _holds_layout(file)
-    return any(lowered.endswith(suffix) for suffix in file_formats())
+    formats = file_formats().values()
+    return any(lowered.endswith(suffix) for known in formats for suffix in (known.suffix, *known.also_read))
 
 
 def _holds_layout(file: Path) -> bool:

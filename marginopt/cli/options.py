@@ -98,7 +98,7 @@ def reproduce(command: Command) -> None:
 
 def certify(command: Command) -> None:
     """A solution found elsewhere."""
-    command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("file", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
     command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
     command.set_defaults(run=proofs.certify)
@@ -106,7 +106,7 @@ def certify(command: Command) -> None:
 
 def prove(command: Command) -> None:
     """A VIPR certificate of a program's file."""
-    command.add_argument("file", help="program: .lp .mps .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("file", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
     command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
     command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
     command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")

@@ -179,7 +179,10 @@ def exact_beside(
         small = float(np.abs(slope[indices]).max()) <= 4.0 * float(error[indices].max())
         if step == _STEPS or small:
             break
-        z = z.moved(np.asarray(W @ (A.T @ _solve(M, own, slope[indices]))))
+        step_by = _solve(M, own, slope[indices])
+        if step_by is None:
+            return z, None
+        z = z.moved(np.asarray(W @ (A.T @ step_by)))
     rounding = gamma(A.shape[1] + z.F.shape[0] + 8)  # relative to the diagonal, of the products in M
     verified = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding)
     if verified is None:
@@ -194,8 +197,11 @@ def exact_beside(
     return z, Moved(chosen.copy(), np.where(chosen, 0.0, distance * norms), constant)
 
 
-def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray:
-    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated."""
+def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | None:
+    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated. None where LAPACK's SVD does not end."""
     root = np.sqrt(own)
     scaled = M / root / root[:, None] + 1e-14 * np.eye(own.size)
-    return np.asarray(scipy.linalg.lstsq(scaled, right / root, check_finite=False)[0] / root)
+    try:
+        return np.asarray(scipy.linalg.lstsq(scaled, right / root, check_finite=False)[0] / root)
+    except np.linalg.LinAlgError:
+        return None

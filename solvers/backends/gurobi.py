@@ -14,8 +14,11 @@ from ...errors import InputError, LicenceError, SolverError
 from ...models.arrays import FloatArray
 from ...models.export.native.gurobi import change_gurobi, silent_environment, to_gurobi
 from ...models.export.shared.quadratic_cones import quadratic_cones
+from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
+from ..cuts.conflicts import CUTS, cuts_of, with_cuts
+from ..cuts.gurobi import GurobiCuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
@@ -52,7 +55,10 @@ _STATUS = {
 
 
 class Gurobi(Backend):
-    """Gurobi; cones go as quadratic constraints with auxiliary variables where a row is not a variable."""
+    """Gurobi; cones go as quadratic constraints with auxiliary variables where a row is not a variable.
+
+    Beside its own options it takes ``cuts="conflicts"``: `solvers.cuts.conflicts`, for the 0-1 loss.
+    """
 
     info = SolverInfo(
         name="gurobi",
@@ -69,6 +75,10 @@ class Gurobi(Backend):
     def licence(self) -> Licence:
         """Found by starting an environment and, for the size, by a 2,001-variable model without rows; cached."""
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
+
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+        """As every backend, with the cuts that are asked for."""
+        return super().run(model, with_cuts(model, options), kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
@@ -94,13 +104,17 @@ class Gurobi(Backend):
         import gurobipy
 
         self._set_parameters(gurobipy, model, form, options)
-        details = _start(model, form, options)
+        details: dict[str, Any] = _start(model, form, options)
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options)
-        self._optimize(gurobipy, model, recorder)
+        separator, _ = cuts_of(options)
+        cuts = None if separator is None else GurobiCuts(separator, [model.getVars()[j] for j in separator.places(form)])
+        self._optimize(gurobipy, model, recorder, cuts)
         if model.Status == gurobipy.GRB.INF_OR_UNBD:
             model.Params.DualReductions = 0
-            self._optimize(gurobipy, model, recorder)
+            self._optimize(gurobipy, model, recorder, cuts)
+        if cuts is not None:
+            details["conflict_cuts"] = cuts.added
         solved = time.perf_counter()
         solution = _read(gurobipy, model, form, recorder)
         return replace(
@@ -111,7 +125,8 @@ class Gurobi(Backend):
         )
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
-        check_native("gurobi", options.native, [n for n in dir(gurobipy.GRB.Param) if not n.startswith("_")])
+        check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
+        cuts, native = cuts_of(options)
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
@@ -137,17 +152,19 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        for name, value in {**chosen, **options.native}.items():
+        if cuts is not None:
+            chosen["LazyConstraints"] = 1
+        for name, value in {**chosen, **native}.items():
             try:
                 model.setParam(name, value)
             except (gurobipy.GurobiError, TypeError, ValueError) as error:
                 raise InputError(f"gurobi does not take {name} = {value!r}: {error}") from error
 
     @staticmethod
-    def _optimize(gurobipy: Any, model: Any, recorder: Recorder) -> None:
+    def _optimize(gurobipy: Any, model: Any, recorder: Recorder, cuts: GurobiCuts | None) -> None:
         recorder.start()
         try:
-            model.optimize(functools.partial(_watch, gurobipy.GRB.Callback, recorder))
+            model.optimize(functools.partial(_watch, gurobipy, recorder, cuts))
         except gurobipy.GurobiError as error:
             if error.errno == SIZE_ERROR:
                 size = f"{model.NumVars} variables, {model.NumConstrs} rows, {model.NumQConstrs} quadratic constraints"
@@ -174,11 +191,13 @@ def _start(model: Any, form: StandardForm, options: Options) -> dict[str, str]:
     return {}
 
 
-def _watch(codes: Any, recorder: Recorder, model: Any, where: int) -> None:
-    """Gurobi's callback: a row for every new incumbent and every 50 ms."""
-    ask = model.cbGet
+def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: Any, where: int) -> None:
+    """Gurobi's callback: a row for every new incumbent and every 50 ms, and cuts at nodes."""
+    ask, codes = model.cbGet, gurobipy.GRB.Callback
     with recorder.guarded():
-        if where == codes.MIPSOL:
+        if where == codes.MIPNODE and cuts is not None:
+            cuts.at_node(gurobipy, model)
+        elif where == codes.MIPSOL:
             best = min(ask(codes.MIPSOL_OBJ), ask(codes.MIPSOL_OBJBST))
             recorder.see(int(ask(codes.MIPSOL_NODCNT)), best, ask(codes.MIPSOL_OBJBND), step="incumbent")
         elif where == codes.MIP and recorder.due():

@@ -9,8 +9,11 @@ import numpy as np
 
 from ...errors import InputError, SolverError
 from ...models.export.native.scip import change_scip, extend_point, to_scip
+from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
+from ..cuts.conflicts import CUTS, cuts_of, with_cuts
+from ..cuts.scip import include_cuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
@@ -55,7 +58,10 @@ _STATUS = {
 
 
 class Scip(Backend):
-    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers."""
+    """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
+
+    Beside its own options it takes ``cuts="conflicts"``: `solvers.cuts.conflicts`, for the 0-1 loss.
+    """
 
     info = SolverInfo(
         name="scip",
@@ -68,6 +74,10 @@ class Scip(Backend):
         late="reading a quadratic objective of many terms",
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",
     )
+
+    def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
+        """As every backend, with the cuts that are asked for."""
+        return super().run(model, with_cuts(model, options), kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve without the interpreter's lock (so that Ctrl-C reaches SCIP), read back."""
@@ -93,6 +103,10 @@ class Scip(Backend):
         self._set_parameters(model, form, options.after(time.perf_counter() - begin))
         details = _start(model, form, options)
         recorder = watch.recorder = Recorder("scip", options)
+        cuts, _ = cuts_of(options)
+        separator = None if cuts is None else include_cuts(model, cuts, form)
+        if separator is not None:
+            separator.recorder = recorder
         loaded = time.perf_counter()
         recorder.start()
         _decide(model)  # in this thread: in one of its own PySCIPOpt ended the process now and then
@@ -108,6 +122,8 @@ class Scip(Backend):
         objective = float(model.getSolObjVal(best)) if found else None
         nodes = int(model.getNTotalNodes())
         trace = recorder.end(nodes, objective, bound)
+        if separator is not None:
+            details["conflict_cuts"] = separator.added
         return Answer(
             status=status,
             native_status=word,
@@ -124,7 +140,7 @@ class Scip(Backend):
         )
 
     def _set_parameters(self, model: Any, form: StandardForm, options: Options) -> None:
-        check_native("scip", options.native, model.getParams())
+        check_native("scip", options.native, [CUTS, *model.getParams()])
         if options.verbose:
             model.hideOutput(False)
         tol = options.tolerance(self.info.tolerance)
@@ -141,7 +157,7 @@ class Scip(Backend):
             chosen["limits/nodes"] = options.node_limit
         if options.memory_limit is not None:
             chosen["limits/memory"] = options.memory_limit / 2**20
-        for name, value in {**chosen, **options.native}.items():
+        for name, value in {**chosen, **cuts_of(options)[1]}.items():
             try:
                 model.setParam(name, value)
             except (KeyError, TypeError, ValueError, OverflowError) as error:

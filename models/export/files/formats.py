@@ -50,6 +50,8 @@ class FileFormat(ABC):
     """One file format: what it carries, how it is written and read."""
 
     suffix: ClassVar[str]
+    #: Other suffixes under which files of this format go about; they are read, not written.
+    also_read: ClassVar[tuple[str, ...]] = ()
     title: ClassVar[str]
     carries: ClassVar[frozenset[Feature]]
 
@@ -98,7 +100,7 @@ def read_form(path: str | Path) -> StandardForm:
         No such file, or one that is not of its format.
     """
     source = Path(path)
-    chosen = _format_of(source)
+    chosen = _format_of(source, reading=True)
     if not source.exists():
         raise DataError(f"there is no file {source}")
     reading = Source(source)
@@ -121,8 +123,10 @@ def _checked(form: StandardForm) -> StandardForm:
     return form
 
 
-def _format_of(path: Path) -> FileFormat:
+def _format_of(path: Path, *, reading: bool = False) -> FileFormat:
     formats = file_formats()
+    if reading:
+        formats |= {suffix: found for found in file_formats().values() for suffix in found.also_read}
     for suffix in sorted(formats, key=len, reverse=True):
         if path.name.lower().endswith(suffix):
             return formats[suffix]

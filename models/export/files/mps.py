@@ -1,4 +1,4 @@
-"""Free MPS with the QUADOBJ section: linear rows, quadratic objective, bounds, integers; labels in the sidecar."""
+"""Free MPS with the QUADOBJ section (QPS): linear rows, ranges, quadratic objective, bounds, integers; labels in the sidecar."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
+from ...arrays import BoolArray, FloatArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..shared.layout import FlatProgram, Layout, sidecar
@@ -23,6 +24,7 @@ __all__ = ["FORMAT"]
 
 class _MPS(FileFormat):
     suffix = ".mps"
+    also_read = (".qps", ".sif")
     title = "MPS"
     carries = frozenset({Feature.QUADRATIC, Feature.INTEGER})
 
@@ -100,12 +102,15 @@ class _Reader:
     objective: str = ""
     integral: bool = False
     constant: float = 0.0
+    #: Further N rows, whose entries count nothing.
+    spare: set[str] = field(default_factory=set)
     rows: dict[str, int] = field(default_factory=dict)
     columns: dict[str, int] = field(default_factory=dict)
     senses: list[str] = field(default_factory=list)
     entries: list[tuple[int, int, float]] = field(default_factory=list)
     q: dict[int, float] = field(default_factory=lambda: defaultdict(float))
     rhs: dict[int, float] = field(default_factory=dict)
+    widths: dict[int, float] = field(default_factory=dict)
     bounds: list[list[str]] = field(default_factory=list)
     quadratic: list[tuple[int, int, float]] = field(default_factory=list)
     integers: set[int] = field(default_factory=set)
@@ -122,6 +127,7 @@ class _Reader:
         """ROWS: the first N is the objective."""
         kind = words[0].upper()
         if kind == "N":
+            self.spare |= {words[1]} if self.objective else set()
             self.objective = self.objective or words[1]
         elif kind not in ("E", "L", "G") or words[1] in self.rows:
             raise DataError(f"a row must be N, E, L or G with a name of its own; it is {' '.join(words)[:60]!r}")
@@ -140,15 +146,15 @@ class _Reader:
         for name, value in zip(words[1::2], words[2::2], strict=True):
             if name == self.objective:
                 self.q[j] += float(value)
-            else:
+            elif name not in self.spare:
                 self.entries.append((self.rows[name], j, float(value)))
 
     def side(self, words: list[str]) -> None:
         """RHS; the objective's is its constant with the sign changed."""
-        for name, value in zip(words[1::2], words[2::2], strict=True):
+        for name, value in _pairs(words):
             if name == self.objective:
                 self.constant = -float(value) + 0.0
-            else:
+            elif name not in self.spare:
                 self.rhs[self.rows[name]] = float(value)
 
     def bound(self, words: list[str]) -> None:
@@ -160,8 +166,10 @@ class _Reader:
         self.quadratic.append((self.columns[words[0]], self.columns[words[1]], float(words[2])))
 
     def ranges(self, words: list[str]) -> None:
-        """RANGES."""
-        raise DataError("ranges are not read")
+        """RANGES: how far a row reaches beyond its side."""
+        for name, value in _pairs(words):
+            if name != self.objective and name not in self.spare:
+                self.widths[self.rows[name]] = float(value)
 
     def after(self, words: list[str]) -> None:
         """ENDATA."""
@@ -170,18 +178,46 @@ class _Reader:
     def program(self) -> FlatProgram:
         """All of it in arrays."""
         n, m = len(self.columns), len(self.rows)
-        sign = np.array([-1.0 if s == "L" else 1.0 for s in self.senses])
+        sign, equal, other, b = self._sides()
         lower, upper = np.zeros(n), np.full(n, np.inf)
         _apply_bounds(self.bounds, self.columns, lower, upper, self.integers)
-        q, b = np.zeros(n), np.zeros(m)
+        q = np.zeros(n)
         q[list(self.q)] = list(self.q.values())
-        b[list(self.rhs)] = list(self.rhs.values())
         kept = [(i, j, sign[i] * v) for i, j, v in self.entries if v != 0]
         A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
         integer = np.zeros(n, dtype=bool)
         integer[sorted(self.integers)] = True
+        ranged = np.array(sorted(other), dtype=np.int64)
+        if ranged.size:
+            A = sp.csr_array(sp.vstack([A, -A[ranged]], format="csr"))
+            b = np.concatenate([b, [other[i] for i in ranged.tolist()]])
+            equal = np.concatenate([equal, np.zeros(ranged.size, dtype=bool)])
+        return FlatProgram(_symmetric(self.quadratic, n), q, self.constant, A, b, equal, lower, upper, integer)
+
+    def _sides(self) -> tuple[FloatArray, BoolArray, dict[int, float], FloatArray]:
+        """Each row as s a'x ≥ s b or an equality: s, which are equalities, the other sides of ranges, and s b.
+
+        A range of width R makes a row G one of [b, b + |R|], L one of [b - |R|, b], and E one of [b, b + R] or, where R < 0, of
+        [b + R, b]. The other side of a row s a'x ≥ c is a row -s a'x ≥ c' of its own.
+        """
+        b = np.zeros(len(self.rows))
+        b[list(self.rhs)] = list(self.rhs.values())
+        sign = np.array([-1.0 if s == "L" else 1.0 for s in self.senses])
         equal = np.array([s == "E" for s in self.senses], dtype=bool)
-        return FlatProgram(_symmetric(self.quadratic, n), q, self.constant, A, sign * b + 0.0, equal, lower, upper, integer)
+        other: dict[int, float] = {}
+        for i, width in self.widths.items():
+            if self.senses[i] == "E":
+                if width == 0.0:
+                    continue
+                equal[i], sign[i] = False, np.sign(width)
+            other[i] = -(sign[i] * b[i] + abs(width))
+        return sign, equal, other, sign * b + 0.0
+
+
+def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
+    """Names with their numbers; the name of the set before them may be left out."""
+    first = len(words) % 2
+    return zip(words[first::2], words[first + 1 :: 2], strict=True)
 
 
 #: What reads the lines of each section.

@@ -111,3 +111,18 @@ def test_a_singular_block_gives_no_wrong_bound() -> None:
     assert lagrangian_bound(form, None, {}) < -1e12
     nearly = form.replace(quadratic=Quadratic(matrix=np.ones((2, 2)) + 1e-15 * np.eye(2)))
     assert lagrangian_bound(nearly, None, {}) < -1e12
+
+
+def test_least_squares_that_do_not_end_leave_no_bound_and_raise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK's SVD did not converge on a Netlib program; x free, x = 1/3 and multipliers that miss stationarity by a little."""
+    free = np.full(2, np.inf)
+    rows = Constraint("rows", sp.csr_array([[3.0, 1.0], [1.0, 7.0]]), np.array([-1.0, -1.0]), Zero(2))
+    form = StandardForm("free", (Block("x", (2,)),), np.array([1.0, 2.0]), (rows,), -free, free, np.zeros(2, dtype=bool))
+    z = {"rows": np.linalg.solve([[3.0, 1.0], [1.0, 7.0]], [1.0, 2.0]) + 1e-7}
+    assert np.isfinite(lagrangian_bound(form, None, z))
+
+    def fails(*args: object, **kwargs: object) -> None:
+        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
+
+    monkeypatch.setattr("scipy.linalg.lstsq", fails)
+    assert lagrangian_bound(form, None, z) == -np.inf

@@ -1,0 +1,198 @@
+"""Programs of known collections: stand-ins of the same shape here, the real files where MARGINOPT_DATA has them."""
+
+from __future__ import annotations
+
+import os
+import pickle
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt import instances
+from marginopt.errors import DataError
+from marginopt.instances.programs import MAROS_MESZAROS
+from marginopt.models.export.files.formats import write_form
+from marginopt.models.program.cones import Nonnegative
+
+sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "others"))
+import programs as table
+
+#: Rows of every sense with ranges of both signs, every kind of bound, a constant, a second N row, products off the diagonal.
+QPS = """NAME stand-in
+* a comment
+ROWS
+ N cost
+ N spare
+ G low
+ L high
+ E even
+ E up
+ E down
+COLUMNS
+    a cost 1.5 low 1
+    a spare 9 high 2
+    b cost -2 low 1
+    b even 1 up 1
+    c cost 0.5 high -1
+    c up 2 down 1
+    d down -1 even 3
+    d cost 1
+RHS
+    rhs low -1 high 4
+    rhs even 2 up 1
+    rhs down 0.5 cost -7
+RANGES
+    rng low 3 high 2.5
+    rng up 1.5 down -2
+BOUNDS
+ LO bnd a -4
+ FR bnd b
+ UP bnd c 3
+ MI bnd d
+ UP bnd d 5
+QUADOBJ
+    a a 2
+    b b 1
+    b a -0.5
+    c c 0.25
+    d d 1
+ENDATA
+"""
+
+
+@pytest.fixture
+def stored(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """A data directory with one program of each collection, archived as SciPy archives them."""
+    qps, lp = tmp_path / "maros-meszaros", tmp_path / "netlib"
+    (lp / "infeasible").mkdir(parents=True)
+    qps.mkdir()
+    (qps / "HS21.SIF").write_text(QPS, encoding="utf-8")
+    bounds = np.array([[0.0, None], [None, 2.0], [-1.0, 1.0]], dtype=object)
+    arrays = {"c": np.array([1.0, -1.0, 0.5]), "A_ub": np.array([[1.0, 1.0, 0.0]]), "b_ub": np.array([3.0])}
+    equal = {"A_eq": np.array([[0.0, 1.0, 1.0]]), "b_eq": np.array([1.5])}
+    np.savez(lp / "AFIRO.npz", **arrays, **equal, bounds=bounds, obj=np.array(-2.25))
+    empty = {"A_eq": np.zeros((0, 1)), "b_eq": np.zeros(0), "bounds": np.zeros(0), "obj": np.array(0.0)}
+    np.savez(lp / "infeasible" / "klein1.npz", c=np.ones(1), A_ub=np.ones((1, 1)), b_ub=-np.ones(1), **empty)
+    monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
+    return tmp_path
+
+
+def test_ranges_and_every_other_section_are_read_as_highs_reads_them(stored: Path, tmp_path: Path) -> None:
+    """The program of our reader and the one that HiGHS reads have the same objective, feasible set and optimum."""
+    ours = mo.read(stored / "maros-meszaros" / "HS21.SIF")
+    copy = tmp_path / "copy.mps"
+    copy.write_text(QPS, encoding="utf-8")
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(copy))
+    theirs = mo.from_highs(highs)
+    rng = np.random.default_rng(0)
+    inside = 0
+    optimum = mo.solve(ours, "clarabel")
+    for x in optimum.values["x"] + 0.5 * rng.normal(size=(2000, 4)):
+        assert ours.objective(x) == pytest.approx(theirs.objective(x), rel=1e-12)
+        here, there = (
+            all((c.value(x) >= 0).all() for c in f.constraints if isinstance(c.cone, Nonnegative)) for f in (ours, theirs)
+        )
+        assert here == there
+        inside += here
+    assert 20 < inside < 1980
+    assert optimum.objective == pytest.approx(mo.solve(theirs, "highs").objective, rel=1e-6)
+
+
+def test_a_program_with_ranges_reads_back_equal(stored: Path, tmp_path: Path) -> None:
+    form = mo.read(stored / "maros-meszaros" / "HS21.SIF")
+    assert form.equals(mo.read(write_form(form, tmp_path / "again.mps")))
+
+
+def test_linear_programs_and_their_bounds_with_none(stored: Path) -> None:
+    program = instances.stored_program("AFIRO")
+    assert (program.collection, program.optimum) == ("netlib", -2.25)
+    given = instances.linprog_arguments(program)
+    assert given["bounds"] == [(0.0, None), (None, 2.0), (-1.0, 1.0)]
+    assert mo.solve(mo.from_scipy(**given), "highs").objective == pytest.approx(-2.25)
+    empty = instances.stored_program("klein1")
+    assert empty.optimum is None
+    assert mo.solve(mo.from_scipy(**instances.linprog_arguments(empty)), "highs").status.name == "INFEASIBLE"
+
+
+class _Bad:
+    """What runs code when it is unpickled."""
+
+    def __reduce__(self) -> tuple[Callable[..., object], tuple[str]]:
+        return os.system, ("exit 1",)
+
+
+def test_an_archive_with_other_objects_runs_no_code(stored: Path) -> None:
+    assert pickle.dumps(_Bad())
+    path = stored / "netlib" / "AFIRO.npz"
+    held = dict(np.load(path, allow_pickle=True)) | {"bounds": np.array([_Bad(), None], dtype=object)}
+    np.savez(path, **held)
+    with pytest.raises(DataError, match="where arrays of numbers are expected"):
+        instances.linprog_arguments(instances.stored_program("AFIRO"))
+
+
+def test_what_is_not_there_says_where_it_is_published(stored: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with pytest.raises(DataError, match=r"source distribution of proxsuite, or netlib/none\.npz from that of scipy"):
+        instances.stored_program("none")
+    with pytest.raises(DataError, match="is a quadratic program"):
+        instances.linprog_arguments(instances.stored_program("HS21"))
+    monkeypatch.delenv("MARGINOPT_DATA")
+    assert instances.stored_programs("netlib") == []
+    with pytest.raises(DataError, match="is not set"):
+        instances.stored_program("HS21")
+
+
+@pytest.mark.parametrize("collection", ["maros-meszaros", "netlib", "netlib-infeasible"])
+def test_the_table_has_a_row_for_each(
+    collection: str, stored: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys, "argv", ["programs.py", collection, "--limit", "10"])
+    table.main()
+    head, _, row, _, last = capsys.readouterr().out.splitlines()
+    solvers = table.SOLVERS[collection]
+    assert [cell.strip() for cell in head.strip("|").split("|")][4:] == list(solvers)
+    assert "refused" not in row
+    cells = [cell.strip() for cell in row.strip("|").split("|")][4:]
+    if collection == "maros-meszaros":  # the stand-in is not the program whose optimum is published
+        assert all("off by" in cell for cell in cells)
+    assert last.startswith("1 programs")
+    assert f"clarabel {1}" in last
+
+
+# -- the real ones ------------------------------------------------------------------------------------------------------
+
+
+def real(name: str) -> instances.StoredProgram:
+    """The program, where the data directory of this run has it."""
+    try:
+        return instances.stored_program(name)
+    except DataError as error:
+        pytest.skip(str(error))
+
+
+@pytest.mark.parametrize("name", ["HS21", "HS76", "HS118", "DUALC1", "PRIMALC5", "QSHARE2B", "QPCBOEI2", "CVXQP1_S", "LOTSCHD"])
+def test_quadratic_programs_have_their_published_optima(name: str) -> None:
+    program = real(name)
+    result = mo.solve(mo.read(program.path), "clarabel", tol=1e-7)
+    assert result.solved
+    assert result.objective == pytest.approx(MAROS_MESZAROS[name], rel=2e-6)
+
+
+@pytest.mark.parametrize("name", ["AFIRO", "BLEND", "ISRAEL", "SHARE2B", "SC105", "RECIPE"])
+def test_linear_programs_have_their_published_optima(name: str) -> None:
+    program = real(name)
+    result = mo.solve(mo.from_scipy(**instances.linprog_arguments(program)), "highs")
+    assert result.solved
+    assert result.objective == pytest.approx(program.optimum, rel=1e-7)
+
+
+@pytest.mark.parametrize("name", ["klein1", "itest6", "galenet"])
+def test_infeasible_programs_are_proved_infeasible(name: str) -> None:
+    result = mo.solve(mo.from_scipy(**instances.linprog_arguments(real(name))), "highs")
+    assert result.status.name == "INFEASIBLE"

@@ -1,0 +1,96 @@
+"""Conflicts as cuts of other solvers: valid against enumeration, the same optimum, and what is refused."""
+
+from __future__ import annotations
+
+import itertools
+
+import numpy as np
+import pytest
+from data import clouds
+from oracles import least_norm
+
+import marginopt as mo
+from marginopt import margin
+from marginopt.errors import InputError
+from marginopt.models import Model
+from marginopt.solvers.cuts.conflicts import ConflictCuts
+
+
+def patterns(model: mo.ZeroOneSVM) -> tuple[np.ndarray, np.ndarray]:
+    """Every z and the least objective of a w that keeps all points with z_i = 0 (∞ where none does), by enumeration."""
+    A, penalised, weights = model.signed, model.penalised, model.weights
+    given, values = np.array(list(itertools.product([0.0, 1.0], repeat=len(A)))), []
+    for z in given:
+        w = least_norm(A[z == 0], penalised) if (z == 0).any() else np.zeros(A.shape[1])
+        values.append(np.inf if w is None else float(w[penalised] @ w[penalised]) + float(weights @ z))
+    return given, np.array(values)
+
+
+@pytest.mark.parametrize("intercept", ["penalised", "free"])
+@pytest.mark.parametrize("seed", range(6))
+def test_no_solution_as_good_as_the_known_one_is_cut_off(seed: int, intercept: str) -> None:
+    """Every pattern of objective ≤ UB meets every cut; every cut is violated by the relaxation's point, and cuts patterns off."""
+    rng = np.random.default_rng(seed)
+    X, y = clouds(seed, 9, shift=0.2)
+    X[1], y[1] = X[0], y[0]  # equal points are one row of the separator
+    model = mo.ZeroOneSVM(X, y, rng.uniform(0.05, 0.5, 9), intercept=intercept)
+    separator = ConflictCuts.of(model)
+    every, values = patterns(model)
+    found = 0
+    for _ in range(40):
+        known = float(values.min()) * rng.uniform(1.0, 1.5)
+        z = np.where(rng.random(9) < 0.5, rng.uniform(0, 0.2, 9), rng.random(9))
+        for points in separator.separate(z, known):
+            met = every[:, points].sum(axis=1) >= 1.0
+            assert met[values <= known * (1 + 1e-9)].all()
+            assert z[points].sum() < 1.0
+            assert not met.all()
+            found += 1
+    assert found > 10
+
+
+def test_a_known_solution_that_is_worse_than_nothing_counts_as_nothing() -> None:
+    """Without a solution the trivial one is known: w = 0 with every point given up."""
+    X, y = clouds(3, 9)
+    model = mo.ZeroOneSVM(X, y, 0.5)
+    separator = ConflictCuts.of(model)
+    at_worst = [p.tolist() for p in separator.separate(np.zeros(9), np.inf)]
+    assert at_worst
+    assert at_worst == [p.tolist() for p in separator.separate(np.zeros(9), 0.5 * 9)]
+
+
+def models() -> dict[str, Model]:
+    X, y = clouds(1, 22)
+    return {
+        "big-M": mo.ZeroOneSVM(X, y, 2.0),
+        "free intercept": mo.ZeroOneSVM(X, y, 2.0, intercept="free"),
+        "costs": mo.ZeroOneSVM(X, y, np.linspace(0.5, 3.0, 22)),
+        "composition": mo.Margin(X, y, "zero-one", "l2", weights=2.0),
+    }
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+@pytest.mark.parametrize("name", models())
+def test_the_optimum_is_the_same(name: str, solver: str) -> None:
+    model = models()[name]
+    exact = mo.solve(model, "zero-one-bb", tol=1e-9)
+    result = mo.solve(model, solver, cuts="conflicts", tol=1e-7)
+    assert result.objective == pytest.approx(exact.objective, rel=1e-6)
+    assert result.bound <= exact.objective * (1 + 1e-6)
+    assert result.details["conflict_cuts"] > 0
+    assert "conflict_cuts" not in mo.solve(model, solver, tol=1e-7).details
+
+
+def test_refusals_name_the_model_the_word_and_the_solver() -> None:
+    X, y = clouds(1, 12)
+    for solver in ("scip", "gurobi"):
+        with pytest.raises(InputError, match=r"needs a 0-1 loss with \|\|w\|\|².*HingeSVM is none"):
+            mo.solve(mo.HingeSVM(X, y), solver, cuts="conflicts")
+        with pytest.raises(InputError, match="cuts takes 'conflicts'; it is 'cliques'"):
+            mo.solve(mo.ZeroOneSVM(X, y), solver, cuts="cliques")
+        with pytest.raises(InputError, match="did you mean cuts"):
+            mo.solve(mo.ZeroOneSVM(X, y), solver, cut="conflicts")
+    with pytest.raises(InputError, match="highs has no option 'cuts'"):
+        mo.solve(mo.Margin(X, y, "zero-one", margin.L1(0.2)), "highs", cuts="conflicts")
+    with pytest.raises(InputError, match="needs a 0-1 loss"):
+        mo.solve(mo.Margin(X, y, "zero-one", margin.L1(0.2)), "scip", cuts="conflicts")
