@@ -4,17 +4,18 @@ __all__ = ["PSEUDOCODE"]
 
 PSEUDOCODE: dict[str, str] = {
     "linear-newton": """
-hinge with many points: w, sigma <- the same on a sample of the rows; a <- c/2
+w <- 0, sigma <- mean c, a <- 0; hinge with many points: w, sigma <- those of a sample of the rows, a <- c/2
 repeat
     alpha_i <- clip(a_i + sigma (1 - u_i), 0, c_i) for the hinge, 2 c_i (1 - u_i)_+ for its square
     one pass: v <- sum alpha_i y_i x_i, H <- 2 mu I + sum d_i x_i x_i' over the points at which the loss is curved
-    gap <- objective at w - dual value at alpha
-    if the hinge's smoothing hides more of the gap than the gradient 2 mu w - v
+    gap <- least objective so far - largest dual value so far
+    if gap <= tol: one more pass at v / (2 mu), where the gap must be at most tol too (tol < 1e-4); then stop
+    if ||2 mu w - v||^2 / (4 mu), a part of the gap, is at most a tenth of the other, which the hinge's smoothing hides
         a <- alpha; sigma <- 5 sigma
     else
-        solve H s = v - 2 mu w (more than 2,000 columns: conjugate gradients)
-        one pass: du <- y * (X s); t <- exact line search; w <- w + t s; u <- u + t du
-until gap <= tol""",
+        solve H s = v - 2 mu w (more than 2,000 columns: conjugate gradients, a pass for each product)
+        one pass: du <- y * (X s); t <- length at which the slope is a tenth of what it was, or less, by halving
+        w <- w + t s; u <- u + t du""",
     "boxqp": """
 repeat
     repeat
@@ -72,9 +73,9 @@ until P rests, or the iteration limit
 at the end every class's own problem is solved for the final P""",
     "alternating": """
 as kernel-npsvcpp, with
-    box QPs by the solver named qp=
-    the Stiefel problem by stiefel=
-    weights by simplex=
+    box QPs by the solver named qp= (clarabel)
+    the Stiefel problem by stiefel= (pymanopt), from the last P, 25 iterations at most
+    weights by simplex= (clarabel)
 at the end boxqp brings the classes' problems to the certificate's accuracy""",
     "npsvc-mm": """
 for each start u
@@ -85,13 +86,16 @@ for each start u
         u <- u+
 answer: the best of the ends""",
     "auto-simplex": """
-estimate support, cache and precision from n, the gap asked and the memory
-run smo with precision, cache and start so chosen""",
+columns <- float64 where n <= 2,000 and the whole matrix fits the memory; else float32
+cache <- the memory limit, or a quarter of the machine's memory; no more than the whole matrix takes
+start <- the farthest vertex where there is a linear term and one simplex; else a vertex
+run smo with these""",
     "smo": """
+2,000 points and more with a ridge: Newton steps on a low-rank model's support, where half of the points may have weight
 repeat
     i <- argmax over the points of -grad_i (of the simplex that violates most)
     j <- with a_j > 0: the pair of largest second-order decrease with i
-    a_i, a_j <- exact minimum along e_i - e_j
+    a_i, a_j <- exact minimum along e_i - e_j, j leaves the support at a_j = 0
     gradient += step * (Q_i - Q_j), columns in float32
     at each tenfold smaller gap: Newton steps on the support, if they cost less than the pairs still expected
     at gap <= tol: recompute the gradient in float64 from the data
@@ -149,7 +153,7 @@ repeat
     y <- a + beta (a - a_old), beta by Nesterov's rule
     a+ <- projection of y - (Qy + c) / L on the simplices
     if (y - a+)'(a+ - a) > 0: drop the momentum (the next beta is 0)
-    if the step is more curved than L: L <- 2L, take it again
+    if the step is more curved than L: L <- 2L, and again without momentum
     a_old, a <- a, a+
 until gap <= tol""",
     "stiefel-bb": """
@@ -171,51 +175,62 @@ repeat
     P_old, P, k <- P, P+, k + 1
 until the Riemannian gradient is small against its scale""",
     "pymanopt": """
-repeat
-    P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to tol times the scale at P
-until the relative Riemannian gradient is small""",
+repeat, five times at most
+    G <- gradient 2(HP + E); stop where the Riemannian gradient is at most tol max(1, ||G||)
+    P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to .9 tol max(1, ||G||)
+    P <- polar factor of P""",
     "ramp-bb": """
 rotate to the principal axes of the points; UB <- the convex-concave procedure from several starts; cut <- UB (1 - tol/4)
 heap <- the box that holds every w better than UB
 repeat until the heap is empty, or its least bound >= cut
     take the box of least bound
-    a few times
+    six times at most
         bound the margins on the box; envelope of each ramp there: a constant, a line or a hinge
-        bound <- dual value of the small hinge problem, rounding taken off; its w may lower UB
+        bound <- dual value of the small hinge problem, rounding taken off; its w may lower UB and cut
         if bound >= cut: drop the box
-        the ball about the dual point shrinks the box; stop if it hardly does
-    split the coordinate whose envelopes are loosest, between w and the middle; both parts go on the heap""",
+        the ball of squared radius cut - bound about the dual value's minimiser shrinks the box; stop if it hardly does
+    split the coordinate whose envelopes are loosest, halfway between w and the middle; both parts go on the heap""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems
 repeat until the heap is empty, or its least bound is above every better value
-    take the node of least bound, search below it in depth for a while, put back what stays open
-        bound <- prices of the coefficients that are not 0
-               + the cheaper class of each cell of points with one score
-               + the largest flow between points of two classes that are never both right in the box
-        if nothing below UB has this bound: drop the node
-        a box of one system is judged; it may lower UB
-        branch: is one more coefficient 0 or not (many features of few values), or: negative, 0, positive; then halve
-    now and then a descent from a small support or from the incumbent
+    take the node of least bound; search below it in depth for 400 nodes; put back what stays open
+        carry "not 0" and the most coefficients that are allowed into the box
+        bound <- prices of the coefficients that are not 0 + the cheaper class of each cell of points with one score
+        if a node of this bound may be better than UB
+            bound <- those prices + the largest flow between points of two classes that are never both right in the box
+        if it may not: drop the node
+        a box of one system is judged in fractions; it may lower UB
+        branch, on many features of few values: the next coefficient and no other; it and others; others without it
+        branch else: the coefficient that moves scores most is 0, positive, negative; then its range is halved
+    every 4,000 nodes a descent from a small support or from the incumbent
 every split goes to the proof log where one is asked for""",
     "zero-one-bb": """
 merge equal rows, rotate to the coordinates that matter, round rows outward
 UB <- heuristic incumbent; cut <- UB - 0.9 tol UB
+up to 6 coordinates boxes, with more norm-conflicts; up to 10 the other beside it: the one whose bound is ahead works more
 
-boxes (few coordinates)
-    queue <- the box that holds every w with f(w) < cut
-    repeat until the queue is empty, or its least bound >= cut
-        take the box of least bound; fix points that no (or every) w of it keeps
-        bound <- cost of the fixed points + matching of pairs that no w keeps both + hinge relaxation
-        if bound >= cut: drop it; w of the relaxation may lower UB and cut
-        shrink the box by the ball that the relaxation leaves, and halve it
+boxes
+    heap <- the box that holds every w with f(w) < cut
+    repeat until the heap is empty, or its least bound >= cut
+        take the half of the last box where the relaxation's w lies, or else the box of least bound
+        points that every (or no) w of the box keeps leave it
+        twice at most
+            pair points that no w of the box keeps both: a largest matching across the classes, by augmenting paths
+            bound <- cost of the violated points + of the pairs + hinge relaxation of the weights that are left
+            if bound >= cut, or no level of the loss below the cut remains: drop the box
+            shrink it by the ball that the relaxation leaves; fix points that this decides
+        w of the relaxation, scaled, may lower UB and cut
+        halve the coordinate along which a free point's margin ranges most; the other half goes on the heap
 
-norm-conflicts (more coordinates)
+norm-conflicts
     for targets T that grow to cut
         depth first: a node keeps some points, gives up others
-            pack disjoint conflicts: sets of points that no w of ||w||^2 < T - cost so far keeps together
-            if the packing costs T or more: drop it; a w found may lower UB and cut
-            branch on the conflict with fewest free points: child i gives up its i-th and keeps those before
+            pack conflicts: sets of points that no w of ||w||^2 < T - cost so far - packing keeps together, each at
+                the least weight that its free points have left
+            if nothing of T is left: drop the node; a w that keeps all the rest may lower UB and cut
+            a conflict with one free point: that point is given up, and again
+            branch on a free point that w violates far and many conflicts hold: given up, then kept
         nothing below T is left: T is a lower bound
 
 lower bound <- least bound of open nodes, times what the rotation may have lost

@@ -1,4 +1,4 @@
-"""``auto-simplex``: SMO with precision, cache and start for the problem's size, the gap asked for and the memory there is."""
+"""``auto-simplex``: SMO with precision, cache and start for the problem's size and the memory there is."""
 
 from __future__ import annotations
 
@@ -42,9 +42,8 @@ def choose(view: SimplexQP, options: Options) -> tuple[SMO, str]:
     """SMO with its parameters, and the reason in one sentence.
 
     It is SMO throughout, since that needs several times fewer iterations than the Frank-Wolfe methods at equal
-    cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small or the gap is out of
-    float32's reach and the matrix fits), the cache, and whether its Newton finisher may be
-    used (where its matrix fits the memory; the run itself then decides by the work left).
+    cost an iteration. Chosen are the precision of the columns (float64 where the whole matrix is small and fits the memory), the
+    cache and the start; the run itself decides by the work left whether Newton steps end it.
     """
     n, tol = view.n, options.tolerance(SMO.info.tolerance)
     memory = options.memory_limit
