@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from enum import Enum
 from functools import cached_property
 from typing import Any
 
@@ -15,13 +16,21 @@ from .tables.column import Table
 from .tables.listing import report_tables
 from .tables.matrix import Matrix
 
-__all__ = ["Document"]
+__all__ = ["Asked", "Document"]
 
 TITLE = "Relaxation gaps"
 _DEFINITIONS = (
     "gap = (ζ - bound)/|ζ| (Cepeda, Gómez and Han, §2), ζ the optimum: for instances that of min ||w||² + λ Σ 1{y_i x_i'w < 1}; "
     "objectives are recomputed in float64 from the data; a bound is proved only from a dual point made exactly feasible"
 )
+
+
+class Asked(Enum):
+    """What a report's rows are problems of."""
+
+    ZERO_ONE = "instances, of the 0-1 problem"
+    STATED = "models as they are stated"
+    BOTH = "both"
 
 
 @dataclass(frozen=True, eq=False)
@@ -36,10 +45,15 @@ class Document:
     data: ReportData
 
     @property
+    def asked(self) -> Asked:
+        """Of what problems the optima are."""
+        stated = {cell.lam is None for cell in self.data.instances} or {False}
+        return Asked.BOTH if len(stated) == 2 else Asked.STATED if stated.pop() else Asked.ZERO_ONE
+
+    @property
     def title(self) -> str:
         """Of what the gaps are: of the 0-1 loss unless every row is a model as it was stated."""
-        stated = self.data.instances and all(cell.lam is None for cell in self.data.instances)
-        return TITLE if stated else f"{TITLE} of the 0-1 loss"
+        return TITLE if self.asked is Asked.STATED else f"{TITLE} of the 0-1 loss"
 
     @cached_property
     def findings(self) -> tuple[Finding, ...]:

@@ -50,7 +50,7 @@ def _seconds(rows: list[ReportRow]) -> float:
 def _strongest(report: ReportData) -> list[Finding]:
     rows = _of_means(report)
     if not rows:
-        why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the 0-1 optimum"
+        why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
         return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
     # over the instances that most relaxations have
     most = max(len(r) for r in rows.values())
@@ -150,7 +150,7 @@ def _no_bounds(report: ReportData) -> list[Finding]:
         return []
     listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
     verb = "bounds" if len(names) == 1 else "bound"
-    text = f"{listed} {verb} nothing of the 0-1 problem where M is not proved valid; no gap is given there."
+    text = f"{listed} {verb} nothing of the problem itself where M is not proved valid; no gap is given there."
     return [Finding(text, "relaxations")]
 
 

@@ -31,10 +31,20 @@ class Progress:
         self._line = StatusLine()
         self.done, self.total = 0, 0
         self._waiting: Counter[tuple[str, str]] = Counter()
+        self._expected: Counter[tuple[str, str]] = Counter()
         self._times: defaultdict[str, list[float]] = defaultdict(list)
 
+    def expect(self, tasks: list[tuple[str, str]]) -> None:
+        """Cells that a later plan will hold: they count from now on."""
+        self._expected.update(tasks)
+        self._waiting.update(tasks)
+        self.total += len(tasks)
+
     def plan(self, tasks: list[tuple[str, str]], jobs: int) -> None:
-        """More cells, by kind and label."""
+        """Cells that come now, by kind and label; they take the place of those that were expected."""
+        self._waiting -= self._expected
+        self.total -= self._expected.total()
+        self._expected.clear()
         self._waiting.update(tasks)
         self.total += len(tasks)
         self.jobs = jobs
@@ -50,20 +60,26 @@ class Progress:
     @property
     def remaining(self) -> float:
         """Estimated seconds until the planned cells are done."""
-        return sum(count * self._expected(*what) for what, count in self._waiting.items()) / self.jobs
+        return sum(count * self._each(*what) for what, count in self._waiting.items()) / self.jobs
 
-    def _expected(self, kind: str, label: str) -> float:
-        times = self._times.get(f"{kind}: {label}") or self._times.get(kind)
-        if times is None:
-            return self.limit
+    def _seen(self, kind: str, label: str) -> list[float]:
+        return self._times.get(f"{kind}: {label}") or self._times.get(kind) or []
+
+    def _each(self, kind: str, label: str) -> float:
+        times = self._seen(kind, label)
         later = times[1:] or times
-        return sum(later) / len(later)
+        return sum(later) / len(later) if later else self.limit
+
+    @property
+    def _word(self) -> str:
+        """Where cells of a kind that none has been done of remain, their limit counts."""
+        return "about" if all(self._seen(*what) for what, count in self._waiting.items() if count > 0) else "at most"
 
     def line(self, text: str) -> None:
         """Tell of one event."""
         if self.on:
             seconds = time.perf_counter() - self.begin
-            self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, about {self.remaining:.0f} s left] {text}")
+            self._line.note(f"[{self.done}/{self.total}, {seconds:.1f} s, {self._word} {self.remaining:.0f} s left] {text}")
 
     def end(self) -> None:
         """Nothing is left to do."""

@@ -149,7 +149,7 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
     """First cells of instances and stated models, then the tasks that follow from their points, and the records of these."""
     heuristics, stated = plan.heuristics(), plan.stated()
     firsts: list[HeuristicTask | StatedTask] = [*heuristics, *stated]
-    found = runner.run(firsts)
+    found = runner.run(firsts, _foreseen(plan, heuristics, stated) if runner.progress.on else ())
     tasks: list[Task[Any]] = []
     for first, record in zip(heuristics, found, strict=False):
         tasks += plan.after(first, np.array(record["w"]))
@@ -157,6 +157,16 @@ def _computed(plan: Plan, runner: Runner) -> tuple[tuple[InstanceCell, ...], lis
         tasks += plan.after_stated(model, None if record["w"] is None else np.array(record["w"]))
     cells = tuple(first.cell(record) for first, record in zip(firsts, found, strict=True))
     return cells, tasks, runner.run(tasks)
+
+
+def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[StatedTask]) -> list[Task[Any]]:
+    """Tasks as many and of the same labels as those that will follow, whatever points are found."""
+    found: list[Task[Any]] = []
+    for first in heuristics:
+        found += plan.after(first, np.zeros(first.subject.model.X.shape[1]))
+    for model in stated:
+        found += plan.after_stated(model, None)
+    return found
 
 
 def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:

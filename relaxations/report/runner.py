@@ -56,10 +56,11 @@ class Runner:
         self.team, self.progress = team, progress
         self.store = None if store is None else CellStore(store)
 
-    def run(self, tasks: Sequence[Work]) -> list[dict[str, Any]]:
-        """The tasks' records, in order."""
+    def run(self, tasks: Sequence[Work], later: Sequence[Work] = ()) -> list[dict[str, Any]]:
+        """The tasks' records, in order; ``later`` are like those of a run that follows, and count as not done."""
         size = self.team.size
         self.progress.plan([(task.kind, task.label) for task in tasks], size)
+        self.progress.expect([(task.kind, task.label) for task in later])
         if tasks:
             what = "cell" if len(tasks) == 1 else "cells"
             self.progress.line(f"{len(tasks)} {what} to do" + (f", {size} at a time" if size > 1 else ""))

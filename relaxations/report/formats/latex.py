@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from ....models.arrays import FloatArray
-from ..document import Document
+from ..document import Asked, Document
 from ..means import exact_ratios, fraction_within
 from ..tables.column import Column, Table, shown
 from .format import Format
@@ -27,6 +27,12 @@ _CHOSEN = {
     "exacts": ("instance", "lam", "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "root", "nodes",
                "seconds", "bound_seconds"),
 }  # fmt: skip
+#: What ζ is the optimum of.
+_PROBLEM = {
+    Asked.ZERO_ONE: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$",
+    Asked.STATED: r"$\zeta$ of a program, which is minimised,",
+    Asked.BOTH: r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$, and models as they are stated; $\zeta$",
+}
 _SPECIAL = {
     "\\": r"\textbackslash{}", "&": r"\&", "%": r"\%", "$": r"\$", "#": r"\#", "_": r"\_", "{": r"\{", "}": r"\}",
     "~": r"\textasciitilde{}", "^": r"\textasciicircum{}", "<": "$<$", ">": "$>$", "|": "$|$", '"': "''",
@@ -49,8 +55,7 @@ def render_latex(document: Document) -> str:
         r"\setlength{\tabcolsep}{2pt}\setlength{\parindent}{0pt}\setlength{\emergencystretch}{3em}",
         r"\begin{document}",
         rf"\section*{{{document.title}}}",
-        r"$\min \|w\|^2 + \lambda \sum_i 1\{y_i x_i^\top w < 1\}$; $\zeta$ is the optimum,",
-        r"the gap $(\zeta - \mathrm{bound})/\zeta$.",
+        rf"{_PROBLEM[document.asked]} is the optimum, the gap $(\zeta - \mathrm{{bound}})/\zeta$.",
         "",
         *_items("Claims that contradict each other", data.contradictions),
         *_items("Findings", [finding.text for finding in document.findings]),
@@ -112,7 +117,8 @@ def _tabular(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
 
 
 def _short(text: str) -> str:
-    return text if len(text) <= 48 else text[:45] + "..."
+    """What a column has room for: long names differ at their ends."""
+    return text if len(text) <= 64 else f"{text[:30]}...{text[-31:]}"
 
 
 def _profiles(ratios: dict[str, FloatArray]) -> list[str]:

@@ -21,8 +21,8 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         gap_bars,
         "Gap by relaxation",
         "Bars end at the median gap over the instances, which stands beside the name, whiskers at the quartiles; a dot is an "
-        "instance. Upper ends of intervals where ζ is unproven; trivial optima and values that bound nothing of the 0-1 problem "
-        "are left out.",
+        "instance. Upper ends of intervals where ζ is unproven; trivial optima and values that bound nothing of the problem "
+        "itself are left out.",
     ),
     (
         "gap-against-seconds",
@@ -81,7 +81,7 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
     ),
     (
         "losses",
-        lambda report: loss_functions(),
+        lambda report: loss_functions() if any(cell.lam is not None for cell in report.instances) else None,
         "Loss functions",
         "The 0-1 loss and what stands for it (Cepeda, Gómez and Han, Figure 1). The conic loss underestimates it for every γ; "
         "the relaxation takes the best γ for which the sum with ‖w‖² stays convex.",

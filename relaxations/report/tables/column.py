@@ -8,7 +8,7 @@ from typing import Any
 
 from ..gaps import Interval
 
-__all__ = ["Column", "Table", "align", "shown", "sort_key"]
+__all__ = ["Column", "Table", "align", "percent", "shown", "sort_key"]
 
 
 @dataclass(frozen=True)
@@ -71,12 +71,17 @@ class Table:
     note: str = ""
 
 
+def percent(value: float, digits: int) -> str:
+    """100 value, never a negative zero."""
+    return f"{round(100.0 * value, digits) + 0.0:.{digits}f}%"
+
+
 _SHOWN: dict[str, Callable[[Any], str]] = {
     "text": str,
     "count": lambda v: f"{v:,}",
     "mean": lambda v: f"{v:,.0f}" if abs(v) >= 100.0 else f"{v:.3g}",  # of counts
     "value": lambda v: f"{v:.7g}",
-    "percent": lambda v: f"{100 * v + 0.0:.2f}%",
+    "percent": lambda v: percent(v, 2),
     "seconds": lambda v: f"{v:.3g}",
     "ratio": lambda v: f"{v:.1e}",
 }

@@ -11,6 +11,7 @@ from ..cells.record import Key
 from ..data import ReportData, ReportRow
 from ..gaps import Interval, best_runs, root_gap
 from ..traits import family, label, trait
+from .column import percent
 
 __all__ = ["Cell", "Matrix", "Row"]
 
@@ -149,8 +150,8 @@ def _kind(kind: str) -> str:
 
 def _percent(value: Interval) -> str:
     if value.exact:
-        return f"{100 * value.high + 0.0:.2f}%"
-    return f"[{100 * value.low + 0.0:.1f}, {100 * value.high + 0.0:.1f}]%"
+        return percent(value.high, 2)
+    return f"[{percent(value.low, 1)[:-1]}, {percent(value.high, 1)[:-1]}]%"
 
 
 def _gap_cell(row: ReportRow) -> Cell:
@@ -174,7 +175,7 @@ def _exact_cell(cell: ExactCell, best: float) -> Cell:
         return Cell("not run", cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
-    counted += [] if root is None else [f"root gap {root:.1%}"]
+    counted += [] if root is None else [f"root gap {percent(root, 1)}"]
     more = ", ".join(counted)
     how = "" if cell.variant == cell.solver else cell.variant  # which of its runs
     seconds = 0.0 if cell.solve_seconds is None else cell.solve_seconds

@@ -22,7 +22,7 @@ _GROUP = (
 
 RELAXATION_MEANS: tuple[Column, ...] = (
     *_GROUP,
-    Column("relaxation", "relaxation", "What is solved in place of the 0-1 problem.", lambda r: r.relaxation),
+    Column("relaxation", "relaxation", "What is solved in place of the problem.", lambda r: r.relaxation),
     Column(
         "instances",
         "instances",
@@ -34,7 +34,11 @@ RELAXATION_MEANS: tuple[Column, ...] = (
     *(
         Column(name, title, f"{what} of the same gaps.", _at("quartiles", k), "percent")
         for k, (name, title, what) in enumerate(
-            (("q1", "quartile", "Lower quartile"), ("median", "median gap", "Median"), ("q3", "upper quartile", "Upper quartile"))
+            (
+                ("q1", "lower quartile", "Lower quartile"),
+                ("median", "median gap", "Median"),
+                ("q3", "upper quartile", "Upper quartile"),
+            )
         )
     ),
     Column(

@@ -34,7 +34,7 @@ COLUMNS: tuple[Column, ...] = (
     Column("n", "n", "Number of points.", lambda r: r.instance.n, "count"),
     Column("p", "p", "Number of features; a constant column (the intercept) is not counted.", lambda r: r.instance.p, "count"),
     Column("lam", "λ", "Cost of a margin violation in ||w||² + λ Σ z.", lambda r: r.instance.lam, "value"),
-    Column("relaxation", "relaxation", "What is solved in place of the 0-1 problem.", lambda r: r.relaxation.relaxation),
+    Column("relaxation", "relaxation", "What is solved in place of the problem.", lambda r: r.relaxation.relaxation),
     Column(
         "m_source",
         "M",
@@ -58,7 +58,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "bounds",
         "bounds",
-        "What the bound is one of: the 0-1 optimum ζ, or the relaxation's own optimum alone, and why.",
+        "What the bound is one of: the optimum ζ, or the relaxation's own optimum alone, and why.",
         _bounds,
     ),
     Column("relaxation_solver", "by", "Solver of the relaxation.", lambda r: r.relaxation.solver),
@@ -71,7 +71,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "gap",
         "gap",
-        "(ζ - bound)/ζ with ζ the 0-1 optimum; where nobody proved ζ, the interval that the best classifier and the best bound "
+        "(ζ - bound)/ζ with ζ the optimum; where nobody proved ζ, the interval that the best classifier and the best bound "
         "leave.",
         lambda r: r.gap,
         "percent",
@@ -102,7 +102,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "recovered",
         "recovered",
-        "True 0-1 objective of the classifier recovered from the relaxation (the best multiple of its w): an upper bound.",
+        "True objective of the classifier recovered from the relaxation (the best multiple of its w): an upper bound.",
         lambda r: r.relaxation.recovered,
         "value",
     ),

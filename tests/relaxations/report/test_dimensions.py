@@ -258,6 +258,28 @@ def test_progress_estimates_from_what_is_done() -> None:
     assert progress.remaining == 0.0 and progress.done == progress.total == 4
 
 
+def test_progress_counts_cells_that_follow_from_others() -> None:
+    progress = Progress(False, 30.0)
+    progress.plan([("instance", "heuristic")], 1)
+    progress.expect([("relaxation", "conic SDP"), ("exact", "scip"), ("exact", "gurobi")])
+    assert progress.total == 4 and progress.remaining == 120.0 and progress._word == "at most"
+    progress.finish("instance", "heuristic", 1.0, False)
+    progress.plan([("relaxation", "conic SDP"), ("exact", "scip"), ("exact", "highs")], 1)  # one was another
+    assert progress.total == 4 and progress.remaining == 90.0
+    progress.finish("relaxation", "conic SDP", 2.0, False)
+    progress.finish("exact", "scip", 3.0, False)
+    assert progress.remaining == 3.0 and progress._word == "about"
+    progress.finish("exact", "highs", 3.0, False)
+    assert progress.remaining == 0.0 and progress.done == progress.total
+
+
+def test_a_report_knows_from_the_first_line_how_many_cells_it_has(capsys: pytest.CaptureFixture[str]) -> None:
+    gap_report([points(12)], [BigM("zero")], "scip", [1.0, 2.0], kappa=0.2, time_limit=20)
+    lines = [line for line in capsys.readouterr().err.splitlines() if line.startswith("[")]
+    assert lines[0].startswith("[0/7,") and "at most" in lines[0]  # twice heuristic, big-M and SCIP; κ once
+    assert all("/7," in line for line in lines) and lines[-1].startswith("[7/7,")
+
+
 def test_traces_keep_changes_and_ends() -> None:
     nan = float("nan")
     rows = [TraceRow(0, 0.0, nan), TraceRow(1, 0.1, 9.0, 1.0), TraceRow(2, 0.2, 9.0, 1.0), TraceRow(3, 0.3, 9.0, 2.0)]
