@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import difflib
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -39,6 +40,16 @@ class Table:
     lines: list[int]
 
 
+def _columns(names: Sequence[str] | None, label: str) -> str:
+    """What columns there are, those whose names are like the label first."""
+    if names is None:
+        return "it has no header"
+    small = {name.strip().lower(): name for name in names}
+    near = [small[name] for name in difflib.get_close_matches(label.strip().lower(), small, n=3)]
+    hint = f"did you mean {' or '.join(near)}? " if near and label not in names else ""
+    return f"{hint}its columns are {', '.join(names[:20])}{' ...' if len(names) > 20 else ''}"
+
+
 def label_column(where: str, names: Sequence[str] | None, width: int, label: str | int | None) -> int:
     """Find the label column: by name, by index (negative from the end), or by the rule of `LABEL_NAMES`."""
     if width < 2:
@@ -51,9 +62,8 @@ def label_column(where: str, names: Sequence[str] | None, width: int, label: str
         if len(matches) == 1:
             return matches[0]
         if not label.lstrip("-").isdecimal():
-            have = "it has no header" if names is None else f"its columns are {', '.join(names[:20])}"
             what = "more than one column" if matches else "no column"
-            raise DataError(f"{where} has {what} named {label!r} for the label; {have}")
+            raise DataError(f"{where} has {what} named {label!r} for the label; {_columns(names, label)}")
     try:
         index = int(label)
     except (TypeError, ValueError):

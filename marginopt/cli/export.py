@@ -12,8 +12,10 @@ from .. import __version__
 from ..errors import InputError, MarginoptError
 from ..files import write_text
 from ..models import Model
-from ..models.export.files.formats import file_formats
+from ..models.export.files.formats import file_formats, write_form
 from ..models.fingerprint import fingerprint
+from ..models.program.bridges import EpigraphBridge
+from ..models.program.cones import Feature
 from ..solvers import solve
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
@@ -22,6 +24,9 @@ from .screen import print_table, print_text
 from .stating import problems
 
 __all__ = ["export"]
+
+#: What a file holds in place of a quadratic objective where its format has cones and no such objective.
+_EPIGRAPH = "the quadratic objective as a rotated cone: one more variable, epigraph"
 
 
 def export(a: argparse.Namespace) -> int:
@@ -47,6 +52,8 @@ def export(a: argparse.Namespace) -> int:
         print_table(("problem", "status", "optimum", "bound", "files"), rows, right=(2,))
         for (suffix, reason), names in _refusals(records).items():
             print_text(f"no {suffix[1:]} of {', '.join(names) if len(names) < 3 else f'{len(names)} problems'}: {reason}")
+        for suffix in dict.fromkeys(Path(name).suffix for r in records for name in r["rewritten"]):
+            print_text(f"{suffix[1:]}: {_EPIGRAPH}")
         print(f"wrote {folder / 'manifest.json'}")
     return SOLVED if any(r["files"] for r in records) else NOT_SOLVED
 
@@ -76,6 +83,14 @@ def _refusals(records: list[dict[str, Any]]) -> dict[tuple[str, str], list[str]]
     return found
 
 
+def _write(model: Model, path: Path, suffix: str) -> bool:
+    """Write the model's form; whether its quadratic objective became a cone, since the format has cones alone."""
+    form, carries = model.form, file_formats()[suffix].carries
+    rewritten = form.features - carries == {Feature.QUADRATIC} and Feature.ROTATED in carries
+    write_form(EpigraphBridge(form).target if rewritten else form, path)
+    return rewritten
+
+
 def _exported(
     a: argparse.Namespace, formulation: str, data: str, model: Model, folder: Path, suffixes: list[str]
 ) -> dict[str, Any]:
@@ -83,17 +98,20 @@ def _exported(
     name = re.sub(r"[^\w.=-]+", "-", f"{formulation}-{data}").strip("-")
     files: dict[str, str] = {}
     refused: dict[str, str] = {}
+    rewritten: dict[str, str] = {}
     for suffix in suffixes:
+        path = folder / f"{name}{suffix}"
         try:
-            path = model.write(folder / f"{name}{suffix}")
+            if _write(model, path, suffix):
+                rewritten[path.name] = _EPIGRAPH
         except MarginoptError as error:
             refused[suffix] = str(error)
         else:
             files[path.name] = hashlib.sha256(path.read_bytes()).hexdigest()
     record: dict[str, Any] = {
         "problem": f"{formulation} on {data}", "class": model.name, "model digest": fingerprint(model), "files": files,
-        "not written": refused, "optimum": None, "bound": None, "kind": "none", "gap": None, "status": "not asked", "solver": "",
-        "seconds": None,
+        "rewritten": rewritten, "not written": refused, "optimum": None, "bound": None, "kind": "none", "gap": None,
+        "status": "not asked", "solver": "", "seconds": None,
     }  # fmt: skip
     if files:
         record |= {"variables": model.form.n, "rows": model.form.rows}

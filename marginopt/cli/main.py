@@ -58,7 +58,7 @@ def _run(arguments: argparse.Namespace) -> int:
     try:
         return int(arguments.run(arguments))
     except (ExtensionError, InputError, LicenceError, MissingPackageError) as error:
-        say(f"marginopt: {at_the_prompt(str(error))}")
+        say(f"marginopt: {at_the_prompt(str(error), _given(arguments))}")
         return WRONG_USE
     except MarginoptError as error:
         say(f"marginopt: {at_the_prompt(str(error))}")
@@ -70,6 +70,12 @@ def _run(arguments: argparse.Namespace) -> int:
         # the reader of a pipe closed it: nothing is wrong with what was done
         sys.stderr.close()
         return SOLVED
+
+
+def _given(arguments: argparse.Namespace) -> set[str]:
+    """Names of what stands on the command line, parameters of formulations among them."""
+    given = {name.removeprefix("given_") for name, value in vars(arguments).items() if value is not None}
+    return given - {"data", "model", "solvers"}  # which have no option's dashes
 
 
 def parser(only: str = "", words: Sequence[str] = ()) -> argparse.ArgumentParser:

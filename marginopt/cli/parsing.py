@@ -4,8 +4,12 @@ from __future__ import annotations
 
 import argparse
 import difflib
+import re
+import sys
 from collections.abc import Iterable, Sequence
-from typing import Any
+from typing import Any, NoReturn
+
+from .words import say
 
 __all__ = ["Command", "Top", "nearest"]
 
@@ -16,7 +20,20 @@ def nearest(word: str, known: Iterable[str]) -> str:
     return f"did you mean {' or '.join(near)}? " if near else ""
 
 
-class Command(argparse.ArgumentParser):
+class _Parser(argparse.ArgumentParser):
+    """Errors fit the screen, and name the values that an option takes."""
+
+    def error(self, message: str) -> NoReturn:
+        """Usage and what is wrong."""
+        self.print_usage(sys.stderr)
+        found = re.match(r"argument (--[\w-]+): expected \d+ arguments?$", message)
+        taken = self._option_string_actions[found[1]].metavar if found else None
+        values = f": {' '.join(taken)}" if isinstance(taken, tuple) else ""
+        say(f"{self.prog}: error: {message}{values}")
+        sys.exit(2)
+
+
+class Command(_Parser):
     """The options of one command.
 
     Attributes
@@ -54,7 +71,7 @@ def _given(action: argparse.Action) -> str:
     return {"?": f"[{name}]", "*": f"[{name} ...]"}.get(str(action.nargs), name)
 
 
-class Top(argparse.ArgumentParser):
+class Top(_Parser):
     """The commands.
 
     Attributes

@@ -13,6 +13,7 @@ from ..files import write_texts
 from ..performance import PerformanceProfile, performance_profile
 from ..relaxations.report.means import SECONDS, shifted_geometric_mean
 from ..solvers import compare
+from ..solvers.asked import resolve
 from ..solvers.compare import Comparison
 from ..terminal import StatusLine
 from .commands import NOT_SOLVED, SOLVED, json_text
@@ -29,7 +30,9 @@ def benchmark(a: argparse.Namespace) -> int:
     if len(set(names)) < len(names) or not names:
         raise InputError(f"SOLVERS are different names separated by commas; they are {a.solvers!r}")
     folder = None if a.out is None else folder_of(a.out, "--out")
-    stated = list(problems(a))  # what cannot be stated is an error before anything is solved
+    for name in names:
+        resolve(name)  # what there is not, or cannot be stated, is an error before anything is solved
+    stated = list(problems(a))
     line = StatusLine()
     tables: dict[str, Comparison] = {}
     for k, (formulation, data, model) in enumerate(stated, 1):

@@ -18,6 +18,8 @@ __all__ = ["print_table", "print_tables", "print_text"]
 _STYLES = {"optimal": "green", "proved": "green", "not run": "red", "not installed": "dim", "stalled": "yellow"}
 #: Spaces between two columns, and what a column of words keeps at least where the screen is narrow.
 _BETWEEN, _READABLE = 2, 16
+#: A column of a line of text that begins further right is none that its rest is put below.
+_FAR = 26
 
 
 def print_table(head: Sequence[str], rows: Iterable[Sequence[str]], *, right: Iterable[int] = (), title: str = "") -> None:
@@ -93,10 +95,16 @@ def print_text(text: object) -> None:
         if not sys.stdout.isatty() or len(line) < width:
             print(line)
             continue
-        label = re.match(r"\s*(?:[\w ]{1,20}: |- )?", line)
-        indent = len(line) - len(line.lstrip()) + 2 if label is None else label.end()
         print(
             textwrap.fill(
-                line, width - 1, subsequent_indent=" " * min(indent, 16), break_long_words=False, break_on_hyphens=False
+                line, width - 1, subsequent_indent=" " * _hanging(line), break_long_words=False, break_on_hyphens=False
             )
         )
+
+
+def _hanging(line: str) -> int:
+    """Where what is broken off goes on: below what follows a label or a column near the left, else a little further in."""
+    start = len(line) - len(line.lstrip())
+    label = re.match(r"\s*(?:[\w ]{1,20}: |- )", line)
+    columns = [at.end() for at in re.finditer(r"(?<=\S) {2,}", line) if at.end() <= _FAR]
+    return min(label.end(), 16) if label else max(columns, default=start + 4)

@@ -6,6 +6,7 @@ import re
 import shutil
 import sys
 import textwrap
+from collections.abc import Container
 from typing import TextIO
 
 __all__ = ["at_the_prompt", "say", "show_warning"]
@@ -31,10 +32,13 @@ _WORDS: tuple[tuple[str, str], ...] = (
 )
 
 
-def at_the_prompt(message: str) -> str:
-    """The message with options for Python's names."""
+def at_the_prompt(message: str, options: Container[str] = ()) -> str:
+    """The message with options for Python's names; ``options`` are the names of those that were given."""
     for python, prompt in _WORDS:
         message = re.sub(python, prompt, message)
+    first = re.match(r"(\w+)(?= must )", message)
+    if first is not None and first[1] in options:
+        message = f"--{first[1].replace('_', '-')}{message[first.end() :]}"
     return message
 
 

@@ -131,10 +131,26 @@ def test_options_of_the_solver_are_set(capsys: Any, data: Path) -> None:
         ("y must hold -1 and +1. Instance.pair(a, b) relabels two classes", "--pair A B"),
         ("a first column of ones in X; Instance.prepared(intercept=True) puts it there", "leave out --raw"),
         ("time_limit must be positive", "--time-limit must"),
+        ("manifold_mu must be ≥ 0", "--manifold-mu must"),
+        ("lam of the first set must be > 0", "lam of"),
     ],
 )
 def test_advice_is_in_the_terminal_s_words(python: str, prompt: str) -> None:
-    assert prompt in at_the_prompt(python) and "Instance." not in at_the_prompt(python)
+    said = at_the_prompt(python, {"manifold_mu", "lam"})
+    assert said.startswith(prompt) or (prompt in said and "Instance." not in said)
+
+
+def test_errors_of_the_parser_fit_and_name_the_values(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "60")
+    monkeypatch.setattr(sys, "stderr", Terminal())
+    for words in (["solv", "hinge"], ["report", "--generate", "3", "0.2"]):
+        with pytest.raises(SystemExit) as ended:
+            main(words)
+        assert ended.value.code == 2
+    said = sys.stderr.getvalue()  # type: ignore[attr-defined]
+    assert all(len(line) <= 60 for line in said.splitlines())
+    said = " ".join(said.split())
+    assert "did you mean solve" in said and "P,.. SIGMA,.. OUTLIERS" in said
 
 
 class Terminal(io.StringIO):
@@ -235,7 +251,8 @@ def test_export_writes_files_and_a_manifest_of_optima(capsys: Any, data: Path, t
     manifest = json.loads((folder / "manifest.json").read_text(encoding="utf-8"))
     assert manifest == json.loads(out)
     hinge, conic = manifest["problems"]
-    assert list(hinge["files"]) == ["hinge-points.mps", "hinge-points.npz"] and ".cbf" in hinge["not written"]
+    assert list(hinge["files"]) == ["hinge-points.mps", "hinge-points.cbf", "hinge-points.npz"] and not hinge["not written"]
+    assert list(hinge["rewritten"]) == ["hinge-points.cbf"] and not conic["rewritten"]  # the format has no quadratic objective
     assert list(conic["files"]) == ["conic-points.cbf", "conic-points.npz"] and ".mps" in conic["not written"]
     for record in (hinge, conic):
         for name, digest in record["files"].items():
@@ -257,6 +274,8 @@ def test_benchmark_has_a_row_for_each_problem_and_solver(capsys: Any, data: Path
     assert (tmp_path / "runs" / "profile.svg").read_text(encoding="utf-8").rstrip().endswith("</svg>")
     code, _, err = run(capsys, "benchmark", "clarabel,clarabel", data)
     assert code == 2 and "different names" in err
+    code, _, err = run(capsys, "benchmark", "clarabel,piq", data)
+    assert code == 2 and "did you mean piqp" in err and "[1/" not in err  # before anything is done
 
 
 def test_folders_are_checked_before_the_work(capsys: Any, data: Path, tmp_path: Path) -> None:
