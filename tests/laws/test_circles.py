@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
 from pathlib import Path
+
+from sources import imports_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances", "marginopt")
@@ -25,16 +26,12 @@ def modules() -> dict[str, Path]:
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
     """The modules of ours that one imports, wherever the import stands."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names if alias.name in known)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            for alias in node.names:  # a submodule, or a name of the module
-                inner = f"{module}.{alias.name}"
-                if inner in known or module in known:
-                    yield inner if inner in known else module
+    for found in imports_of(path):
+        module = found.absolute(package)
+        for alias in found.names:  # a submodule, or a name of the module
+            inner = ".".join(filter(None, [module, alias]))
+            if inner in known or module in known:
+                yield inner if inner in known else module
 
 
 def circles(graph: dict[str, set[str]]) -> list[list[str]]:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from sources import imports_of
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
@@ -47,14 +48,11 @@ def sources() -> list[tuple[str, Path, str]]:
 def imports(path: Path, name: str) -> Iterator[tuple[int, str]]:
     """(line, absolute dotted name) of everything that a module imports, inside functions as well."""
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom):
-            base = package[: len(package) - node.level + 1] if node.level else []
-            module = ".".join([*base, *([node.module] if node.module else [])])
-            # `from marginopt import models` names a part, `from marginopt.models import X` is in one already
-            yield from ((node.lineno, f"{module}.{alias.name}" if module == "marginopt" else module) for alias in node.names)
+    for found in imports_of(path):
+        module = found.absolute(package)
+        # `from marginopt import models` names a part, `from marginopt.models import X` is in one already
+        inside = found.base is None or module == "marginopt"
+        yield from ((found.line, ".".join(filter(None, [module, alias])) if inside else module) for alias in found.names)
 
 
 def part_of(module: str) -> str | None:
@@ -131,11 +129,11 @@ def test_folders_use_relative_imports_inside_and_tests_absolute_ones() -> None:
 
 
 def _absolute(path: Path) -> Iterator[tuple[int, str]]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-        if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name) for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.level == 0:
-            yield node.lineno, node.module or ""
+    for found in imports_of(path):
+        if found.base is None:
+            yield from ((found.line, alias) for alias in found.names)
+        elif found.level == 0:
+            yield found.line, found.base
 
 
 def test_library_code_does_not_print() -> None:
@@ -162,11 +160,11 @@ def rooms_that(part: str) -> dict[str, set[str]]:
         here = _room(path)
         graph.setdefault(here, set())
         package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
-        for node in ast.parse(path.read_text(encoding="utf-8")).body:  # not in functions, not for types
-            if isinstance(node, ast.ImportFrom) and node.level:
-                base = [*package[: len(package) - node.level + 1], *([node.module] if node.module else [])]
-                for found in {".".join(base), *(".".join([*base, alias.name]) for alias in node.names)} & names.keys():
-                    graph[here].add(_room(names[found]))
+        for found in imports_of(path):
+            if found.top and found.level:
+                base = found.absolute(package)
+                for module in {base, *(f"{base}.{alias}" for alias in found.names)} & names.keys():
+                    graph[here].add(_room(names[module]))
     return {room: {other for other in others if other != room and (room, other) not in DOORS} for room, others in graph.items()}
 
 

@@ -61,12 +61,16 @@ report = mo.gap_report([model], exact="clarabel", progress=False)
 (row,), (exact,) = report.instances, report.exacts
 assert row.instance == "HuberSVM" and exact.proven, (row, exact)
 assert abs(model.to_cvxpy().solve(solver="CLARABEL") - mo.solve(model, "clarabel").objective) < 1e-6
+from marginopt.cli.main import main
+with tempfile.TemporaryDirectory() as folder:
+    command = ["report", "wdbc", "--n", "16", "--formulation", "huber", "--exact", "clarabel", "--quiet", "--out", folder]
+    assert main(command) == 0 and "wdbc, huber" in (pathlib.Path(folder) / "report.md").read_text(encoding="utf-8")
 print("seen")
 """
 
 
 def test_it_is_printed_exported_and_solved(site: Path, tmp_path: Path) -> None:
-    assert run(site, "-c", SESSION, str(site), str(tmp_path / "result.npz")).strip() == "seen"
+    assert run(site, "-c", SESSION, str(site), str(tmp_path / "result.npz")).split()[-1] == "seen"
 
 
 def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> None:
@@ -77,9 +81,6 @@ def test_it_is_at_the_prompt_and_in_the_report(site: Path, tmp_path: Path) -> No
     run(site, *prompt, "report", "wdbc", "--n", "16", "--relaxations", "huber-bound", "--exact", "none",
         "--quiet", "--out", str(tmp_path))  # fmt: skip
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
-    run(site, *prompt, "report", "wdbc", "--n", "16", "--formulation", "huber", "--exact", "clarabel", "--quiet",
-        "--out", str(tmp_path))  # fmt: skip
-    assert "wdbc, huber" in (tmp_path / "report.md").read_text(encoding="utf-8")
 
 
 def test_it_stands_in_the_matrix(site: Path) -> None:

@@ -67,7 +67,7 @@ class Affine:
         order = np.arange(len(parts) * n).reshape(len(parts), n).T.ravel()
         widths = {label: matrix.shape[1] for part in parts for label, matrix in part.terms.items()}
         stacked = {
-            label: sp.csr_array(sp.vstack([_matrix(part, label, n, width) for part in parts], format="csr"))
+            label: sp.csr_array(sp.vstack([part.terms.get(label, sp.csr_array((n, width))) for part in parts], format="csr"))
             for label, width in widths.items()
         }
         return Affine(stacked, np.concatenate([part.constant for part in parts])).at(order)
@@ -178,11 +178,13 @@ class Assembly:
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
         """The rows over all variables."""
-        stacked = sp.csr_array(sp.hstack([_matrix(rows, k, rows.rows, width) for k, width in widths.items()], format="csr"))
+        own, total = [k for k in widths if k in rows.terms], sum(widths.values())
+        if not own:
+            return sp.csr_array((rows.rows, total))
+        starts = dict(zip(widths, np.cumsum([0, *widths.values()])[:-1].tolist(), strict=True))
+        packed = sp.csr_array(sp.hstack([rows.terms[k] for k in own], format="csr"))  # the blocks that the rows know, of many
+        columns = np.concatenate([np.arange(starts[k], starts[k] + widths[k], dtype=packed.indices.dtype) for k in own])
+        stacked = sp.csr_array((packed.data, columns[packed.indices], packed.indptr), shape=(rows.rows, total))
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
         return stacked
-
-
-def _matrix(rows: Affine, label: str, count: int, width: int) -> sp.csr_array:
-    return rows.terms.get(label, sp.csr_array((count, width)))

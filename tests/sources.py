@@ -1,0 +1,51 @@
+"""What files of Python import, read once for all laws: ``from sources import imports_of``."""
+
+from __future__ import annotations
+
+import ast
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+
+__all__ = ["Imported", "imports_of"]
+
+
+@dataclass(frozen=True)
+class Imported:
+    """An import statement.
+
+    Parameters
+    ----------
+    line : int
+    base : str or None
+        What stands between "from" and "import", without its dots; None for a plain import.
+    level : int
+        Dots before it.
+    names : tuple of str
+    top : bool
+        Whether it stands at the top of the file: not in a function, nor for types alone.
+    """
+
+    line: int
+    base: str | None
+    level: int
+    names: tuple[str, ...]
+    top: bool
+
+    def absolute(self, package: list[str]) -> str:
+        """The module between "from" and "import" as a file of the package sees it."""
+        above = package[: len(package) - self.level + 1] if self.level else []
+        return ".".join([*above, *([self.base] if self.base else [])])
+
+
+@cache
+def imports_of(path: Path) -> tuple[Imported, ...]:
+    """Every import of a file, inside functions as well."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    found, top = [], set(map(id, tree.body))
+    for node in ast.walk(tree):
+        if isinstance(node, (ast.Import, ast.ImportFrom)):
+            names = tuple(alias.name for alias in node.names)
+            base, level = (node.module or "", node.level) if isinstance(node, ast.ImportFrom) else (None, 0)
+            found.append(Imported(node.lineno, base, level, names, id(node) in top))
+    return tuple(found)
