@@ -31,6 +31,9 @@ PROBLEMS: dict[str, Callable[[], mo.Model]] = {
     "sparse 0-1": lambda: mo.Margin(X, y, "zero-one", subject_to=mo.at_most(2).nonzero),
     "Neyman-Pearson 0-1": lambda: mo.Margin(X, y, "zero-one", weights=0.5, subject_to=mo.error_budget(-1, 0.1)),
     "ramp with L1": lambda: mo.Margin(X, y, margin.Ramp(2, 2), margin.L1(0.5), intercept="free"),
+    "ramp with kernel weights": lambda: mo.Margin(
+        X[::2], y[::2], margin.Ramp(2, 2), margin.KernelWeightsL1(X[::2, 1:]), intercept="free", weights=0.03,
+    ),  # as MIPLIB's gsvm2rl3: gsvm2rl3.py beside this file
     "conic loss": lambda: mo.Margin(X, y, "conic", weights=0.5),
     "kernel 0-1": lambda: mo.Margin(X[::6, 1:], y[::6], "zero-one", kernel=mo.RBF(0.5)),
     "parity by counts": lambda: mo.Margin(X[::3], y[::3], subject_to=mo.parity(group[::3], 0.1, by="counts")),
