@@ -71,6 +71,10 @@ class Stated(Displayed, ABC):
         """The parts because of which there is no structural view, in words; empty where it is the formulation itself."""
         return ""
 
+    def origin(self, label: str) -> str:
+        """The part of the statement that brings this block or constraint, in words; empty where the model has no parts."""
+        return ""
+
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """Signed rows that some hyperplane must separate for the model to be feasible, and why; or None."""

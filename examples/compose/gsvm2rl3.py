@@ -2,7 +2,7 @@
 
 MARGINOPT_DATA=... python examples/compose/gsvm2rl3.py [solver]
 
-The points are in miplib/gsvm2rl3.csv.bz2 of that directory (y, x1, ..., x10). MIPLIB's rows have all 60 kernel weights; this program
+The points are in miplib/gsvm2rl3.csv.bz2 of that directory (y, x1, ..., x10). MIPLIB's rows have all kernel weights; this program
 has w and the weights that make it. Its ramp ends at 2, MIPLIB's costs again below a margin of -99, which no optimum reaches.
 """
 

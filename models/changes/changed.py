@@ -103,6 +103,12 @@ class Changed(Model):
         """The change, which no algorithm for the model would see."""
         return f"it is {self.change.suffix}, and a view would not show that"
 
+    def origin(self, label: str) -> str:
+        """The model's; what is new comes from the change."""
+        before = self.base.form
+        known = {*(b.label for b in before.blocks), *(c.label for c in before.constraints)}
+        return self.base.origin(label) if label in known else f"what is {self.change.suffix}"
+
     @property
     def separable_data(self) -> tuple[FloatArray, str] | None:
         """What the model needs, the changed one needs too, unless the change relaxes it."""

@@ -13,7 +13,7 @@ from ...models.model import Model
 from ...models.program.form import StandardForm
 from ..records.answer import Answer, Update, UpdateKind
 from ..records.options import Options
-from .bridge_chain import BridgeChain, missing_features
+from .bridge_chain import BridgeChain, bringing, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
 from .versions import version_of
@@ -39,7 +39,7 @@ class Backend(Solver):
             return str(error)
         missing = missing_features(form, self.info)
         if missing:
-            return f"it does not read {missing}"
+            return f"it does not read {missing}{_brought(model, bringing(form, self.info))}"
         need, limit = form.bytes, materialise_limit()
         return f"the materialised form would need {need:,} bytes (limit {limit:,})" if need > limit else None
 
@@ -85,3 +85,12 @@ class Backend(Solver):
         """The answer where the library's call was left: no point, for it gives none before it ends."""
         said = f"{self.info.name} was left beyond the time limit ({self.info.late}): it gives no point before it returns"
         return Answer(left.status, LEFT, solve_seconds=seconds, details={"left": said})
+
+
+def _brought(model: Model, labels: tuple[str, ...]) -> str:
+    """Which parts of the statement bring these blocks and constraints, in brackets; empty where the model has no parts."""
+    by: dict[str, list[str]] = {}
+    for label in labels:
+        by.setdefault(model.origin(label), []).append(label)
+    said = [f"{', '.join(brought)} of {part}" for part, brought in by.items() if part]
+    return f" ({'; '.join(said)})" if said else ""

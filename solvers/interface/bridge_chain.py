@@ -14,7 +14,7 @@ from ...models.program.form import StandardForm
 from ..records.answer import Answer
 from .solver import SolverInfo
 
-__all__ = ["BridgeChain", "missing_features"]
+__all__ = ["BridgeChain", "bringing", "missing_features"]
 
 
 @dataclass(frozen=True, eq=False)
@@ -115,6 +115,14 @@ def missing_features(form: StandardForm, info: SolverInfo) -> str:
         return " and ".join(missing)
     clash = next((pair for pair in info.forbids if pair <= needed), None)
     return " together with ".join(sorted(f.value for f in clash)) if clash else ""
+
+
+def bringing(form: StandardForm, info: SolverInfo) -> tuple[str, ...]:
+    """Labels of the blocks and constraints that have what the solver cannot read, or not together with something else."""
+    needed = _after_bridges(form.features, info)
+    wrong = needed - info.reads or frozenset().union(*(pair for pair in info.forbids if pair <= needed))
+    blocks = [b.label for b in form.blocks if Feature.INTEGER in wrong and form.integer[form.slices[b.label]].any()]
+    return (*blocks, *(c.label for c in form.constraints if c.rows and c.cone.feature in wrong))
 
 
 def _needs_epigraph(features: frozenset[Feature], info: SolverInfo) -> bool:

@@ -67,9 +67,7 @@ class Pymanopt(Solver):
 
     def obstacle(self, model: Model) -> str | None:
         """Only problems on the Stiefel manifold."""
-        if model.view(StiefelProblem) is None:
-            return f"it reads the structural view StiefelProblem, which {model.name} does not have"
-        return None
+        return self.info.unread(model)
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
         """Rounds until the relative Riemannian gradient is at most ``tol``, or a limit ends them."""

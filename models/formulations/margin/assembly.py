@@ -87,6 +87,11 @@ class Assembly:
         self._squares: list[tuple[Affine, FloatArray]] = []
         self._forms: list[tuple[Affine, FloatArray]] = []
 
+    @property
+    def labels(self) -> tuple[str, ...]:
+        """Of all blocks and rows so far."""
+        return (*(block.label for block in self._blocks), *(label for label, _, _ in self._rows))
+
     def variables(
         self,
         label: str,

@@ -159,21 +159,40 @@ class Margin(Composition):
 
     def form_with(self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None) -> StandardForm:
         """The form under a name, with bounds of w, and with given big-M constants: how named formulations compile."""
-        to = Assembly(name)
+        return self._assembled(name, lower, upper, M)[0].form()
+
+    def origin(self, label: str) -> str:
+        """The class of the part that brings a block or constraint."""
+        return self._assembled(self.name, *self.domain.bounds(self.width))[1].get(label, "")
+
+    def _assembled(
+        self, name: str, lower: FloatArray, upper: FloatArray, M: FloatArray | None = None
+    ) -> tuple[Assembly, dict[str, str]]:
+        """What the parts add, and which part each label is of."""
+        to, owner = Assembly(name), dict[str, str]()
+
+        def added_by(part: Part) -> None:
+            owner.update({label: type(part).__name__ for label in to.labels if label not in owner})
+
         p = self.points.shape[1]
         w = to.variables("w", p, lower, upper, integer=self.domain.integer)
+        added_by(self.domain)
         A, c = self.loss.rows(self.points, self.y)
         needed = any(part.reads_reach for part in self.parts if M is None or part is not self.loss)
         span, reach = self.reach if needed else (np.full(p, np.inf), np.full(A.shape[0], np.inf))
         at = Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, reach, span, M)
         self.regulariser.add(to, w.at(np.flatnonzero(self.penalised)), span[self.penalised])
+        added_by(self.regulariser)
         errors = self.loss.add(to, at)
+        added_by(self.loss)
         self.domain.add(to, w)
+        added_by(self.domain)
         taken: dict[str, int] = {}
         for restriction in self.subject_to:
             count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
             restriction.add(to, at, errors, restriction.name if count == 1 else f"{restriction.name} {count}")
-        return to.form()
+            added_by(restriction)
+        return to, owner
 
     def _level(self, lower: FloatArray, upper: FloatArray) -> float | None:
         """R of an optimal point is at most this: a given value, or that of w = 0 where it is allowed."""

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import re
+import shutil
+import subprocess
 import tempfile
 from pathlib import Path
 from typing import Any
@@ -155,6 +157,24 @@ def test_every_composition_is_printed_and_survives_the_formats_that_carry_it(mod
             if suffix in (".npz", ".cbf", ".mof.json"):
                 assert [b.label for b in back.blocks] == [b.label for b in model.form.blocks]
         assert carried >= 1
+
+
+@pytest.mark.skipif(shutil.which("pdflatex") is None, reason="no TeX engine (pdflatex) is installed")
+@given(models=st.lists(compositions([*CONVEX, *BINARY, margin.ZeroOne(0.0)], DOMAINS), min_size=12, max_size=12))
+@settings(max_examples=4, deadline=None, suppress_health_check=list(HealthCheck))
+def test_the_latex_of_drawn_compositions_compiles(models: list[mo.Margin]) -> None:
+    """Twelve statements in one document, the notes included; nothing sticks out of the page."""
+    documents = [model.latex(standalone=True) for model in models]
+    head = documents[0].partition("\\noindent")[0]
+    bodies = [text.partition("\\noindent")[2].partition("\\end{document}")[0] for text in documents]
+    text = head + "\\newpage\n".join(f"\\noindent {body}" for body in bodies) + "\\end{document}\n"
+    with tempfile.TemporaryDirectory() as folder:
+        (Path(folder) / "drawn.tex").write_text(text, encoding="ascii")
+        command = ["pdflatex", "-interaction=nonstopmode", "-halt-on-error", "drawn.tex"]
+        run = subprocess.run(command, cwd=folder, capture_output=True, text=True, timeout=120, check=False)
+        assert run.returncode == 0, run.stdout[-2000:]
+        assert (Path(folder) / "drawn.pdf").stat().st_size > 1000
+    assert all(float(wide) < 10 for wide in re.findall(r"Overfull .hbox .(\S+)pt too wide. detected", run.stdout)), run.stdout
 
 
 @pytest.mark.parametrize("loss", [margin.EnclosingBall(), margin.NearestHulls()], ids=["ball", "hulls"])

@@ -10,7 +10,8 @@ from data import clouds
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import UnsupportedModelError
+from marginopt.errors import LicenceError, MissingPackageError, UnsupportedModelError
+from marginopt.models.program.cones import Feature
 from marginopt.solvers.registry import get_solver
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
@@ -61,3 +62,65 @@ def test_a_changed_model_says_that_it_was_changed() -> None:
     changed = mo.RampSVM(X, y, 1.0).with_constraint(lambda v: v.w[1] >= 0)
     with pytest.raises(UnsupportedModelError, match="it is changed"):
         mo.solve(changed, "ramp-bb")
+
+
+#: Compositions, each with the part that a solver of convex quadratic programs cannot read, and what that part brings.
+MATRIX = {
+    "ramp": ("Ramp", {}, {"loss": "ramp"}),
+    "zero-one": ("ZeroOne", {}, {"loss": "zero-one", "regulariser": "l1"}),
+    "zero-one without a bound": ("ZeroOne", {}, {"loss": "zero-one", "regulariser": "none"}),
+    "breakpoints": (
+        "PiecewiseLinear",
+        {},
+        {"loss": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))), "domain": margin.Box(-2.0, 2.0)},
+    ),
+    "integers": ("Integers", {}, {"domain": margin.Integers(-3, 3)}),
+    "at most one": ("Nonzero", {}, {"subject_to": mo.at_most(1).nonzero, "domain": margin.Box(-2.0, 2.0)}),
+    "a price for each": ("L0", {}, {"regulariser": margin.L0(0.1), "domain": margin.Box(-2.0, 2.0)}),
+    "error budget": ("ErrorBudget", {}, {"subject_to": mo.error_budget(-1, 0.4), "domain": margin.Box(-2.0, 2.0)}),
+    "parity by counts": ("CountParity", {"group": True}, {"domain": margin.Box(-2.0, 2.0)}),
+    "groups": ("GroupL1", {}, {"regulariser": margin.GroupL1((0, 1, 1), 0.3)}),
+    "every gamma": ("StrongestConic", {}, {"loss": "strongest-conic"}),
+}
+
+
+def composed(name: str) -> tuple[mo.Margin, str]:
+    X, y = clouds(0, 6, 2, 0.5, order="turns", first=-1.0)
+    part, extra, arguments = MATRIX[name]
+    if extra:
+        arguments = {**arguments, "subject_to": mo.parity(np.array([0, 0, 0, 1, 1, 1]), 0.5, by="counts")}
+    return mo.Margin(X, y, **arguments), part
+
+
+@pytest.mark.parametrize("name", MATRIX)
+def test_every_solver_answers_or_names_the_part_and_who_can(name: str) -> None:
+    """All solvers there are, installed or not: an answer of ours, or a refusal in our words; nothing else comes out."""
+    model, part = composed(name)
+    strange = model.form.features - {Feature.QUADRATIC}
+    answered, refused = set(), set()
+    for record in mo.solvers().records():
+        solver = get_solver(record["name"])
+        obstacle = solver.obstacle(model)
+        try:
+            result = mo.solve(model, solver.info.name, time_limit=5.0)
+        except UnsupportedModelError as error:
+            assert obstacle is not None
+            refused.add(solver.info.name)
+            assert str(error).startswith(f"{solver.info.name} cannot solve Margin: {obstacle}. Solvers that can: ")
+            if solver.reads_form and strange - solver.info.reads:
+                assert f" of {part}" in obstacle, obstacle
+            elif not solver.reads_form:
+                assert any(type(each).__name__ in obstacle for each in model.parts), obstacle
+            able = str(error).rpartition("Solvers that can: ")[2].split(";")[0].rstrip(".")
+            assert able != "none"
+            for other in able.split(", "):
+                assert get_solver(other).obstacle(model) is None, other
+        except (LicenceError, MissingPackageError) as error:
+            assert solver.info.name in str(error)
+        else:
+            assert obstacle is None
+            answered.add(solver.info.name)
+            assert isinstance(result, mo.Result)
+    assert answered & {"scip", "gurobi", "clarabel"}
+    assert {"smo", "fw", "stiefel-bb", "linear-newton"} <= refused
+    assert len(answered) + len(refused) > 25
