@@ -154,7 +154,7 @@ def run_box(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
     from marginopt.solvers.registry import get_solver
 
     model, solver = L1SVMDual(X, y, case["C"], make_kernel(case["kernel"], gamma)), get_solver("smo-box")
-    native = {"cache_bytes": case["cache_mb"] * 2**20}
+    native = {"cache_bytes": case["cache_mb"] * 2**20, "violation": case.get("violation", case["svc_tol"])}
     options = Options(tol=case["tol"], time_limit=case["time_limit"], threads=case["threads"], native=native)
     begin, cpu = time.perf_counter(), time.process_time()
     raw = solver.run(model, options)

@@ -13,11 +13,11 @@ from ..records.options import Options
 __all__ = ["check_parameters", "iterations_allowed"]
 
 #: Parameters that are integers ≥ 1, and what None means where it is allowed.
-_WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefetch": ""}
+_WHOLE = {"sampling": ", or None for a full scan", "stride": ", or None", "prefetch": "", "block": ""}
 
 
 def check_parameters(algorithm: Algorithm[Any, Any]) -> None:
-    """``precision``, ``prefetch``, ``stride`` and ``sampling``, those that the algorithm has.
+    """``precision``, ``prefetch``, ``block``, ``stride`` and ``sampling``, those that the algorithm has.
 
     Raises
     ------

@@ -19,8 +19,9 @@ from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
 from ..parameters import check_parameters, iterations_allowed
 from ..warm_up import load_loops
 from . import box_loops as loops
+from .box_blocks import CALM, block_round
 from .box_order import OrderedGram, shrink
-from .box_state import BoxState, into_box, make_work, measure_gap, next_violators, refresh, restored
+from .box_state import BoxState, into_box, make_work, measure_gap, next_violators, refresh, restored, violation
 
 __all__ = ["BoxSMO", "BoxState"]
 
@@ -37,6 +38,9 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     iteration (LIBSVM's rule) until the next refresh, which sees all points. Moving cached columns costs about as much as two
     pairs a column on the points that leave, so the first look comes after as many pairs as will have paid for it.
 
+    It begins with working sets of ``block`` points (`box_blocks`) and goes over to pairs among all points when these sets need
+    few new columns.
+
     Parameters
     ----------
     cache_bytes : int
@@ -48,6 +52,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     shrinking : bool
     stride : int, optional
         At most so many steps between two rows of the trace; as many as fit in the driver's budget where it is not given.
+    block : int
+        Points of a working set at the beginning; 2 for pairs throughout, as with a ``stride``.
+    violation : float, optional
+        Stop only where max_low d - min_up d is at most this too (LIBSVM's tolerance): the gap alone may leave a few points that
+        violate more.
     """
 
     cache_bytes: int = CACHE_BYTES
@@ -55,6 +64,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     prefetch: int = 4
     shrinking: bool = True
     stride: int | None = None
+    block: int = 256
+    violation: float | None = None
 
     pooled: ClassVar[bool] = True
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"precision": "double"}, {"precision": "single"})
@@ -78,6 +89,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
         state = BoxState(view, order, tol, iterations_allowed(options), cache, work, violation)
         measure_gap(state, a, gradient)
+        blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
+        state.calm = 0 if blocks else CALM
         return state
 
     def advance(self, state: BoxState, seconds: float) -> Outcome:
@@ -87,7 +100,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         stop = state.limit if self.stride is None else min(state.limit, first + self.stride)
         while True:
             self._shrink(state, int(now.iteration))
-            outcome = self._pairs(state, stop, end)
+            outcome = self._pairs(state, stop, end) if state.calm >= CALM else self._block(state, stop)
             if outcome is not Outcome.RUNNING:
                 return outcome
             if now.iteration >= state.limit:
@@ -95,6 +108,11 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
                 return Outcome.CONVERGED if relative(state.objective, state.gap) <= state.tol else Outcome.ITERATION_LIMIT
             if now.iteration >= stop or (time.perf_counter() >= end and now.iteration > first):
                 return Outcome.RUNNING
+
+    def _block(self, state: BoxState, stop: int) -> Outcome:
+        """A working set of many points."""
+        go_on = block_round(state, self.block, stop - int(state.work.now.iteration))
+        return Outcome.RUNNING if go_on else self._confirm(state)
 
     def _pairs(self, state: BoxState, stop: int, end: float) -> Outcome:
         """One call of the compiled loop, and what it returned for: a column, or the violation asked for."""
@@ -115,7 +133,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _shrink(self, state: BoxState, iteration: int) -> None:
         wait = max(_SHRINK_EVERY, 2 * state.cache.used)
-        if not self.shrinking or iteration < max(state.next_shrink, wait):
+        if not self.shrinking or state.calm < CALM or iteration < max(state.next_shrink, wait):
             return
         state.shrinkings += shrink(state.work, state.cache, state.order)
         state.next_shrink = iteration + wait
@@ -132,13 +150,15 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         before = state.gap
         refresh(state)
         gap = relative(state.objective, state.gap)
-        if gap <= state.tol:
+        if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
             return Outcome.CONVERGED
         state.stuck = state.stuck + 1 if state.gap > 0.9 * before else 0
         if state.stuck > 4:
             return Outcome.STALLED
         # the gap is at most ε·Σ min(a, u - a) and in practice proportional to it
-        state.epsilon = max(state.epsilon * float(np.clip(0.5 * state.tol / gap, 1e-2, 0.5)), 1e-16)
+        state.epsilon = max(state.epsilon * float(np.clip(0.5 * state.tol / max(gap, 1e-300), 1e-2, 0.5)), 1e-16)
+        if self.violation is not None and gap <= state.tol:
+            state.epsilon = max(min(state.epsilon, 0.7 * self.violation), 1e-16)
         return Outcome.RUNNING
 
     def measure(self, state: BoxState) -> Measure:

@@ -16,7 +16,7 @@ import numpy as np
 
 from ...interface.compiled import entry, inlined, inner
 
-__all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "removable", "run", "swap_columns"]
+__all__ = ["BLOCK", "BUDGET", "COLUMN", "RULE", "STUCK", "add_columns", "mark", "removable", "run", "swap_columns"]
 
 # Why `run` returned.
 BUDGET, COLUMN, RULE, STUCK = 0, 1, 2, 3
@@ -191,6 +191,26 @@ def swap_columns(columns: Any, rows: int, first: Any, second: Any) -> None:
         for t in range(first.size):
             p, q = first[t], second[t]
             column[p], column[q] = column[q], column[p]
+
+
+@entry
+def add_columns(w: Any, slots: Any, steps: Any) -> None:
+    """d += Σ_k steps_k K_k over the active points, K_k in ``slots[k]``: block by block, so that d stays in the first cache."""
+    n = w.now.active
+    for b in range(0, n, BLOCK):
+        e = min(n, b + BLOCK)
+        d = w.d[b:e]
+        for t in range(slots.size):
+            step, column = steps[t], w.columns[slots[t], b:e]
+            for k in range(d.size):
+                d[k] += step * np.float64(column[k])
+
+
+@entry
+def mark(w: Any, places: Any) -> None:
+    """Note in which directions some points can move."""
+    for k in places:
+        _mark(w, k)
 
 
 @entry

@@ -15,11 +15,22 @@ from ...records.named_scalars import integers_and_floats, named_scalars
 from ..column_cache import ColumnCache
 from .box_loops import BLOCK
 
-__all__ = ["BoxState", "BoxWork", "into_box", "make_work", "measure_gap", "next_violators", "refresh", "restored"]
+__all__ = [
+    "SCALARS",
+    "BoxState",
+    "BoxWork",
+    "into_box",
+    "make_work",
+    "measure_gap",
+    "next_violators",
+    "refresh",
+    "restored",
+    "violation",
+]
 
 #: Numbers of the iteration: steps, the column that is missing, clock of the cache, points that take part; the objective and the
 #: violation max_low d - min_up d.
-_SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
+SCALARS = integers_and_floats("iteration missing clock active", "objective violation")
 
 
 @by_reference
@@ -43,7 +54,7 @@ class BoxWork(NamedTuple):
     slopes: Any
     gain: Any
     gains: Any
-    now: Any  #: the numbers, by name (`_SCALARS`)
+    now: Any  #: the numbers, by name (`SCALARS`)
 
 
 @dataclass(eq=False)
@@ -67,6 +78,8 @@ class BoxState:
     step: str = ""
     next_shrink: int = 0  #: the iteration of the next look
     shrinkings: int = 0
+    last: IntArray | None = None  #: the last working set of many points
+    calm: int = 0  #: such sets in a row that needed few new columns
 
 
 def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: FloatArray) -> BoxWork:
@@ -91,7 +104,7 @@ def make_work(view: BoxEqualityQP, cache: ColumnCache, a: FloatArray, gradient: 
         slopes=slope.view(np.int32),
         gain=gain,
         gains=gain.view(np.int32),
-        now=named_scalars(_SCALARS),
+        now=named_scalars(SCALARS),
     )
     work.now.active = view.n
     _mark_all(work)
@@ -136,6 +149,13 @@ def refresh(state: BoxState) -> None:
         state.exact = True
         state.refreshes += 1
     measure_gap(state, a, restored(state, work.d * work.s))
+
+
+def violation(state: BoxState) -> float:
+    """max_low d - min_up d over all points; -∞ where nothing can move one way."""
+    work = state.work
+    rising, falling = work.rise == 0.0, work.fall > 0.0
+    return float(work.d[falling].max(initial=-np.inf) - work.d[rising].min(initial=np.inf))
 
 
 def next_violators(work: BoxWork, missing: int, count: int) -> IntArray:

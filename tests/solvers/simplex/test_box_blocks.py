@@ -1,0 +1,85 @@
+"""Working sets of many points in SMO on a box: the same optimum, a gradient that is carried rightly, LIBSVM's tolerance."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from data import noisy_halves
+
+from marginopt.errors import InputError
+from marginopt.models.formulations.l1_svm import L1SVMDual
+from marginopt.models.kernels.kernels import RBF, Linear
+from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.simplex import BoxSMO
+from marginopt.solvers.simplex.smo.box_blocks import CALM, block_round
+from marginopt.solvers.simplex.smo.box_state import restored
+from marginopt.solvers.solve import solve_problem
+
+
+def stated(C: float, kernel: Any = None, sparse: bool = False, n: int = 200) -> L1SVMDual:
+    X, y = noisy_halves(n, 4, 0)
+    return L1SVMDual(sp.csr_array(X) if sparse else X, y, C, RBF(0.3) if kernel is None else kernel)
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("C", [0.1, 10.0])
+@pytest.mark.parametrize("block", [3, 16, 64])
+def test_blocks_reach_the_optimum_of_pairs(block: int, C: float, sparse: bool) -> None:
+    for kernel in (RBF(0.3), Linear()):
+        model = stated(C, kernel, sparse)
+        pairs = solve_problem(model, BoxSMO(block=2), Options(tol=1e-7))
+        found = solve_problem(model, BoxSMO(block=block), Options(tol=1e-7))
+        assert found.status is pairs.status is Status.OPTIMAL and found.certificate.gap <= 1e-7
+        assert found.certificate.objective == pytest.approx(pairs.certificate.objective, rel=3e-7)
+
+
+@pytest.mark.parametrize("block", [4, 20, 500])
+def test_a_block_carries_the_gradient_and_stays_feasible(block: int) -> None:
+    model = stated(3.0)
+    view, algorithm = model.box, BoxSMO(block=block, precision="double")
+    state = algorithm.init(view, Options(tol=1e-9), np.random.default_rng(0))
+    state.epsilon = 1e-6
+    rounds, before = 0, state.objective
+    while state.calm < CALM and rounds < 200 and block_round(state, block, 10**6):
+        rounds += 1
+        a = restored(state, state.work.a)
+        assert (a >= 0.0).all() and (a <= view.upper).all() and abs(view.signs @ a) < 1e-12
+        gradient = view.gram.product(a) + view.c
+        np.testing.assert_allclose(restored(state, state.work.d), view.signs * gradient, atol=1e-11)
+        below, above, positive = a < view.upper, a > 0.0, view.signs > 0.0
+        np.testing.assert_array_equal(state.work.rise == 0.0, np.where(positive, below, above))
+        np.testing.assert_array_equal(state.work.fall > 0.0, np.where(positive, above, below))
+        objective = 0.5 * float(a @ (gradient + view.c))
+        assert objective < before and float(state.work.now.objective) == pytest.approx(objective, rel=1e-9)
+        before = objective
+    assert rounds > 1
+
+
+def test_the_violation_that_is_asked_for_is_reached() -> None:
+    model = stated(10.0)
+    for asked in (1e-1, 1e-3, 1e-6):
+        for block in (2, 16):
+            found = solve_problem(model, BoxSMO(block=block, violation=asked), Options(tol=0.5))
+            assert found.status is Status.OPTIMAL
+            view, a = model.box, found.values["a"]
+            d = view.signs * (view.gram.product(a) + view.c)
+            below, above, positive = a < view.upper, a > 0.0, view.signs > 0.0
+            rising, falling = np.where(positive, below, above), np.where(positive, above, below)
+            assert d[falling].max() - d[rising].min() <= asked * (1.0 + 1e-9)
+
+
+def test_limits_hold_and_small_caches_take_pairs() -> None:
+    model = stated(10.0)
+    limited = solve_problem(model, BoxSMO(block=32), Options(tol=1e-9, iteration_limit=37))
+    assert limited.status is Status.ITERATION_LIMIT and limited.iterations == 37
+    state = BoxSMO(cache_bytes=20 * 4 * 200).init(model.box, Options(), np.random.default_rng(0))
+    assert state.calm == CALM  # 20 columns hold no set of 256 points
+    found = BoxSMO(block=16, stride=1)
+    assert found.advance(found.init(model.box, Options(), np.random.default_rng(0)), 1.0) is Outcome.RUNNING
+    with pytest.raises(InputError, match="block must be an integer"):
+        solve_problem(model, BoxSMO(block=0), Options())
