@@ -12,6 +12,8 @@ Where a variable has none on the side to which s_j descends there are two ways:
 - *it has none*: the multipliers are moved so that s_j = 0, first in floating point and then in the mind: multipliers that meet
   the equations exactly exist within a known distance (`models.program.multiplier_repair`).
 
+Of a problem without constants, whose objective is linear, a bound that is finite is zero.
+
 Every quantity carries a bound of its rounding error, and what is returned is rounded outward.
 """
 
@@ -206,7 +208,16 @@ def _value(
     result = value.lower - lost
     if not np.isfinite(result):
         return LagrangianBound(-np.inf, "overflow")
+    if _is_cone(form):  # f(tx) = t f(x): what is below zero anywhere is unbounded, which this bound excludes
+        return LagrangianBound(0.0, f"{argument}; nothing is constant in the problem, so a finite bound is zero")
     return LagrangianBound(result, argument, value.error + lost, convexity.condition)
+
+
+def _is_cone(form: StandardForm) -> bool:
+    """Whether every multiple of a feasible point is feasible and costs as many times as much."""
+    if form.quadratic is not None or form.r != 0.0 or any(not c.cone.convex or c.g.any() for c in form.constraints):
+        return False
+    return bool(((form.lower == 0.0) | np.isinf(form.lower)).all() and ((form.upper == 0.0) | np.isinf(form.upper)).all())
 
 
 def _deficit(form: StandardForm, hat: FloatArray, convexity: Convexity) -> float:

@@ -18,11 +18,9 @@ from ...models.model import Bound, Model
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ..records.trace import relative_gap
+from .natural_units import objective_scale
 
 __all__ = ["Certificate", "certify"]
-
-#: A coefficient below this share of the largest of its row says nothing of its variable's unit.
-_COUNTS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -164,34 +162,6 @@ def certify(
         scale=objective_scale(form),
         nonconvex=bool(found.condition) and found.value == -np.inf,
     )
-
-
-def objective_scale(form: StandardForm) -> float:
-    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j: its box, or √(Σg²/ΣF_ij²) over its rows with g_i ≠ 0,
-    and no more than |q_j|/P_jj, where its own linear and quadratic terms balance. Coefficients that are nothing beside the
-    largest of their row do not count: a 1e-17 would make a unit of 1e17, which excuses any bound.
-
-    A bound below an objective of zero is compared with this: multiply the data, and it goes along.
-    """
-    squares, sides = np.zeros(form.n), np.zeros(form.n)
-    for c in form.constraints:
-        stored = np.diff(c.F.indptr)
-        counted = (c.g != 0.0) & (stored > 0)
-        if not counted.any():
-            continue
-        filled, size = stored > 0, np.abs(c.F.data)
-        largest = np.maximum.reduceat(size, c.F.indptr[:-1][filled])  # of the rows that hold something
-        kept = np.repeat(counted[filled], stored[filled]) & (size > _COUNTS * np.repeat(largest, stored[filled]))
-        squares += np.bincount(c.F.indices, kept * size * size, form.n)
-        sides += np.bincount(c.F.indices, kept * np.repeat(c.g**2, stored), form.n)
-    unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
-    box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
-    unit = np.where(box > 0.0, box, unit)
-    curved = np.zeros(form.n) if form.quadratic is None else np.abs(form.quadratic.diagonal)
-    told = (curved > 0.0) & (form.q != 0.0)
-    own = np.divide(np.abs(form.q), curved, out=np.zeros(form.n), where=told)
-    unit = np.where(told & ((unit == 0.0) | (own < unit)), own, unit)
-    return float(np.maximum(np.abs(form.q) * unit, 0.5 * curved * unit**2).max(initial=0.0))
 
 
 def _usable(form: StandardForm, multipliers: Mapping[str, FloatArray], reduced: FloatArray | None) -> bool:

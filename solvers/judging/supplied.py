@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -17,6 +17,7 @@ from .evidence.conic import ConeRows
 from .evidence.linear import Rows
 from .evidence.rows import ScaledRows
 from .rays import Ray
+from .verdict import conditions_met
 
 __all__ = ["Examined", "examined", "with_multipliers"]
 
@@ -24,6 +25,9 @@ __all__ = ["Examined", "examined", "with_multipliers"]
 _FEASIBLE = 1e-9
 #: A point that violates them by no more than this may be judged by a bound: first-order methods stop there.
 _NEARLY = 1e-4
+#: Shares of inner multipliers that are tried.
+_INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
+_MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
 _NOTE = "by least squares: the solver gave none that bound the objective"
 
 
@@ -105,22 +109,53 @@ def with_multipliers(
     rows = _rows(form)
     if rows is None:
         return answer, certificate
-    # what a solver says of cones, by multipliers or a bound, makes way for a proof of as much, not for any bound
-    spoils = not rows.decides and (answer.multipliers is not None or answer.bound is not None)
-    for find in (lambda: rows.multipliers(form.join(values)), rows.bounding):  # those of x; else any that bound
-        found = find()
-        if found is not None:
-            own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
-            better = judge(own)
-            if np.isfinite(better.bound) and (not spoils or _close(better, tol)):
-                return own, better
-    return answer, certificate
+    # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
+    told = not rows.decides and (answer.multipliers is not None or answer.bound is not None)
+    spoils, best = told or conditions_met(certificate, tol), (answer, certificate)
+    for own in _own(form, answer, rows, form.join(values)):
+        better = judge(own)
+        if _close(better, tol):
+            return own, better
+        if better.bound > best[1].bound and not spoils:
+            best = own, better
+    return best
+
+
+def _own(form: StandardForm, answer: Answer, rows: ScaledRows, x: FloatArray) -> Iterator[Answer]:
+    """The answer with other multipliers, the best first: the solver's moved inwards, those of x, these moved inwards, any."""
+    inner = rows.inner(x)
+    if answer.multipliers is not None and inner is not None:
+        yield from _moved(form, answer, answer.multipliers, inner)
+    found = rows.multipliers(x)
+    if found is not None:
+        own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
+        yield own
+        if inner is not None:
+            yield from _moved(form, own, found[0], inner)
+    any_that_bound = rows.bounding()
+    if any_that_bound is not None:
+        z, reduced, _ = any_that_bound
+        yield replace(answer, multipliers=z, reduced=reduced, details={**answer.details, "multipliers": _NOTE})
+
+
+def _moved(
+    form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]
+) -> Iterator[Answer]:
+    """(1 - t)z + t z_inner, from t = 1e-12 on: slopes that must not be negative are then positive by more than they are rounded.
+
+    The Lagrangian is concave in z, so this costs t times what the inner multipliers miss.
+    """
+    if any(np.shape(z[c.label]) != (c.rows,) for c in form.constraints if c.label in z):
+        return
+    for t in _INWARDS:
+        mixed = {c.label: (1.0 - t) * z.get(c.label, np.zeros(c.rows)) + t * inner[c.label] for c in form.constraints}
+        yield replace(answer, multipliers=mixed, details={**answer.details, "multipliers": _MOVED.format(t)})
 
 
 def _close(certificate: Certificate, tol: float) -> bool:
     """Whether the bound is as near to the objective as is asked."""
     objective, bound = certificate.objective, certificate.bound
-    return abs(objective - bound) <= tol * max(abs(objective), abs(bound))
+    return bool(np.isfinite(bound)) and abs(objective - bound) <= tol * max(abs(objective), abs(bound))
 
 
 def _rows(form: StandardForm) -> ScaledRows | None:

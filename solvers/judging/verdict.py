@@ -24,7 +24,7 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["ZERO", "Verdict", "beyond_level", "verdict", "zero_allowance"]
+__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "verdict", "zero_allowance"]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
@@ -65,12 +65,12 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if certificate.inner:
         return Verdict(answer.status)
     if certificate.nonconvex:
-        kind = Status.STATIONARY if _conditions(certificate, tol) else Status.INACCURATE
+        kind = Status.STATIONARY if conditions_met(certificate, tol) else Status.INACCURATE
         return Verdict(kind, (f"{certificate.argument}: the problem is not convex, so no multipliers prove an optimum",))
     if np.isfinite(certificate.bound):
         return _by_bound(certificate, tol)
     if certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
-        met = _conditions(certificate, tol) and _near(certificate, certificate.unmet, tol)
+        met = conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol)
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
     slack = 1.0 if certificate.integrality is None else 2.0  # tree searches divide by the bound, or by the objective
     apart = None if answer.bound is None else abs(certificate.objective - answer.bound)
@@ -165,6 +165,7 @@ def _near(certificate: Certificate, apart: float | None, tol: float) -> bool:
     return apart is not None and apart <= allowed
 
 
-def _conditions(certificate: Certificate, tol: float) -> bool:
+def conditions_met(certificate: Certificate, tol: float) -> bool:
+    """Whether the optimality conditions hold at the multipliers."""
     dual, products = certificate.dual_residual, certificate.complementarity
     return dual is not None and products is not None and dual <= tol and products <= tol

@@ -38,7 +38,9 @@ def costless_beside(
     if abs(certificate.objective) <= certificate.error or certificate.integrality is not None:
         return None
     allowance = zero_allowance(certificate, tol)
-    if not (-allowance <= certificate.bound <= 0.0 and certificate.objective >= -allowance):
+    # a point a little outside may cost a little less: objective - Lagrangian is made of the products with the multipliers
+    outside = 0.0 if certificate.unmet is None else certificate.unmet
+    if not (-allowance <= certificate.bound <= 0.0 and certificate.objective >= -allowance - outside):
         return None
     values = model.costless()
     if values is None:

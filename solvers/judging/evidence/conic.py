@@ -95,6 +95,10 @@ class ConeRows(ScaledRows):
         own = z * size / self.scale
         return self.by_label(own), self.reduced(own)
 
+    def nearest(self, columns: FloatArray, right: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+        """Least squares over the product of the dual cones."""
+        return cone_least_squares(columns, right, self._dual)
+
     def _dual(self, z: FloatArray) -> FloatArray:
         """The nearest multipliers."""
         pieces, start = [], 0

@@ -132,6 +132,10 @@ class Rows(ScaledRows):
         tried = map(self.by_label, _rounded(z))
         return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
 
+    def nearest(self, columns: FloatArray, right: FloatArray) -> tuple[FloatArray | None, FloatArray]:
+        """Nonnegative least squares; multipliers of equalities are free."""
+        return self._least(columns, right, self._chosen())
+
     def _chosen(self) -> BoolArray:
         return np.ones(self.A.shape[0], dtype=bool)
 

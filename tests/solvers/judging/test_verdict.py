@@ -11,7 +11,8 @@ from data import clouds
 
 import marginopt as mo
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
-from marginopt.solvers.judging.certificate import Certificate, objective_scale
+from marginopt.solvers.judging.certificate import Certificate
+from marginopt.solvers.judging.natural_units import objective_scale
 from marginopt.solvers.judging.verdict import verdict
 from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
