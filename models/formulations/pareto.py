@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from functools import cached_property
@@ -104,6 +105,20 @@ class ParetoQP(SimplexModel):
         """||Σ τ_l grad_l|| relative to the largest ||grad_l||: 0 exactly at Pareto stationary points (for the best τ)."""
         largest = float(np.sqrt(self.simplex.gram.diagonal.max()))
         return float(np.linalg.norm(self.direction(tau))) / largest if largest > 0 else 0.0
+
+    def scaled(self) -> ParetoQP:
+        """The same problem with the longest gradient of length 1, or less where γ max |J_l| is then above 1: no number is large.
+
+        Only powers of two are taken out beyond the longest gradient, so that nothing more is rounded.
+        """
+        rows = self.gradients.reshape(self.gradients.shape[0], -1)
+        largest, size = float(np.sqrt(np.sum(rows**2, axis=1).max())), float(np.abs(self.objectives).max())
+        linear = self.gamma * size / largest**2 if largest**2 > 0.0 else np.inf
+        if np.isinf(linear):  # nothing but the objectives counts
+            return ParetoQP(np.zeros_like(self.gradients), self.objectives / size if size else self.objectives, min(self.gamma, 1.0))
+        halvings = math.ceil(0.5 * math.log2(linear)) if linear > 1.0 else 0
+        unit = math.ldexp(1.0, -halvings)
+        return ParetoQP(self.gradients / largest * unit, self.objectives, self.gamma / largest**2 * unit**2)
 
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Slope of each objective along Δ = -Σ τ_l grad_l; they all descend, or no direction does."""

@@ -231,10 +231,8 @@ class KernelNPSVCpp(Algorithm[ChebyshevNPSVC, NPSVCState]):
 
         Where the optimum is 0 (Pareto stationary) no relative gap ever closes: the pair steps are limited, and scaled to size 1.
         """
-        largest = float(np.sqrt(np.sum(problem.gradients**2, axis=tuple(range(1, problem.gradients.ndim))).max()))
-        if largest > 0.0:
-            problem = ParetoQP(problem.gradients / largest, problem.objectives, problem.gamma / largest**2)
         options = Options(tol=1e-8, iteration_limit=100 * problem.objectives.size)
+        problem = problem.scaled()
         tau = np.maximum(dict(unjudged(self.simplex, problem, options).values or {})["a"], 0.0)
         return np.asarray(tau / tau.sum())
 

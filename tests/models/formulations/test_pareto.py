@@ -111,3 +111,27 @@ def test_pair_steps_end_where_the_optimum_is_zero(seed: int) -> None:
     encloses = abs(certificate.objective) <= certificate.error and certificate.bound + 2 * certificate.bound_error >= 0.0
     assert result.status is (Status.OPTIMAL if encloses else Status.STALLED)
     assert result.summary["stationarity"] <= 1e-9
+
+
+SIZES = [(1.0, 1.0, 0.1), (1e-9, 1e10, 0.1), (1e8, 1e-3, 1.0), (1e-200, 1e5, 1.0), (0.0, 1e19, 0.5)]
+
+
+@pytest.mark.parametrize(("size", "value", "gamma"), SIZES)
+def test_the_scaled_problem_has_the_same_weights_and_no_large_number(size: float, value: float, gamma: float) -> None:
+    rng = np.random.default_rng(0)
+    problem = ParetoQP(size * rng.normal(size=(4, 5, 2)), value * rng.random(4), gamma)
+    scaled = problem.scaled()
+    view = scaled.simplex
+    assert np.abs(view.gram.diagonal).max() <= 1.0 + 1e-12
+    assert np.abs(view.c).max() <= 1.0 + 1e-12
+    tau, other = rng.dirichlet(np.ones(4)), rng.dirichlet(np.ones(4))
+
+    def worth(problem: ParetoQP, tau: np.ndarray) -> float:
+        return 0.5 * float(np.sum(problem.direction(tau) ** 2)) - problem.gamma * float(tau @ problem.objectives)
+
+    if size > 1e-100:  # the same up to a factor and a constant
+        ratio = (worth(problem, tau) - worth(problem, other)) / (worth(scaled, tau) - worth(scaled, other))
+        again = rng.dirichlet(np.ones(4))
+        fall = worth(problem, again) - worth(problem, other)
+        assert fall / (worth(scaled, again) - worth(scaled, other)) == pytest.approx(ratio)
+        assert ratio > 0.0

@@ -246,3 +246,18 @@ def test_equal_points_need_the_ridge() -> None:
     with pytest.raises(InputError, match="larger ridge"):
         solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), ridge=0.0, d=2), "kernel-npsvcpp")
     assert solvers.solve(ChebyshevNPSVC(X, y, kernel=RBF(1.0), d=2), "kernel-npsvcpp", iteration_limit=30).values
+
+
+@pytest.mark.parametrize("c", [1e-6, 1.0, 1e9])
+@pytest.mark.parametrize("scale", [1e-6, 1e6, 1e9])
+def test_alternating_at_scales_where_objectives_reach_1e19(scale: float, c: float) -> None:
+    """Clarabel called the weights' problem unbounded: its linear terms were 1e19 beside gradients of length 1."""
+    rng = np.random.default_rng(0)
+    y = np.arange(18) % 3
+    X = np.column_stack([np.ones(18), rng.normal(size=(18, 3))])
+    X[y == 1, 1] += 2.5
+    X[y == 2, 2] += 2.5
+    X[:, 1:] *= scale
+    result = solvers.solve(ChebyshevNPSVC(X, y, c=c, weights=[1.0, 1.0, 2.0], d=2), "alternating", iteration_limit=3)
+    assert result.status in (Status.STATIONARY, Status.ITERATION_LIMIT)
+    assert np.isfinite(result.objective)
