@@ -115,7 +115,7 @@ class ParetoQP(SimplexModel):
         largest, size = float(np.sqrt(np.sum(rows**2, axis=1).max())), float(np.abs(self.objectives).max())
         linear = self.gamma * size / largest**2 if largest**2 > 0.0 else np.inf
         if np.isinf(linear):  # nothing but the objectives counts
-            return ParetoQP(np.zeros_like(self.gradients), self.objectives / size if size else self.objectives, min(self.gamma, 1.0))
+            return ParetoQP(np.zeros_like(self.gradients), self.objectives / max(size, 1e-300), min(self.gamma, 1.0))
         halvings = math.ceil(0.5 * math.log2(linear)) if linear > 1.0 else 0
         unit = math.ldexp(1.0, -halvings)
         return ParetoQP(self.gradients / largest * unit, self.objectives, self.gamma / largest**2 * unit**2)
