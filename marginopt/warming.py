@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from .errors import InputError
+from .errors import InputError, WriteError
+from .models.code_cache import CodeCache
 from .models.formulations import all_formulations
 from .models.model import Model
 from .solvers.api import solve
@@ -36,8 +37,16 @@ def warm_up(*names: str) -> dict[str, float]:
     ------
     InputError
         There is no such solver, or it has no compiled loops.
+    WriteError
+        No folder could be written to keep them in.
     """
-    return {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
+    found = {name: _warm(solver) for name, solver in compiled_solvers(*names).items()}
+    if not CodeCache.kept:
+        raise WriteError(
+            "compiled code could not be kept: neither the package's folder nor the user's cache directory can be written; "
+            "name a folder that can be in the environment variable NUMBA_CACHE_DIR"
+        )
+    return found
 
 
 def compiled_solvers(*names: str) -> dict[str, Algorithm[Any, Any]]:

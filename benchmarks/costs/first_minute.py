@@ -1,11 +1,13 @@
-"""What a new user waits for: import, prompt, the first run of every solver with nothing compiled, and the next one.
+"""What a new user waits for: import, prompt, the first run of every solver with nothing compiled, the README, a report.
 
-    python benchmarks/costs/first_minute.py [--solvers smo zero-one-bb] [--repeat 5]
+    python benchmarks/costs/first_minute.py [--solvers smo zero-one-bb] [--repeat 5] [--best 2] [--clone] [--markdown]
 
-Every figure is processor time of a fresh process, so that it can be measured again on a machine that does other work too.
-"cold" is the first run with an empty cache of compiled code, "load" the first run of a process that finds the cache of another
-one, "warm" the best of the runs after that, on the smallest example of each structure that the solver reads; "all" runs every
-solver in one process with one empty cache, so that what they share is compiled once.
+Every figure is processor time of fresh processes, so that it can be measured again on a machine that does other work too; still
+take the least of several (``--best``), because shared caches slow every process down. "cold" is the first run with an empty cache
+of compiled code, "load" the first run of a process that finds the cache of another one, "warm" the best of the runs after
+that, on the smallest example of each structure that the solver reads; "all" runs every solver in one process with one empty
+cache, so that what they share is compiled once. ``--clone`` clones the repository and runs ``make report`` in it, packages
+from pip's cache.
 """
 
 from __future__ import annotations
@@ -13,13 +15,23 @@ from __future__ import annotations
 import argparse
 import json
 import os
+import re
 import resource
 import subprocess
 import sys
 import tempfile
+from collections.abc import Callable
+from pathlib import Path
 
+ROOT = Path(__file__).resolve().parents[2]
 #: What a new user waits for, in seconds of processor time.
-TARGETS = {"import": 0.5, "--version": 0.3, "--help": 0.3, "cold": 10.0, "all": 25.0, "warm": 0.02}
+TARGETS = {
+    "import": 0.5, "--version": 0.3, "--help": 0.3, "cold": 10.0, "all": 25.0, "README": 20.0, "report": 90.0, "warm": 0.02
+}  # fmt: skip
+#: Seconds when it was first measured, before anything was done about it.
+BEFORE = {"zero-one-bb, cold": 102.0, "smo, cold": 17.0, "mfw, cold": 11.0, "smo-box, cold": 9.0, "boxqp, cold": 5.0}
+#: Megabytes and packages of an installation then.
+INSTALLED_BEFORE = (970, 34)
 
 _CHILD = """
 import json, sys, time
@@ -55,22 +67,87 @@ def child(names: list[str], repeat: int, cache: str) -> dict[str, dict[str, floa
     return found
 
 
-def processor_time(*command: str) -> float:
+def processor_time(command: list[str], folder: str | Path | None = None, cache: str | None = None) -> float:
     """Of a process with its children."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    subprocess.run([sys.executable, *command], capture_output=True, check=True)
+    subprocess.run(command, cwd=folder, env=_environment(cache), capture_output=True, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
 
 
-def _environment(cache: str) -> dict[str, str]:
-    return os.environ | {"NUMBA_CACHE_DIR": cache, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+def _environment(cache: str | None) -> dict[str, str]:
+    found = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    return found if cache is None else found | {"NUMBA_CACHE_DIR": cache}
 
 
-def line(what: str, seconds: float, target: float | None) -> None:
-    """One figure beside its target."""
-    verdict = "" if target is None else f"   target {target:g} s{'' if seconds <= target else '   MISSED'}"
-    print(f"{what:<34}{seconds:9.3f} s{verdict}", flush=True)
+class Table:
+    """Rows: what, seconds before, now, and the target; as text, or as a page has it."""
+
+    def __init__(self, markdown: bool) -> None:
+        self._row = "| {} | {} | {} | {} |" if markdown else "{:<44}{:>8}{:>10}   {}"
+        if markdown:
+            print("| seconds of processor time | before | now | target |\n| --- | ---: | ---: | --- |", flush=True)
+
+    def add(self, what: str, seconds: float, target: float | None = None) -> None:
+        """One figure beside what it was and what it is to be."""
+        aim = "" if target is None else f"{target:g}" + ("" if seconds <= target else ", missed")
+        now = f"{seconds:.2f}" if seconds >= 0.2 else f"{seconds:.3f}"
+        before = f"{BEFORE[what]:g}" if what in BEFORE else ""
+        print(self._row.format(what, before, now, aim), flush=True)
+
+
+def prompt(table: Table, least: Callable[[Callable[[], float]], float]) -> None:
+    """Import, and the command's first answers."""
+    cases = {
+        "import marginopt": (["-c", "import marginopt"], TARGETS["import"]),
+        "import and one name of each kind": (["-c", "import marginopt as m; m.solve, m.HingeSVM, m.L2SVC"], None),
+        "marginopt --version": (["-m", "marginopt.cli.main", "--version"], TARGETS["--version"]),
+        "marginopt --help": (["-m", "marginopt.cli.main", "--help"], TARGETS["--help"]),
+    }
+    for what, (arguments, target) in cases.items():
+        table.add(what, least(lambda arguments=arguments: processor_time([sys.executable, *arguments])), target)  # type: ignore[misc]
+
+
+def solvers(table: Table, names: list[str], repeat: int, best: int) -> None:
+    """Each in a process of its own, then all in one."""
+    for name in names:
+        cold, load, warm = [], [], []
+        for _ in range(best):
+            with tempfile.TemporaryDirectory() as cache:
+                first, second = child([name], repeat, cache)[name], child([name], repeat, cache)[name]
+            cold.append(first["first"])
+            load.append(second["first"])
+            warm.append(second["warm"])
+        table.add(f"{name}, cold", min(cold), TARGETS["cold"])
+        table.add(f"{name}, load", min(load))
+        table.add(f"{name}, warm", min(warm), TARGETS["warm"])
+    with tempfile.TemporaryDirectory() as cache:
+        together = child(names, 1, cache)
+    table.add("all of them in one process, cold", sum(run["first"] for run in together.values()), TARGETS["all"])
+
+
+def readme() -> float:
+    """The README's blocks of Python, in order, in one process with an empty cache."""
+    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(encoding="utf-8"), flags=re.DOTALL)
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "tour.py").write_text("\n".join(blocks), encoding="utf-8")
+        return processor_time([sys.executable, "tour.py"], folder, str(Path(folder, "cache")))
+
+
+def clone(table: Table) -> None:
+    """`make report` in a fresh clone, and what it installed."""
+    with tempfile.TemporaryDirectory() as folder:
+        place = Path(folder, "marginopt")
+        subprocess.run(["git", "clone", "--quiet", str(ROOT), str(place)], check=True)
+        environment = processor_time(["make", "env"], place)
+        report = processor_time(["make", "report"], place)
+        table.add("make report in a fresh clone: environment", environment)
+        table.add("make report in a fresh clone, in all", environment + report, TARGETS["report"])
+        packages = next(Path(place, ".venv", "lib").glob("python3*/site-packages"))
+        files = [p for p in packages.rglob("*") if p.is_file() and "__pycache__" not in p.parts]
+        size = sum(p.stat().st_size for p in files) / 1e6
+        count = sum(1 for p in packages.glob("*.dist-info") if not p.name.startswith(("pip-", "setuptools-", "marginopt-")))
+        print(f"\ninstalled: {size:.0f} MB in {count} packages; before: {INSTALLED_BEFORE[0]} MB in {INSTALLED_BEFORE[1]}")
 
 
 def main() -> None:
@@ -78,23 +155,22 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--solvers", nargs="*", help="without them, all with compiled loops")
     parser.add_argument("--repeat", type=int, default=5, help="warm runs, of which the best counts")
+    parser.add_argument("--best", type=int, default=1, help="processes for each figure, of which the best counts")
+    parser.add_argument("--clone", action="store_true", help="make report in a fresh clone too (minutes)")
+    parser.add_argument("--markdown", action="store_true", help="the table as docs/measured/first-minute.md has it")
     a = parser.parse_args()
-    line("import marginopt", processor_time("-c", "import marginopt"), TARGETS["import"])
-    line("import and one name of each kind", processor_time("-c", "import marginopt as m; m.solve, m.HingeSVM, m.L2SVC"), None)
-    for option in ("--version", "--help"):
-        line(f"marginopt {option}", processor_time("-m", "marginopt.cli.main", option), TARGETS[option])
+
+    def least(run: Callable[[], float]) -> float:
+        return min(run() for _ in range(max(a.best, 1)))
+
     from marginopt.warming import compiled_solvers
 
-    names = a.solvers or list(compiled_solvers())
-    for name in names:
-        with tempfile.TemporaryDirectory() as cache:
-            cold, warm = child([name], a.repeat, cache)[name], child([name], a.repeat, cache)[name]
-        line(f"{name}, cold", cold["first"], TARGETS["cold"])
-        line(f"{name}, load", warm["first"], None)
-        line(f"{name}, warm", warm["warm"], TARGETS["warm"])
-    with tempfile.TemporaryDirectory() as cache:
-        together = child(names, 1, cache)
-    line("all of them in one process, cold", sum(run["first"] for run in together.values()), TARGETS["all"])
+    table = Table(a.markdown)
+    prompt(table, least)
+    solvers(table, a.solvers or list(compiled_solvers()), a.repeat, a.best)
+    table.add("the README's code", least(readme), TARGETS["README"])
+    if a.clone:
+        clone(table)
 
 
 if __name__ == "__main__":

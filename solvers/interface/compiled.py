@@ -14,6 +14,7 @@ from typing import Any, TypeVar, cast, final
 
 import numba as nb
 
+from ...models.code_cache import CodeCache
 from .lean_compiler import CALLED, LINKED
 
 __all__ = ["FAST", "Loops", "entry", "inlined", "inner"]
@@ -21,9 +22,8 @@ __all__ = ["FAST", "Loops", "entry", "inlined", "inner"]
 #: What the compiler may do to arithmetic where infinities and numbers that are none do not occur.
 FAST = frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"})
 
-#: Some options are not in the published types, nor is the configuration.
+#: Some options are not in the published types.
 _njit: Any = nb.njit
-_config: Any = nb.config
 F = TypeVar("F", bound=Callable[..., Any])
 
 
@@ -51,8 +51,8 @@ class Loops:
 
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
-        dispatcher = _njit(cache=True, **self._flags, **CALLED)(function)
-        if self._stamp is not None and not _config.DISABLE_JIT:
+        dispatcher = _njit(**self._flags, **CALLED)(function)
+        if CodeCache.keep(dispatcher) and self._stamp is not None:
             dispatcher._cache._cache_file._source_stamp = self._stamp
         return cast("F", dispatcher)
 

@@ -16,6 +16,7 @@ from typing import Any, ClassVar
 
 from numba.core import event
 
+from ...models.code_cache import CodeCache
 from ...terminal import StatusLine
 
 __all__ = ["CompileClock", "compile_clock"]
@@ -63,7 +64,7 @@ class CompileClock(event.Listener):
         self._depth += 1
         if self._said and self.seconds >= PATIENCE:
             self._shown = True
-            self._line.show(f"compiling {self._name} once for this machine: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.show(f"compiling {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
         """It is compiled."""
@@ -77,7 +78,7 @@ class CompileClock(event.Listener):
     def close(self) -> None:
         """The last word, where something was said."""
         if self._shown:
-            self._line.keep(f"compiled {self._name} once for this machine: {self._functions} functions, {self.seconds:.0f} s")
+            self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
 @contextmanager
@@ -94,6 +95,10 @@ def compile_clock(name: str, progress: bool) -> Iterator[CompileClock]:
         if outer is None:
             CompileClock.outermost = None
         clock.close()
+
+
+def _how_often() -> str:
+    return "once for this machine" if CodeCache.kept else "for this process (NUMBA_CACHE_DIR can name a folder to keep it in)"
 
 
 def _somebody_looks(progress: bool) -> bool:

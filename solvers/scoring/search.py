@@ -42,6 +42,8 @@ class Search:
     ----------
     rho0, rho, value
         The incumbent, and its objective as a fraction.
+    cut
+        A node whose bound reaches this many units holds nothing better.
     """
 
     reduced: Reduced
@@ -51,6 +53,7 @@ class Search:
     rho0: int = 0
     rho: IntArray = field(init=False)
     value: Fraction = field(init=False)
+    cut: int = field(init=False)
     heap: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
     rounds: int = 0
 
@@ -66,9 +69,9 @@ class Search:
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
         self.room = room_for(r)
-        self.rho = np.zeros(d, dtype=np.int64)
-        self.rho0 = self._intercept(self.rho)
-        self.value = problem.value(self.rho0, self.rho.astype(np.float64))
+        nothing = np.zeros(d, dtype=np.int64)
+        intercept = self._intercept(nothing)
+        self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
         root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0)
         heapq.heappush(self.heap, (0, 0, root))
         self.stack.now.next = 1
@@ -85,9 +88,13 @@ class Search:
             return False
         value = problem.value(rho0, floats)
         if value < self.value:
-            self.value, self.rho0, self.rho = value, rho0, rho.copy()
+            self._take_incumbent(value, rho0, rho)
             return True
         return False
+
+    def _take_incumbent(self, value: Fraction, rho0: int, rho: IntArray) -> None:
+        self.value, self.rho0, self.rho = value, rho0, rho.copy()
+        self.cut = min(self.reduced.units(value), int(ALL) - 1)
 
     def improve(self) -> None:
         """One descent: from 0 at first, then by turns from few features and from the incumbent, some coefficients drawn anew."""
@@ -126,7 +133,8 @@ class Search:
     def _descend(self, rho: IntArray, order: IntArray, swaps: int) -> int:
         """Improve rho in place and offer it: its cost in units."""
         units, rho0 = descend(self.rows, self.t, self.box, rho, order, swaps, self.room)
-        self.offer(int(rho0), rho)
+        if not self.reduced.whole or units < self.cut:  # whole scores are counted exactly: fractions would say the same
+            self.offer(int(rho0), rho)
         return int(units)
 
     # -- the tree -----------------------------------------------------------------------------------------------
@@ -145,11 +153,6 @@ class Search:
     def memory(self) -> int:
         """Bytes of the open nodes, about."""
         return len(self.heap) * (400 + 17 * self.rho.size)
-
-    @property
-    def cut(self) -> int:
-        """A node whose bound reaches this many units holds nothing better."""
-        return min(self.reduced.units(self.value), int(ALL) - 1)
 
     @property
     def bound(self) -> Fraction:

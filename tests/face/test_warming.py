@@ -13,6 +13,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.cli.main import main
+from marginopt.errors import WriteError
 from marginopt.solvers.interface.compiling import CompileClock, _in_notebook, compile_clock
 from marginopt.warming import compiled_solvers, examples
 
@@ -81,3 +82,9 @@ def test_a_kernel_that_is_only_imported_is_no_notebook(monkeypatch: pytest.Monke
     for inside in (None, shell):
         monkeypatch.setitem(sys.modules, "IPython", types.SimpleNamespace(get_ipython=lambda found=inside: found))
         assert _in_notebook() is (inside is not None)
+
+
+def test_warming_up_says_where_nothing_can_be_kept(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("marginopt.models.code_cache.CodeCache.kept", False)
+    with pytest.raises(WriteError, match="NUMBA_CACHE_DIR"):
+        mo.warm_up("boxqp")

@@ -10,15 +10,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
-import numba as nb
 import numpy as np
+
+from ...code_cache import kept
 
 __all__ = ["accumulate_both", "accumulate_double", "finish_single"]
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"contract", "nsz", "nnan", "arcp"})
+_njit = kept(frozenset({"contract", "nsz", "nnan", "arcp"}))
 
 #: Sums may be taken in any order: they vectorise.
-_sum_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+_sum_njit = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 
 _BLOCK = 512
 _LN2 = math.log(2.0)

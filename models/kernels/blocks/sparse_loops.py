@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-import numba as nb
+from ...code_cache import kept
 
 __all__ = ["scatter_rows"]
 
-_njit = nb.njit(cache=True, nogil=True, error_model="numpy", fastmath={"reassoc", "contract", "nsz", "nnan", "arcp"})
+_njit = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 
 
 @_njit

@@ -80,3 +80,14 @@ def test_first_runs_at_the_same_time_are_safe(package: Path) -> None:
     together = [started(package) for _ in range(3)]
     assert [said(process)[0] for process in together] == [3.0, 3.0, 3.0]
     assert said(started(package)) == (3.0, 1)
+
+
+def test_where_no_folder_can_be_written_every_process_compiles(package: Path) -> None:
+    """As in a container with a read-only file system: Numba would refuse."""
+    nowhere = "from numba.core.caching import CompileResultCacheImpl as c; c._locator_classes = []; "
+    told = "; from marginopt.models.code_cache import CodeCache; print(CodeCache.kept)"
+    done = subprocess.run(
+        [sys.executable, "-c", nowhere + SAY + told], cwd=package.parent, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.split() == ["3.0", "0", "False"]
+    assert not list(package.parent.rglob("*.nbi"))

@@ -1,0 +1,52 @@
+"""Where compiled code is kept: the package's folder, the user's cache directory, ``NUMBA_CACHE_DIR``; or nowhere."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Set
+from typing import Any, ClassVar, TypeVar, cast, final
+
+import numba as nb
+
+__all__ = ["CodeCache", "kept"]
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+@final
+class CodeCache:
+    """Code on disk, where some folder can be written.
+
+    In a container with a read-only file system there may be none. Numba refuses to compile there what is to be kept; every
+    process then compiles anew.
+
+    Attributes
+    ----------
+    kept : bool
+        Whether all that was asked for is kept.
+    """
+
+    kept: ClassVar[bool] = True
+
+    @classmethod
+    def keep(cls, dispatcher: Any) -> bool:
+        """Have the code of a function of Numba's kept; whether it is."""
+        if nb.config.DISABLE_JIT:  # type: ignore[attr-defined]
+            return False
+        try:
+            dispatcher.enable_caching()
+        except RuntimeError:  # Numba's, where no folder can be written
+            cls.kept = False
+            return False
+        return True
+
+
+def kept(fastmath: Set[str]) -> Callable[[F], F]:
+    """A decorator: compile a loop that Python calls, and keep it."""
+
+    def compiled(function: F) -> F:
+        njit: Any = nb.njit
+        dispatcher = njit(nogil=True, error_model="numpy", fastmath=set(fastmath))(function)
+        CodeCache.keep(dispatcher)
+        return cast("F", dispatcher)
+
+    return compiled
