@@ -104,6 +104,7 @@ if TYPE_CHECKING:  # for type checkers; what has no line here works all the same
     from .solvers.proofs import check_proof
     from .solvers.read_solution import read_solution
     from .solvers.vipr.certificate import ViprCertificate, write_vipr
+    from .unpickling import load_estimator
     from .warming import warm_up
 
 #: Where the names of this page come from. Each is imported when it is first asked for: SciPy alone takes a third of a second.
@@ -124,6 +125,7 @@ _HOMES = {
     ".reading": ("read",),
     ".relaxations": ("GapReport", "gap_report"),
     ".selection": ("Selection", "select"),
+    ".unpickling": ("load_estimator",),
     ".warming": ("warm_up",),
     ".solvers": (
         "Certificate", "Comparison", "Options", "Result", "Status", "certify", "compare", "conflict", "load_result", "path",
@@ -188,6 +190,7 @@ __all__ = [
     "instances",
     "keep",
     "load",
+    "load_estimator",
     "load_result",
     "margin",
     "models",

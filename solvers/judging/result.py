@@ -17,6 +17,7 @@ from ..records.status import Status
 from .certificate import Certificate
 from .judged import Judged
 from .said import Claim
+from .untyped_state import with_answer
 
 if TYPE_CHECKING:
     from ...models.model import Model
@@ -89,6 +90,10 @@ class Result(Judged):
     digest: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        """A result that was pickled, also before answers were typed."""
+        self.__dict__.update(with_answer(state))
 
     def noting(self, update: Update | None = None, **details: Any) -> Result:
         """The same result with an update, and more to show."""

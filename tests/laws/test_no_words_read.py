@@ -16,7 +16,7 @@ FOLDERS = ("models", "solvers", "relaxations", "marginopt")
 #: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
 READERS = (
     "models/export/", "models/importing/", "marginopt/cli/", "marginopt/files.py", "marginopt/papers/", "marginopt/reading.py",
-    "marginopt/svg.py", "marginopt/drawing.py", "solvers/judging/result_file.py",
+    "marginopt/svg.py", "marginopt/drawing.py", "marginopt/unpickling.py", "solvers/judging/result_file.py",
 )  # fmt: skip
 
 #: Where a text is taken apart, and whose text it is.

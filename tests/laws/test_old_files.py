@@ -1,4 +1,4 @@
-"""Files of the version before answers were typed are still read: results, a store of report cells, a report, proof logs.
+"""Files of the version before answers were typed are still read: results, a store, a report, proof logs, pickled estimators.
 
 ``tests/fixtures/before_answers`` holds them, and ``made.py``, which made them with that version.
 """
@@ -6,14 +6,17 @@
 from __future__ import annotations
 
 import json
+import pickle
 import shutil
+import zipfile
 from pathlib import Path
 
 import numpy as np
 import pytest
-from fixtures.before_answers.made import Points, models, points
+from fixtures.before_answers.made import Points, estimators, models, points
 
 import marginopt as mo
+from marginopt.errors import DataError
 from marginopt.models import HingeSVM, ZeroOneSVM
 from marginopt.relaxations import BigM, Conic, GapReport, gap_report
 from marginopt.relaxations.report import store as store_module
@@ -109,3 +112,46 @@ def test_a_proof_log_is_checked(engine: str) -> None:
     assert report.valid and report.own_data
     assert report.bound == pytest.approx(mo.solve(model, "zero-one-bb").objective, rel=1e-5)
     assert not check_proof(OLD / f"{engine}.proof", ZeroOneSVM(*points(), lam=1.5)).valid
+
+
+@pytest.mark.parametrize("name", [*estimators(), "MEBOneClass"])
+def test_a_pickled_estimator_predicts_what_it_did(name: str, tmp_path: Path) -> None:
+    """To the bit where nothing is computed but a product; its problem and result can be shown."""
+    with zipfile.ZipFile(OLD / "estimators.zip") as archive:
+        path = Path(archive.extract(f"{name}.pickle", tmp_path))
+        scores = np.frombuffer(archive.read(f"{name}.scores"), dtype="<f8")
+    with pytest.raises((ImportError, AttributeError)):  # its classes have moved
+        pickle.loads(path.read_bytes())
+    found = mo.load_estimator(path)
+    X = points(24)[0][:, 1:]
+    np.testing.assert_allclose(found.decision_function(X).ravel(), scores, rtol=1e-12, atol=1e-12)
+    labels = found.predict(X)
+    assert set(labels) <= {-1.0, 1.0} and np.array_equal(np.sign(scores), np.where(labels > 0, 1.0, -1.0))
+    again = mo.load_estimator(_pickled(found, tmp_path / "again.pickle"))
+    np.testing.assert_array_equal(again.decision_function(X).ravel(), found.decision_function(X).ravel())
+    results = [r for r in np.ravel(np.array(getattr(found, "result_", []), dtype=object)) if r is not None]
+    assert results or name == "KernelNPSVC"
+    for result in results:
+        assert "claims as pickled by an earlier version" in str(result)
+        assert result.status is result.answer.status and np.isfinite(result.objective)
+    refitted = found.fit(X) if name == "MEBOneClass" else found.fit(X, points(24)[1])  # its parameters are understood
+    assert np.array_equal(np.sign(refitted.decision_function(X).ravel()), np.sign(scores))
+
+
+def _pickled(what: object, path: Path) -> Path:
+    path.write_bytes(pickle.dumps(what))
+    return path
+
+
+def test_what_is_no_pickled_estimator_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(DataError, match="there is no file"):
+        mo.load_estimator(tmp_path / "none.pickle")
+    (tmp_path / "text").write_text("no pickle")
+    with pytest.raises(DataError, match="cannot be read as an estimator"):
+        mo.load_estimator(tmp_path / "text")
+    with pytest.raises(DataError, match="holds a dict, and no estimator"):
+        mo.load_estimator(_pickled({}, tmp_path / "dict"))
+    for module in ("marginopt.solvers.nowhere", "marginopt.nowhere", "nowhere"):
+        (tmp_path / "strange").write_bytes(f"c{module}\nNoSuchThing\n.".encode())
+        with pytest.raises(DataError, match="cannot be read as an estimator"):
+            mo.load_estimator(tmp_path / "strange")
