@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from pathlib import Path
 from typing import Any
@@ -45,15 +46,32 @@ sphinx_gallery_conf = {
 generate.write(HERE / "generated")
 
 
+#: Links over the gallery's pictures, whose words are not shown.
+_HIDDEN = re.compile(r'<a (class="reference internal" href="plot_[^"]*"><span class="doc">)([^<"]*)')
+
+
 def _accessible(app: Any, page: str, template: str, context: dict[str, Any], doctree: Any) -> None:
-    """What axe finds in the theme: headings of the navigation without a level, code that scrolls and cannot be focused."""
+    """What axe finds in the theme: headings of the navigation without a level, code that scrolls and cannot be focused, links
+    without words."""
     for part in ("body", "furo_navigation_tree"):
         if part in context:
             said = context[part].replace('role="heading">', 'role="heading" aria-level="2">')
             said = said.replace("<pre>", '<pre tabindex="0">')
+            said = _HIDDEN.sub(r'<a aria-label="\2" \1\2', said)
             context[part] = said.replace('<div class="table-wrapper', '<div tabindex="0" class="table-wrapper')
 
 
+def _labelled(app: Any, exception: Exception | None) -> None:
+    """The theme's two side columns say which is which."""
+    sides = {'<aside class="sidebar-drawer"': "pages", '<aside class="toc-drawer': "on this page"}
+    for path in [] if exception else Path(app.outdir).rglob("*.html"):
+        page = path.read_text(encoding="utf-8")
+        for begin, name in sides.items():
+            page = page.replace(begin, begin.replace("<aside ", f'<aside aria-label="{name}" '))
+        path.write_text(page, encoding="utf-8")
+
+
 def setup(app: Any) -> None:
-    """Connects the hook behind the theme's own."""
+    """Connects the hooks, the first of them behind the theme's own."""
     app.connect("html-page-context", _accessible, priority=900)
+    app.connect("build-finished", _labelled)

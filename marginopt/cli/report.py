@@ -86,7 +86,7 @@ def report(a: argparse.Namespace) -> int:
         sys.stdout.write(json_text({"written": written}) + "\n")
         return SOLVED
     for k, finding in enumerate(found.document.findings, 1):
-        say(f"{k}. {finding.text[:1].upper()}{finding.text[1:]}", sys.stdout)
+        say(f"{k}. {finding.text}", sys.stdout)
     say(f"wrote {_listed(written)}", sys.stdout)
     return SOLVED
 

@@ -26,7 +26,7 @@ def findings(report: ReportData) -> tuple[Finding, ...]:
     """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known."""
     found: list[Finding] = []
     for say in _SENTENCES:
-        found += say(report)
+        found += [Finding(told.text[:1].upper() + told.text[1:], told.anchor) for told in say(report)]
     return tuple(found[:6])
 
 
@@ -104,7 +104,8 @@ def _solvers(report: ReportData) -> list[Finding]:
     if count == 1:
         text = "; ".join(f"{name} {'proves' if solved[name] else 'does not prove'} the optimum" for name in order[:4])
     else:
-        text = f"Of {_count(count, 'problem')}, " + ", ".join(f"{name} proves {solved[name]}" for name in order[:4])
+        between = "; " if any("," in name for name in order[:4]) else ", "
+        text = f"Of {_count(count, 'problem')}, " + between.join(f"{name} proves {solved[name]}" for name in order[:4])
     return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
 
 

@@ -61,6 +61,10 @@ class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
 
     Beside its own options it takes ``cuts="conflicts"``: `solvers.cuts.conflicts`, for the 0-1 loss.
+
+    Where SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerance, and a SoPlex built without GMP (that of
+    the wheels) writes "Cannot set optimality tolerance to small value" to standard error and takes 1e-10. No parameter of SCIP
+    turns that off. Looser tolerances would, and let a big M hide violations: in somebody else's process the line is left alone.
     """
 
     info = SolverInfo(
