@@ -14,17 +14,19 @@ from ..arrays import IntArray
 
 __all__ = ["FeatureProducts"]
 
-#: Mean frequency of a stored number's feature up to which blocks go by features too, and the size of a block.
-_FREQUENT, _BLOCK = 0.25, 8
+#: A stored number that meets a panel of points costs so many additions of a sum at any place, by trial.
+_MEETING = 7.0
+#: Features up to which a panel of points may be made dense: it must stay in the second cache.
+_FEATURES = 8192
 
 
 @dataclass(frozen=True, eq=False)
 class FeatureProducts:
     """X[i] X' as dense rows: Σ_f x_if X_·f, one pass over the points that have feature f.
 
-    A row costs Σ_f (points that have f) over the features of its point: for features of frequency p_f about n Σ p_f², against
-    n Σ p_f for the product of CSR data with one dense vector. Where most of the stored numbers are in frequent features, blocks
-    of points are made dense instead, whose products SciPy vectorises.
+    A row costs Σ_f (points that have f) over the features of its point: for features of frequency p_f about n Σ p_f². Where
+    that is much, several points are made dense, and the rows of X meet all of them at once: n Σ p_f for a panel of points.
+    Support vectors often have more features than others, so that it is decided panel by panel.
 
     Parameters
     ----------
@@ -38,22 +40,34 @@ class FeatureProducts:
         return self.X.tocsc()
 
     @cached_property
-    def _rare(self) -> bool:
-        counts = np.bincount(self.X.indices, minlength=self.X.shape[1]).astype(np.float64)
-        return bool(counts @ counts <= _FREQUENT * self.X.shape[0] * counts.sum())
+    def _additions(self) -> npt.NDArray[Any]:
+        """What each point's row costs by features."""
+        counts = np.diff(self._by_feature.indptr).astype(np.float64)
+        sums = np.concatenate([[0.0], np.cumsum(counts[self.X.indices])])
+        return sums[self.X.indptr[1:]] - sums[self.X.indptr[:-1]]
 
     def rows(self, indices: IntArray, out: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
         """X[indices] X' as a C-contiguous len(indices) × n array; written into ``out`` where it is given."""
-        from .blocks.sparse_loops import scatter_rows
+        from .blocks.sparse_loops import LANES
 
         X = self.X
-        if len(indices) >= _BLOCK and not self._rare:
-            block = np.ascontiguousarray((X @ X[indices].T.toarray()).T)
-            if out is None:
-                return block
-            out[:] = block
-            return out
-        across = self._by_feature
         block = np.empty((len(indices), X.shape[0]), dtype=X.dtype) if out is None else out
-        scatter_rows(indices, X.indptr, X.indices, X.data, across.indptr, across.indices, across.data, block)
+        for start in range(0, len(indices), LANES):
+            part = indices[start : start + LANES]
+            together = X.shape[1] <= _FEATURES and float(self._additions[part].sum()) > _MEETING * X.nnz
+            (self._gather if together else self._scatter)(part, block[start : start + LANES])
         return block
+
+    def _scatter(self, indices: IntArray, out: npt.NDArray[Any]) -> None:
+        from .blocks.sparse_loops import scatter_rows
+
+        X, across = self.X, self._by_feature
+        scatter_rows(indices, X.indptr, X.indices, X.data, across.indptr, across.indices, across.data, out)
+
+    def _gather(self, indices: IntArray, out: npt.NDArray[Any]) -> None:
+        from .blocks.sparse_loops import LANES, PANEL, gather_rows
+
+        X = self.X
+        dense = np.zeros((X.shape[1], LANES), dtype=X.dtype)
+        dense[:, : len(indices)] = X[indices].toarray().T
+        gather_rows(X.indptr, X.indices, X.data, dense, np.empty((PANEL, LANES), dtype=X.dtype), out)

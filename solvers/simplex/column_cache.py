@@ -15,6 +15,8 @@ __all__ = ["CACHE_BYTES", "ColumnCache", "cache_bytes"]
 
 #: Default size of a column cache.
 CACHE_BYTES = 2**30
+#: Columns computed at a time where their slots are not neighbours.
+_ROWS = 32
 
 
 def cache_bytes(given: int, options: Options) -> int:
@@ -55,6 +57,7 @@ class ColumnCache:
         self.slot = np.full(n, -1, dtype=np.int64)
         self.stamp = np.zeros(slots, dtype=np.int64)
         self.owner = np.full(slots, -1, dtype=np.int64)
+        self._room: npt.NDArray[Any] | None = None
         self.used = 0
         self.computed = 0
 
@@ -76,6 +79,14 @@ class ColumnCache:
             taken = np.concatenate([taken, oldest])
         return taken
 
+    def _load_apart(self, indices: npt.NDArray[np.int64], taken: npt.NDArray[np.int64]) -> None:
+        """Columns for slots that are not neighbours, by way of a few rows that stay in the processor's cache."""
+        if self._room is None:
+            self._room = np.empty((min(_ROWS, self.slots), self.gram.n), dtype=np.float32)
+        for start in range(0, indices.size, len(self._room)):
+            part = indices[start : start + len(self._room)]
+            self.columns[taken[start : start + part.size]] = self.gram.single_columns(part, self._room[: part.size])
+
     def load(self, indices: npt.NDArray[np.int64], clock: int) -> None:
         """Compute columns that are not cached; ``clock`` stamps them as just used."""
         taken = self._take(indices.size)
@@ -87,7 +98,7 @@ class ColumnCache:
         elif taken[-1] - first == count - 1 and bool((np.diff(taken) == 1).all()):
             self.gram.single_columns(indices, self.columns[first : first + count])
         else:
-            self.columns[taken] = self.gram.single_columns(indices)
+            self._load_apart(indices, taken)
         self.owner[taken] = indices
         self.slot[indices] = taken
         self.stamp[taken] = clock

@@ -33,6 +33,24 @@ def test_rows_are_those_of_the_dense_product(density, kind):
         assert (out == found).all()
 
 
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_points_together_are_points_one_by_one(kind):
+    X = data(0.3, n=130)
+    X[::7] = (np.random.default_rng(3).random((19, 30)) < 0.9) * 1.0  # some points have many features
+    features = FeatureProducts(sp.csr_array(X).astype(kind))
+    for chosen in (np.array([7]), np.arange(0, 130, 7), np.random.default_rng(0).permutation(130)[:70]):
+        apart, together = np.empty((chosen.size, 130), dtype=kind), np.empty((chosen.size, 130), dtype=kind)
+        for start in range(0, chosen.size, 32):
+            part = slice(start, start + 32)
+            features._scatter(chosen[part], apart[part])
+            features._gather(chosen[part], together[part])
+        tolerance = 1e-5 if kind is np.float32 else 1e-13
+        np.testing.assert_allclose(together, apart, atol=tolerance)
+        np.testing.assert_allclose(features.rows(chosen), X[chosen] @ X.T, atol=10 * tolerance)
+    counts = (X != 0).sum(axis=0)
+    np.testing.assert_array_equal(features._additions, (X != 0) @ counts)
+
+
 @pytest.mark.parametrize("kernel", [RBF(0.1), Linear(), Polynomial(3, 0.2, 1.0)])
 @pytest.mark.parametrize("density", [0.05, 0.9])
 def test_sparse_and_dense_data_give_the_same_columns_and_products(kernel, density):
