@@ -9,6 +9,8 @@
     python benchmarks/zero_one.py real    [--out rows.csv]       immunotherapy, pima, the strongest features of breast-ljubljana
     python benchmarks/zero_one.py slim    [--only breastcancer-best ...] [--limit 600]
                                           scoring systems, MIPLIB's and their authors' other ones, by supports-bb
+    python benchmarks/zero_one.py miplib  [--only gsvm2rl5 ...] [--limit 120] [--write DIR]
+                                          MIPLIB's gsvm2rl: best values, bounds, and with --write points for other readers
     python benchmarks/zero_one.py easy    [--only sonar ...] [--limit 5]
                                           separable data, a class given up, two features; beside SCIP and Gurobi
     python benchmarks/zero_one.py summary rows.csv [more.csv] [--published hard_margin_benders.csv]
@@ -36,6 +38,7 @@ from pathlib import Path
 
 import numpy as np
 import zero_one_easy
+import zero_one_miplib
 import zero_one_slim
 import zero_one_summary
 import zero_one_tables
@@ -218,6 +221,10 @@ def main() -> None:
     fifth = commands.add_parser("slim")
     fifth.add_argument("--only", nargs="+", default=[], choices=["-".join(key) for key in zero_one_slim.PUBLISHED])
     fifth.add_argument("--limit", type=float, default=600.0)
+    open_ones = commands.add_parser("miplib")
+    open_ones.add_argument("--only", nargs="+", default=[], choices=list(zero_one_miplib.PUBLISHED))
+    open_ones.add_argument("--limit", type=float, default=120.0, help="seconds for the point, and again for the bound")
+    open_ones.add_argument("--write", type=Path, help="a folder for instances (MPS) and points (sol)")
     sixth = commands.add_parser("easy")
     sixth.add_argument("--only", nargs="+", default=[], help="sets by name")
     sixth.add_argument("--limit", type=float, default=5.0)
@@ -232,6 +239,9 @@ def main() -> None:
         return
     if args.command == "slim":
         zero_one_slim.slim(args.only, args.limit)
+        return
+    if args.command == "miplib":
+        zero_one_miplib.miplib(args.only, args.limit, args.write)
         return
     warm_up()
     if args.command == "easy":

@@ -20,6 +20,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
+from .rotation import rotation
 
 __all__ = ["Reduced", "evaluate", "reduce_problem"]
 
@@ -179,7 +180,7 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     member = np.where(zero[member], -1, position[member]).astype(np.int64)
     distinct, summed = distinct[~zero], summed[~zero]
     block = distinct[:, penalised] * scale
-    Q, residual, shrink = _rotation(block, full)
+    Q, residual, shrink = rotation(block, full)
     k = Q.shape[1]
     T = np.zeros((p, k + free))
     T[np.flatnonzero(penalised), :k] = Q * scale
@@ -202,24 +203,6 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
         raise InputError(f"the free column {loose[0]} must hold the labels ±1 (a constant feature of ones); it does not")
     if not (weights > 0).all() or not np.isfinite(weights).all() or not np.isfinite(A).all():
         raise InputError("zero-one-bb needs finite rows and finite weights > 0")
-
-
-def _rotation(block: FloatArray, full: bool) -> tuple[FloatArray, FloatArray, float]:
-    """Right singular vectors of the penalised block without its numerically null directions; residuals; δ."""
-    if block.shape[1] == 0 or block.shape[0] == 0:
-        return np.zeros((block.shape[1], 0)), np.zeros(block.shape[0]), 0.0
-    _, values, Vt = np.linalg.svd(block, full_matrices=full)
-    kept = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
-    Q = np.ascontiguousarray(Vt[kept].T)
-    k = Q.shape[1]
-    outside = block - (block @ Q) @ Q.T
-    # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
-    noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
-    residual = np.zeros(len(block))
-    if k < block.shape[1]:
-        residual = np.linalg.norm(outside, axis=1) * 1.01 + noise
-    shrink = float(np.linalg.norm(Q.T @ Q - np.eye(k))) + 4.0 * (block.shape[1] + k) ** 2 * _EPS
-    return Q, residual, shrink
 
 
 def _stretch(block: FloatArray, upper: float) -> float:

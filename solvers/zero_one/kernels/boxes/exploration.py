@@ -33,6 +33,8 @@ from .tightening import tighten
 
 #: A node with at most this many free points branches on a point.
 BY_POINTS = 1
+#: A coordinate is split so far from its middle to the relaxation's solution.
+ASIDE = 0.2
 
 
 @inner
@@ -198,6 +200,7 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
             return LEAF
         j = branch_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
+        mid += ASIDE * (c[j] - mid)
         tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
         r = store(pool, node, m, base)
         first = 0

@@ -1,0 +1,233 @@
+"""MIPLIB's support vector machines (gsvm2rl): best values, what is proved, and points that others can read.
+
+    min Σ_j v_j + Σ_i C_i ξ_i + 2 Σ_i C_i z_i   s.t.  y_i (Σ_j y_j u_j x_j'x_i + b) ≥ 1 - ξ_i - 100 z_i,
+                                                  -v ≤ u ≤ v,  ξ ≥ 0,  z binary.
+
+In w = Σ_j y_j u_j x_j and b it has d + 1 variables: min g(w) + Σ C_i ρ(y_i(x_i'w + b)), g the L1 norm of the kernel weights and
+ρ(m) = min{(1 - m)_+, 2 + (-99 - m)_+}. The concave-convex procedure gives a point: the points beyond the ramp pay 2, the others
+their hinge, a linear program; again as long as the value falls. It starts at the exact solutions of 0-1 problems, then from its
+best point with a few points near the ramp's edge taken back or given up.
+
+*Bound.* With x_j'M⁻¹x_j ≤ 1 for all j, g(w) ≥ (w'M⁻¹w)^½: the unit ball of g is the hull of the ±x_j, and the ellipsoid holds
+it. Where g(w) ≤ UB that is at least w'M⁻¹w/UB, so the ramp problem with this squared norm is a relaxation: `ramp-bb` bounds it.
+"""
+
+from __future__ import annotations
+
+import bz2
+import os
+import time
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import scipy.sparse as sp
+from scipy.optimize import linprog
+
+from marginopt.models.arrays import BoolArray, FloatArray
+from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.views import RampProblem
+from marginopt.solvers.api import solve
+from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.ramp.algorithm import RampBB
+from marginopt.solvers.records.options import Options
+
+#: Instance → C, MIPLIB's status and best known value in November 2024.
+PUBLISHED = {
+    "gsvm2rl3": (0.3, "easy", 0.33652753),
+    "gsvm2rl5": (5.0, "hard", 5.42305352523751),
+    "gsvm2rl9": (1e4, "open", 7438.181021170049),
+    "gsvm2rl11": (25e3, "open", 18121.6376441351),
+    "gsvm2rl12": (25.0, "open", 21.90385635871968),
+}
+#: Multiples of the ramp's costs in the 0-1 problems that the procedure starts from, and of their solutions.
+_WEIGHTS, _LENGTHS = (0.5, 2.0, 10.0, 100.0), (0.3, 1.0, 3.0)
+#: Coefficients up to which a bound is looked for.
+_BOUNDED = 11
+BIG = 100.0
+HEAD = (
+    f"{'instance':<12}{'n':>5}{'d':>4}{'status':>8}{'published':>20}{'value':>20}{'seconds':>9}"
+    f"{'bound':>16}{'nodes':>10}{'seconds':>9}"
+)
+
+
+@dataclass(frozen=True, eq=False)
+class Instance:
+    """Points (n, d), labels ±1, costs C_i."""
+
+    X: FloatArray
+    y: FloatArray
+    C: FloatArray
+
+    @classmethod
+    def of(cls, X: FloatArray, y: FloatArray, C: float) -> Instance:
+        """C_i = C by the size of i's class."""
+        return cls(X, y, np.where(y > 0, C / (y > 0).sum(), C / (y < 0).sum()))
+
+    def margins(self, w: FloatArray, b: float) -> FloatArray:
+        """y_i(x_i'w + b)."""
+        return np.asarray(self.y * (self.X @ w + b))
+
+
+@dataclass(frozen=True, eq=False)
+class Point:
+    """Kernel weights, intercept, slacks, who is given up: a point of the instance as MIPLIB states it, and its value."""
+
+    u: FloatArray
+    b: float
+    xi: FloatArray
+    z: BoolArray
+    value: float
+    w: FloatArray
+
+
+def load(name: str) -> Instance:
+    """The instance; its points are in the directory MARGINOPT_DATA."""
+    with bz2.open(Path(os.environ["MARGINOPT_DATA"]) / "miplib" / f"{name}.csv.bz2", "rt") as file:
+        table = np.loadtxt(file, delimiter=",", skiprows=1)
+    return Instance.of(table[:, 1:], table[:, 0], PUBLISHED[name][0])
+
+
+def fitted(at: Instance, given_up: BoolArray) -> Point | None:
+    """The linear program that is left where it is known who is given up."""
+    n, d = at.X.shape
+    signed = at.y[:, None] * at.X
+    free = [(None, None)] * (d + 1)
+    cost = np.concatenate([np.ones(2 * n), np.zeros(d + 1), at.C])
+    combination = sp.hstack([sp.csr_array(signed.T), sp.csr_array(-signed.T), -sp.eye_array(d), sp.csr_array((d, 1 + n))])
+    margins = sp.hstack([sp.csr_array((n, 2 * n)), sp.csr_array(signed), sp.csr_array(at.y[:, None]), sp.eye_array(n)])
+    floor = np.where(given_up, 1.0 - BIG, 1.0)
+    bounds = [(0, None)] * (2 * n) + free + [(0, None)] * n
+    found = linprog(cost, A_ub=-margins, b_ub=-floor, A_eq=combination, b_eq=np.zeros(d), bounds=bounds, method="highs")
+    if found.status != 0:
+        return None
+    return completed(at, found.x[:n] - found.x[n : 2 * n], float(found.x[2 * n + d]), given_up)
+
+
+def completed(at: Instance, u: FloatArray, b: float, given_up: BoolArray) -> Point:
+    """Slacks and value of weights and intercept, evaluated at the point itself."""
+    w = at.X.T @ (at.y * u)
+    xi = np.maximum(np.where(given_up, 1.0 - BIG, 1.0) - at.margins(w, b), 0.0)
+    value = float(np.abs(u).sum() + at.C @ xi + 2.0 * at.C[given_up].sum())
+    return Point(u, b, xi, given_up, value, w)
+
+
+def descended(at: Instance, given_up: BoolArray) -> Point | None:
+    """The concave-convex procedure from a choice of who is given up."""
+    best: Point | None = None
+    while True:
+        found = fitted(at, given_up)
+        if found is None or (best is not None and found.value >= best.value - 1e-9 * abs(best.value)):
+            return best
+        best, given_up = found, at.margins(found.w, found.b) < -1.0
+
+
+def best_point(at: Instance, limit: float) -> tuple[Point, float]:
+    """The best point found within ``limit`` seconds of the processor, and when it was found."""
+    begin = time.process_time()
+    rng = np.random.default_rng(0)
+    none = np.zeros(len(at.y), dtype=bool)
+    best = descended(at, none)
+    assert best is not None  # w = 0 is feasible
+    when = time.process_time() - begin
+    rows = np.column_stack([np.ones(len(at.y)), at.X])
+    for weight in _WEIGHTS:
+        exact = solve(
+            ZeroOneSVM(rows, at.y, weight * at.C, intercept="free"), "zero-one-bb", time_limit=max(limit / 16, 0.5), threads=1
+        ).values["w"]
+        for length in _LENGTHS:
+            found = descended(at, length * at.margins(exact[1:], float(exact[0])) < -1.0)
+            if found is not None and found.value < best.value:
+                best, when = found, time.process_time() - begin
+    while time.process_time() - begin < limit:
+        edge = np.abs(at.margins(best.w, best.b) + 1.0)
+        moved = np.argsort(edge + 0.3 * np.median(edge) * rng.exponential(1.0, len(edge)))[: rng.integers(1, 12)]
+        start = best.z.copy()
+        start[moved] ^= True
+        found = descended(at, start)
+        if found is not None and found.value < best.value * (1.0 - 1e-12):
+            best, when = found, time.process_time() - begin
+    return best, when
+
+
+def ellipsoid(X: FloatArray) -> FloatArray:
+    """M with x'M⁻¹x ≤ 1 for all rows x, nearly the one of least volume (Khachiyan's steps)."""
+    n, d = X.shape
+    u = np.full(n, 1.0 / n)
+    for _ in range(2000):
+        lengths = np.einsum("ij,ij->i", X @ np.linalg.inv((X * u[:, None]).T @ X), X)
+        k = int(lengths.argmax())
+        if lengths[k] <= d * (1.0 + 1e-3):
+            break
+        step = (lengths[k] / d - 1.0) / (lengths[k] - 1.0)
+        u *= 1.0 - step
+        u[k] += step
+    M = (X * u[:, None]).T @ X
+    return np.asarray(M * float(np.einsum("ij,ij->i", X @ np.linalg.inv(M), X).max()) * (1.0 + 1e-9))
+
+
+def bound(at: Instance, value: float, limit: float) -> tuple[float, int, float]:
+    """Lower bound, nodes and seconds of the processor; see the module for why it holds."""
+    begin = time.process_time()
+    d = at.X.shape[1]
+    turned = at.X @ np.linalg.cholesky(ellipsoid(at.X))  # w = L v with M = LL': ||v||² = w'M⁻¹w, x'w = (L'x)'v
+    A = at.y[:, None] * np.column_stack([turned, np.ones(len(at.y))])
+    penalised = np.arange(d + 1) < d
+    search = RampBB(most=_BOUNDED)
+    state = search.init(RampProblem(A, at.C, penalised, 2.0, 2.0, 1.0 / value), Options(), np.random.default_rng(0))
+    outcome = Outcome.RUNNING
+    while outcome is Outcome.RUNNING and time.process_time() - begin < limit:
+        outcome = search.advance(state, 0.5)
+    reached = search.measure(state)
+    assert reached.bound is not None
+    return min(float(reached.bound), value), int(reached.iteration), time.process_time() - begin
+
+
+def write_mps(at: Instance, path: Path) -> None:
+    """The instance as MIPLIB states it, in free MPS."""
+    n = len(at.y)
+    kernel = (at.y[:, None] * at.X) @ (at.y[:, None] * at.X).T
+    lines = ["NAME gsvm2rl", "ROWS", " N cost"]
+    lines += [f" G m{i}" for i in range(n)] + [f" G {side}{j}" for side in ("above", "under") for j in range(n)]
+    lines.append("COLUMNS")
+    for j in range(n):
+        lines += [f" u{j} m{i} {float(kernel[i, j])!r}" for i in range(n) if kernel[i, j] != 0.0]
+        lines += [f" u{j} above{j} -1", f" u{j} under{j} 1"]
+    lines += [f" v{j} cost 1 above{j} 1\n v{j} under{j} 1" for j in range(n)]
+    lines += [f" b m{i} {float(at.y[i])!r}" for i in range(n)]
+    lines += [f" xi{i} cost {float(at.C[i])!r} m{i} 1" for i in range(n)]
+    lines.append(" M1 'MARKER' 'INTORG'")
+    lines += [f" z{i} cost {float(2.0 * at.C[i])!r} m{i} {BIG!r}" for i in range(n)]
+    lines.append(" M2 'MARKER' 'INTEND'")
+    lines += ["RHS", *(f" rhs m{i} 1" for i in range(n)), "BOUNDS"]
+    lines += [f" FR bound u{j}" for j in range(n)] + [" FR bound b"] + [f" BV bound z{i}" for i in range(n)]
+    path.write_text("\n".join([*lines, "ENDATA", ""]))
+
+
+def write_sol(point: Point, path: Path) -> None:
+    """The point in the format of MIPLIB's solution files."""
+    lines = [f"=obj= {point.value!r}", f"b {point.b!r}"]
+    for name, values in (("u", point.u), ("v", np.abs(point.u)), ("xi", point.xi), ("z", point.z.astype(float))):
+        lines += [f"{name}{i} {float(v)!r}" for i, v in enumerate(values) if v]
+    path.write_text("\n".join([*lines, ""]))
+
+
+def miplib(only: list[str], limit: float, out: Path | None) -> None:
+    """Print the table; with ``out`` write each instance and its point there."""
+    print(HEAD)
+    for name, (_, status, published) in PUBLISHED.items():
+        if only and name not in only:
+            continue
+        at = load(name)
+        point, when = best_point(at, limit)
+        proved, nodes, spent = bound(at, point.value, limit)
+        n, d = at.X.shape
+        print(
+            f"{name:<12}{n:>5}{d:>4}{status:>8}{published:>20.13g}{point.value:>20.13g}{when:>9.1f}{proved:>16.8g}{nodes:>10}"
+            f"{spent:>9.1f}",
+            flush=True,
+        )
+        if out is not None:
+            out.mkdir(parents=True, exist_ok=True)
+            write_mps(at, out / f"{name}.mps")
+            write_sol(point, out / f"{name}.sol")
