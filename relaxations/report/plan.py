@@ -139,14 +139,13 @@ class Plan:
         """The first tasks of the models."""
         return [StatedTask(model, self.relaxation_options) for model in self.models]
 
-    def relaxed(self, subject: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
-        """Every relaxation of one instance at one λ, with the incumbent that its heuristic found."""
-        common = (subject.tightened(w), self.relaxation_options, w)
+    def relaxed(self, tight: InstanceAt, w: FloatArray) -> list[RelaxationTask]:
+        """Every relaxation of one instance at one λ, with the M of the incumbent that its heuristic found."""
+        common = (tight, self.relaxation_options, w)
         return [RelaxationTask(*common, reduction, self.solver) for reduction in self.relaxations]
 
-    def solved(self, subject: InstanceAt, w: FloatArray) -> list[ExactTask]:
+    def solved(self, tight: InstanceAt, w: FloatArray) -> list[ExactTask]:
         """Every exact solver × encoding × M × seed."""
-        tight = subject.tightened(w)
         return [
             ExactTask(tight, replace(self.options, seed=seed), w, solver, encoding, m, self.solver)
             for solver in self._solvers(tight.model)
@@ -162,9 +161,9 @@ class Plan:
         return [KappaTask(*common, kappa, self.solver, bool(self.exact)) for kappa in self.kappas]
 
     def after(self, first: HeuristicTask, w: FloatArray) -> list[Task[Any]]:
-        """All that follows a heuristic."""
-        subject = first.subject
-        return [*self.relaxed(subject, w), *self.solved(subject, w), *self.swept(subject, w)]
+        """All that follows a heuristic; the tasks share one model, whose form is compiled once."""
+        tight = first.subject.tightened(w)
+        return [*self.relaxed(tight, w), *self.solved(tight, w), *self.swept(first.subject, w)]
 
     def after_stated(self, first: StatedTask, w: FloatArray | None) -> list[Task[Any]]:
         """Every relaxation that was asked for, or all that bound the model, and every exact solver × seed."""

@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
 import pytest
 from data import Points, clustered as outlying
 
 from marginopt.errors import InputError
+from marginopt.instances import gaussian_clusters
+from marginopt.models import ConicSVM, HingeSVM, StandardForm, ZeroOneSVM
+from marginopt.models.fingerprint import fingerprint
 from marginopt.relaxations import BigM, Conic, GapReport, default_relaxations, gap_report
 from marginopt.relaxations.report.formats.json import render_json
 
@@ -134,3 +140,20 @@ def test_wrong_calls_fail_before_any_work(arguments: dict[str, object], words: s
     with pytest.raises(InputError, match=words):
         gap_report(**{"instances": [clustered(14, 2)], **arguments})
     assert capsys.readouterr().err == ""
+
+
+def test_each_form_is_compiled_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Relaxations and exact solvers of an instance share one model; the conic base stands alone and under the combined one."""
+    compiled: Counter[tuple[str, str]] = Counter()
+    for kind in (ZeroOneSVM, HingeSVM, ConicSVM):
+        own = kind.compile
+
+        def counted(model: Any, own: Any = own) -> StandardForm:
+            compiled[model.name, fingerprint(model)] += 1
+            return own(model)
+
+        monkeypatch.setattr(kind, "compile", counted)
+    data = gaussian_clusters(16, 2, 0.5, rng=1)
+    gap_report([data], exact=["scip", "zero-one-bb"], time_limit=20.0, progress=False)
+    most = {name: max(n for (kind, _), n in compiled.items() if kind == name) for name, _ in compiled}
+    assert most == {ZeroOneSVM.name: 1, HingeSVM.name: 1, ConicSVM.name: 2}
