@@ -8,6 +8,7 @@ again with more patience (`LEVELS`): what an incumbent at the optimum saves is t
 from __future__ import annotations
 
 import math
+import time
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -52,7 +53,9 @@ class Heuristic:
     def __init__(self, shared: Shared, rng: np.random.Generator, restarts: int, neighbourhoods: int) -> None:
         self._shared, self._rng = shared, rng
         self._restarts, self._neighbourhoods = restarts, neighbourhoods
+        begun = time.perf_counter()
         self.starts = hinge_path(shared.reduced, shared.limits.deadline)
+        self._first = time.perf_counter() - begun  # a hard-margin problem of all points takes no longer
         self._done = self._vain = self._level = 0
         self._search: LocalSearch | None = None
         self._hood: LargeNeighbourhood | None = None
@@ -64,7 +67,11 @@ class Heuristic:
         shared = self._shared
         rows, p = shared.reduced.rows, shared.reduced.rows.shape[1]
         steps, values = line_minima(rows, shared.reduced.weights, shared.reduced.free, np.zeros(p), self.starts.T)
-        shared.polish.improve(shared.incumbent, self.starts[values.argmin()] * steps[values.argmin()])
+        best = self.starts[values.argmin()] * steps[values.argmin()]
+        if time.perf_counter() + self._first >= shared.limits.deadline:  # the point as it is: no time for the least norm
+            shared.incumbent.offer(shared.reduced, shared.reduced.expand(best))
+            return
+        shared.polish.improve(shared.incumbent, best)
         if shared.limits.expired:
             return
         everything = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)

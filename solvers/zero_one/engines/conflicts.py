@@ -14,7 +14,7 @@ from ...interface.algorithm import Outcome
 from ..incumbent import penalised_rows, stretched_rows
 from ..kernels import conflicts as k
 from .dive import Dive, offer_kept
-from .engine import Engine, Shared
+from .engine import Engine, Pace, Shared
 from .passes import Passes
 
 __all__ = ["ConflictEngine"]
@@ -46,6 +46,7 @@ class ConflictEngine(Engine):
         self._root = np.full(len(weights), k.FREE, dtype=np.int8)
         self._root[weights >= shared.upper] = k.KEPT
         self._passes = Passes(shared.cut)
+        self._pace = Pace.guessed(shared.limits, rows.a.size)
         self._push(0.0, 0.0, self._root)
 
     def _push(self, bound: float, extra: float, state: Any) -> None:
@@ -91,6 +92,9 @@ class ConflictEngine(Engine):
         outcome = Outcome.RUNNING
         with ThreadPoolExecutor(len(self._dives)) as executor:
             while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
+                if self._pace.late:
+                    outcome = Outcome.TIME_LIMIT
+                    break
                 outcome = self._round(executor)
                 memory = len(self._heap) * (len(shared.reduced.weights) + 200)
                 if outcome is Outcome.RUNNING and limits.nodes is not None and self.nodes >= limits.nodes:
@@ -112,12 +116,13 @@ class ConflictEngine(Engine):
                 self._next_pass()
                 return Outcome.RUNNING
             return Outcome.CONVERGED if self._unresolved() >= cut else Outcome.STALLED
-        before = [dive.nodes for dive in self._dives]
+        before, begun = [dive.nodes for dive in self._dives], time.perf_counter()
         allowed = self._allowance(len(running))
         if len(running) == 1:
             codes = [self._dives[i].run(cut, min(self._left[i], allowed)) for i in running]
         else:
             codes = list(executor.map(lambda i: self._dives[i].run(cut, min(self._left[i], allowed)), running))
+        self._pace.took(begun, max(self._dives[i].nodes - before[i] for i in running))
         for i, code in zip(running, codes, strict=True):
             dive = self._dives[i]
             self._left[i] -= dive.nodes - before[i]
@@ -148,6 +153,7 @@ class ConflictEngine(Engine):
         self._left[i] = few if len(self._heap) < 1000 else 1000 if len(self._heap) < 10_000 else 1_000_000
 
     def _allowance(self, running: int) -> int:
+        """Nodes of each search in the next round: fewer where the time limit would pass meanwhile."""
         limit = self._shared.limits.nodes
-        most = max(min(ROUND, _ROUND_WORK // self._dives[0].rows.a.size), 1)
+        most = self._pace.nodes(max(min(ROUND, _ROUND_WORK // self._dives[0].rows.a.size), 1))
         return most if limit is None else max(min(most, (limit - self.nodes) // running), 1)

@@ -12,12 +12,17 @@ from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
 from ..reduced import Reduced
 
-__all__ = ["STRETCH", "Engine", "Limits", "Shared"]
+__all__ = ["STRETCH", "Engine", "Limits", "Pace", "Shared"]
 
 #: Effort of a stretch, and the nodes of the first.
 STRETCH, _FEW = 5e7, 50
 #: An incumbent of this share of the one at the start is worth a new tree: of a tree of many nodes, of one with few.
 _MUCH, _SOME, _YOUNG = 0.01, 0.8, 1000
+
+#: Seconds after the deadline at which a node may end that is begun before it; the share of what is left that is planned at once.
+_LATE, _PLANNED = 0.1, 0.25
+#: Seconds of a first node for each point times coordinate: two to three times what they take.
+_GUESS = 1e-6
 
 
 @dataclass(frozen=True)
@@ -33,6 +38,38 @@ class Limits:
     def expired(self) -> bool:
         """Whether the time is over."""
         return time.perf_counter() >= self.deadline
+
+
+@dataclass(eq=False)
+class Pace:
+    """How many nodes of a search fit before the deadline, from how long its last ones took; without one, all that are asked for.
+
+    Nodes take several times longer than those before them where sets of points grow, so a quarter of the time is planned at once.
+    """
+
+    limits: Limits
+    seconds: float  #: for a node
+
+    @classmethod
+    def guessed(cls, limits: Limits, size: int) -> Pace:
+        """Before the first node, for so many points times coordinates."""
+        return cls(limits, _GUESS * size)
+
+    @property
+    def late(self) -> bool:
+        """Whether even one more node would end well after the deadline."""
+        return time.perf_counter() + self.seconds > self.limits.deadline + _LATE
+
+    def nodes(self, most: int) -> int:
+        """At most ``most``, at least one."""
+        if self.limits.deadline == math.inf:
+            return most
+        left = max(self.limits.deadline - time.perf_counter(), 0.0)
+        return max(min(most, int(_PLANNED * left / max(self.seconds, 1e-9))), 1)
+
+    def took(self, begun: float, nodes: int) -> None:
+        """Note what so many nodes since ``begun`` have taken."""
+        self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
 
 
 @dataclass(eq=False)

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 
 from ....models.arrays import FloatArray
 from ..incumbent import stretched_rows
 from ..kernels import conflicts as k
 from .dive import Dive, offer_kept
-from .engine import Shared
+from .engine import Pace, Shared
 
 __all__ = ["LargeNeighbourhood"]
 
@@ -28,6 +30,7 @@ class LargeNeighbourhood:
         self._shared, self._rng = shared, rng
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
+        self._pace = Pace.guessed(shared.limits, rows.a.size)
         self._planted = 0
         self.running = False
         self.failures = 0
@@ -53,9 +56,11 @@ class LargeNeighbourhood:
         """About ``nodes`` nodes of the neighbourhood in hand, which ends after ``most``: the effort, about nanoseconds."""
         shared, dive = self._shared, self._dive
         before, end = dive.effort, min(dive.nodes + nodes, self._planted + most)
-        while dive.running and dive.nodes < end:
-            at = dive.nodes
-            if dive.run(shared.upper * (1 - 1e-7), end - at) == k.CANDIDATE and offer_kept(shared, dive):
+        while dive.running and dive.nodes < end and not self._pace.late:
+            at, begun = dive.nodes, time.perf_counter()
+            code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(end - at))
+            self._pace.took(begun, dive.nodes - at)
+            if code == k.CANDIDATE and offer_kept(shared, dive):
                 self.failures = 0
             if dive.nodes == at:
                 self.running = False
