@@ -17,7 +17,7 @@ from ...models.export.shared.quadratic_cones import quadratic_cones
 from ...models.model import Model
 from ...models.program.cones import Feature, Nonnegative, Zero
 from ...models.program.form import StandardForm
-from ..cuts.conflicts import CUTS, cuts_of, with_cuts
+from ..cuts.asked import CUTS, cuts_of, with_cuts
 from ..cuts.gurobi import GurobiCuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
@@ -57,7 +57,7 @@ _STATUS = {
 class Gurobi(Backend):
     """Gurobi; cones go as quadratic constraints with auxiliary variables where a row is not a variable.
 
-    Beside its own options it takes ``cuts="conflicts"``: `solvers.cuts.conflicts`, for the 0-1 loss.
+    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
     """
 
     info = SolverInfo(
@@ -77,8 +77,11 @@ class Gurobi(Backend):
         return find_licence(os.environ.get("GRB_LICENSE_FILE"))
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """As every backend, with the cuts that are asked for."""
-        return super().run(model, with_cuts(model, options), kept)
+        """As every backend, with the cuts that are asked for; some need the objective in its epigraph."""
+        options = with_cuts(model, options)
+        separator, _ = cuts_of(options)
+        solver = self if separator is None or not separator.epigraph else _Epigraph()
+        return Backend.run(solver, model, options, kept)
 
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Build, solve, read back; an "infeasible or unbounded" is solved again without dual reductions."""
@@ -107,26 +110,20 @@ class Gurobi(Backend):
         details: dict[str, Any] = _start(model, form, options)
         loaded = time.perf_counter()
         recorder = Recorder("gurobi", options)
-        separator, _ = cuts_of(options)
-        cuts = None if separator is None else GurobiCuts(separator, [model.getVars()[j] for j in separator.places(form)])
+        cuts = GurobiCuts.of(cuts_of(options)[0], model, form)
         self._optimize(gurobipy, model, recorder, cuts)
         if model.Status == gurobipy.GRB.INF_OR_UNBD:
             model.Params.DualReductions = 0
             self._optimize(gurobipy, model, recorder, cuts)
         if cuts is not None:
-            details["conflict_cuts"] = cuts.added
+            details["cuts_added"] = cuts.added
         solved = time.perf_counter()
         solution = _read(gurobipy, model, form, recorder)
-        return replace(
-            solution,
-            build_seconds=loaded - begin,
-            solve_seconds=solved - loaded,
-            details=details,
-        )
+        return replace(solution, build_seconds=loaded - begin, solve_seconds=solved - loaded, details=details)
 
     def _set_parameters(self, gurobipy: Any, model: Any, form: StandardForm, options: Options) -> None:
         check_native("gurobi", options.native, [CUTS, *(n for n in dir(gurobipy.GRB.Param) if not n.startswith("_"))])
-        cuts, native = cuts_of(options)
+        _, native = cuts_of(options)
         tol = options.tolerance(self.info.tolerance)
         accuracy = float(np.clip(1e-2 * tol, 1e-11, 1e-8))
         chosen: dict[str, Any] = {
@@ -152,8 +149,6 @@ class Gurobi(Backend):
             chosen |= {"IterationLimit": options.iteration_limit, "BarIterLimit": options.iteration_limit}
         if options.memory_limit is not None:
             chosen["SoftMemLimit"] = options.memory_limit / 1e9
-        if cuts is not None:
-            chosen["LazyConstraints"] = 1
         for name, value in {**chosen, **native}.items():
             try:
                 model.setParam(name, value)
@@ -292,6 +287,12 @@ def _farkas(gurobipy: Any, model: Any, form: StandardForm) -> dict[str, FloatArr
     except (gurobipy.GurobiError, AttributeError):
         return None
     return _by_label(form, prices)[0]
+
+
+class _Epigraph(Gurobi):
+    """Gurobi as one that reads no quadratic objective: the bridge gives it a variable for it."""
+
+    info = replace(Gurobi.info, reads=Gurobi.info.reads - {Feature.QUADRATIC})
 
 
 SOLVERS = (Gurobi(),)

@@ -12,7 +12,7 @@ from ...models.export.native.scip import change_scip, extend_point, to_scip
 from ...models.model import Model
 from ...models.program.cones import Feature
 from ...models.program.form import StandardForm
-from ..cuts.conflicts import CUTS, cuts_of, with_cuts
+from ..cuts.asked import CUTS, cuts_of, with_cuts
 from ..cuts.scip import include_cuts
 from ..interface.backend import Backend
 from ..interface.kept_model import Kept
@@ -60,7 +60,7 @@ _STATUS = {
 class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
 
-    Beside its own options it takes ``cuts="conflicts"``: `solvers.cuts.conflicts`, for the 0-1 loss.
+    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
 
     Where SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerance, and a SoPlex built without GMP (that of
     the wheels) writes "Cannot set optimality tolerance to small value" to standard error and takes 1e-10. No parameter of SCIP
@@ -127,7 +127,7 @@ class Scip(Backend):
         nodes = int(model.getNTotalNodes())
         trace = recorder.end(nodes, objective, bound)
         if separator is not None:
-            details["conflict_cuts"] = separator.added
+            details["cuts_added"] = separator.added
         return Answer(
             status=status,
             native_status=word,

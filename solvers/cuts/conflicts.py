@@ -24,24 +24,21 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
-from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.model import Model
 from ...models.program.form import StandardForm
 from ...models.views import ZeroOneProblem
-from ..records.options import Options
 from ..zero_one.incumbent import penalised_rows
 from ..zero_one.reduced import Reduced, reduce_problem
+from .priced import price_of
+from .separator import Cut, Separator
 
-__all__ = ["CUTS", "ConflictCuts", "cuts_of", "with_cuts"]
+__all__ = ["ConflictCuts"]
 
-#: The option's name, and what it takes.
-CUTS = "cuts"
-_KINDS = ("conflicts",)
 #: By how much the known objective counts as larger: a solver's solution holds to its tolerances.
 _SAFE = 1e-6
 #: Cuts at one node; least violation of one; z̄ from which a point counts as given up.
@@ -49,7 +46,7 @@ _MOST, _VIOLATED, _GIVEN_UP = 8, 1e-3, 0.999
 
 
 @dataclass(frozen=True, eq=False)
-class ConflictCuts:
+class ConflictCuts(Separator):
     """The separator of one model.
 
     Parameters
@@ -62,6 +59,10 @@ class ConflictCuts:
         The form's objective is ``scale`` times that of the problem.
     """
 
+    kind: ClassVar[str] = "conflicts"
+    lazy: ClassVar[bool] = True
+    epigraph: ClassVar[bool] = False
+
     reduced: Reduced
     label: str
     scale: float
@@ -73,40 +74,25 @@ class ConflictCuts:
         return penalised_rows(reduced, np.ascontiguousarray(reduced.thresholds(reduced.trivial)))
 
     @classmethod
-    def of(cls, model: Model) -> ConflictCuts:
+    def of(cls, model: Model, problem: ZeroOneProblem) -> ConflictCuts:
         """The separator of a 0-1 loss problem with a binary for each point.
 
         Raises
         ------
         InputError
-            The model is none, or its form has no such binaries.
+            The form has no such binaries.
         """
-        problem = model.view(ZeroOneProblem)
-        if problem is None:
-            raise InputError(
-                "cuts='conflicts' needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
-                f"{model.name} is none"
-            )
-        form, n = model.form, problem.weights.size
-        for block in form.blocks:
-            place = form.slices[block.label]
-            if (
-                block.size == n
-                and form.integer[place].all()
-                and (form.lower[place] >= 0).all()
-                and (form.upper[place] <= 1).all()
-            ):
-                ratio = form.q[place] / problem.weights
-                if (ratio > 0).all() and np.ptp(ratio) <= 1e-12 * ratio[0]:
-                    return cls(reduce_problem(problem), block.label, float(ratio[0]))
-        raise InputError(
-            f"cuts='conflicts' needs a binary for each point with its cost as price; the form of {model.name} has none"
-        )
+        label, scale = price_of(model, problem, cls.kind)
+        return cls(reduce_problem(problem), label, scale)
 
     def places(self, form: StandardForm) -> IntArray:
-        """Where z stands in a form, bridged or not."""
+        """z."""
         place = form.slices[self.label]
         return np.arange(place.start, place.stop)
+
+    def cuts(self, x: FloatArray, known: float) -> list[Cut]:
+        """Σ z_i ≥ 1 over each set of `separate`."""
+        return [Cut(points, np.ones(points.size), 1.0) for points in self.separate(x, known)]
 
     def separate(self, z: FloatArray, known: float) -> list[IntArray]:
         """Sets of points whose cut the relaxation's ``z`` violates, where a solution of objective ``known`` is known (∞: none).
@@ -152,26 +138,3 @@ class ConflictCuts:
             if row >= 0:
                 share[row], member[row] = max(float(z[i]), 0.0), i
         return share, member
-
-
-def with_cuts(model: Model, options: Options) -> Options:
-    """The options with the separator in the place of the word ``cuts="conflicts"``.
-
-    Raises
-    ------
-    InputError
-        Another word, or a model that has no such cuts.
-    """
-    word = options.native.get(CUTS)
-    if word is None:
-        return options
-    if word not in _KINDS:
-        raise InputError(f"cuts takes {' or '.join(map(repr, _KINDS))}; it is {word!r}")
-    return Options.of(options, native={CUTS: ConflictCuts.of(model)})
-
-
-def cuts_of(options: Options) -> tuple[ConflictCuts | None, dict[str, Any]]:
-    """The separator, and the solver's own options without it."""
-    own = dict(options.native)
-    found = own.pop(CUTS, None)
-    return (found if isinstance(found, ConflictCuts) else None), own

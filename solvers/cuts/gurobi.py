@@ -7,27 +7,39 @@ from typing import Any
 
 import numpy as np
 
-from .conflicts import ConflictCuts
+from ...models.program.form import StandardForm
+from .separator import Separator
 
 __all__ = ["GurobiCuts"]
 
 
 class GurobiCuts:
-    """Adds conflicts as lazy constraints: they cut worse solutions off, which Gurobi's user cuts must not.
+    """Adds cuts: as lazy constraints where they remove worse solutions, which Gurobi's user cuts must not.
 
-    ``variables`` are those of z.
+    ``variables`` are those that the separator reads.
     """
 
-    def __init__(self, cuts: ConflictCuts, variables: Sequence[Any]) -> None:
+    def __init__(self, cuts: Separator, variables: Sequence[Any]) -> None:
         self._cuts, self._variables = cuts, list(variables)
         self.added = 0
+
+    @classmethod
+    def of(cls, cuts: Separator | None, model: Any, form: StandardForm) -> GurobiCuts | None:
+        """For the Gurobi model of ``form``, which is told what is coming; None without a separator."""
+        if cuts is None:
+            return None
+        model.setParam("LazyConstraints" if cuts.lazy else "PreCrush", 1)
+        variables = model.getVars()
+        return cls(cuts, [variables[j] for j in cuts.places(form)])
 
     def at_node(self, gurobipy: Any, model: Any) -> None:
         """In a callback with ``where == MIPNODE``."""
         codes = gurobipy.GRB
         if model.cbGet(codes.Callback.MIPNODE_STATUS) != codes.OPTIMAL:
             return
-        z = np.array(model.cbGetNodeRel(self._variables))
-        for points in self._cuts.separate(z, model.cbGet(codes.Callback.MIPNODE_OBJBST)):
-            model.cbLazy(gurobipy.quicksum(self._variables[i] for i in points.tolist()) >= 1.0)
+        x = np.array(model.cbGetNodeRel(self._variables))
+        add = model.cbLazy if self._cuts.lazy else model.cbCut
+        for cut in self._cuts.cuts(x, model.cbGet(codes.Callback.MIPNODE_OBJBST)):
+            terms = zip(cut.coefficients.tolist(), cut.where.tolist(), strict=True)
+            add(gurobipy.quicksum(coefficient * self._variables[i] for coefficient, i in terms) >= cut.least)
             self.added += 1

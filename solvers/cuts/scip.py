@@ -8,12 +8,12 @@ import numpy as np
 
 from ...models.program.form import StandardForm
 from ..interface.recorder import Recorder
-from .conflicts import ConflictCuts
+from .separator import Separator
 
 __all__ = ["include_cuts"]
 
 
-def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
+def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
     """A separator of the SCIP model of ``form`` (``model.data`` holds its variables); set its ``recorder`` before each solve.
 
     What it raises waits in the recorder, because nothing passes through SCIP's own frames.
@@ -23,8 +23,8 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
 
     variables = [model.data[j] for j in cuts.places(form)]
 
-    class Separator(Sepa):
-        """Conflicts at the solution of the node's linear program."""
+    class Plugin(Sepa):
+        """Cuts at the solution of the node's linear program."""
 
         recorder: Recorder
         added = 0
@@ -33,12 +33,12 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
             """Add what the solution violates; rows hold everywhere in the tree."""
             found = False
             with self.recorder.guarded():
-                z = np.array([self.model.getSolVal(None, variable) for variable in variables])
-                for points in cuts.separate(z, self.model.getPrimalbound()):
-                    row = self.model.createEmptyRowSepa(self, f"conflict {self.added}", lhs=1.0, rhs=None, local=False)
+                x = np.array([self.model.getSolVal(None, variable) for variable in variables])
+                for cut in cuts.cuts(x, self.model.getPrimalbound()):
+                    row = self.model.createEmptyRowSepa(self, f"{cuts.kind} {self.added}", lhs=cut.least, rhs=None, local=False)
                     self.model.cacheRowExtensions(row)
-                    for i in points.tolist():
-                        self.model.addVarToRow(row, variables[i], 1.0)
+                    for i, coefficient in zip(cut.where.tolist(), cut.coefficients.tolist(), strict=True):
+                        self.model.addVarToRow(row, variables[i], coefficient)
                     self.model.flushRowExtensions(row)
                     self.model.addCut(row)
                     self.model.addPoolCut(row)
@@ -48,6 +48,6 @@ def include_cuts(model: Any, cuts: ConflictCuts, form: StandardForm) -> Any:
                 self.model.interruptSolve()
             return {"result": PY_SCIP_RESULT.SEPARATED if found else PY_SCIP_RESULT.DIDNOTFIND}
 
-    separator = Separator()
-    model.includeSepa(separator, "marginopt conflicts", "sets of points that no better classifier keeps", priority=1000, freq=1)
-    return separator
+    plugin = Plugin()
+    model.includeSepa(plugin, f"marginopt {cuts.kind}", "cuts of marginopt", priority=1000, freq=1)
+    return plugin

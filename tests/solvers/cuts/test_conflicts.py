@@ -12,7 +12,7 @@ from oracles import least_norm
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models import Model
+from marginopt.models import Model, ZeroOneProblem
 from marginopt.solvers.cuts.conflicts import ConflictCuts
 
 
@@ -34,7 +34,7 @@ def test_no_solution_as_good_as_the_known_one_is_cut_off(seed: int, intercept: s
     X, y = clouds(seed, 9, shift=0.2)
     X[1], y[1] = X[0], y[0]  # equal points are one row of the separator
     model = mo.ZeroOneSVM(X, y, rng.uniform(0.05, 0.5, 9), intercept=intercept)
-    separator = ConflictCuts.of(model)
+    separator = ConflictCuts.of(model, model.view(ZeroOneProblem))
     every, values = patterns(model)
     found = 0
     for _ in range(40):
@@ -53,7 +53,7 @@ def test_a_known_solution_that_is_worse_than_nothing_counts_as_nothing() -> None
     """Without a solution the trivial one is known: w = 0 with every point given up."""
     X, y = clouds(3, 9)
     model = mo.ZeroOneSVM(X, y, 0.5)
-    separator = ConflictCuts.of(model)
+    separator = ConflictCuts.of(model, model.view(ZeroOneProblem))
     at_worst = [p.tolist() for p in separator.separate(np.zeros(9), np.inf)]
     assert at_worst
     assert at_worst == [p.tolist() for p in separator.separate(np.zeros(9), 0.5 * 9)]
@@ -77,8 +77,8 @@ def test_the_optimum_is_the_same(name: str, solver: str) -> None:
     result = mo.solve(model, solver, cuts="conflicts", tol=1e-7)
     assert result.objective == pytest.approx(exact.objective, rel=1e-6)
     assert result.bound <= exact.objective * (1 + 1e-6)
-    assert result.details["conflict_cuts"] > 0
-    assert "conflict_cuts" not in mo.solve(model, solver, tol=1e-7).details
+    assert result.details["cuts_added"] > 0
+    assert "cuts_added" not in mo.solve(model, solver, tol=1e-7).details
 
 
 def test_refusals_name_the_model_the_word_and_the_solver() -> None:
@@ -86,7 +86,7 @@ def test_refusals_name_the_model_the_word_and_the_solver() -> None:
     for solver in ("scip", "gurobi"):
         with pytest.raises(InputError, match=r"needs a 0-1 loss with \|\|w\|\|².*HingeSVM is none"):
             mo.solve(mo.HingeSVM(X, y), solver, cuts="conflicts")
-        with pytest.raises(InputError, match="cuts takes 'conflicts'; it is 'cliques'"):
+        with pytest.raises(InputError, match="cuts takes 'conflicts' or 'perspective'; it is 'cliques'"):
             mo.solve(mo.ZeroOneSVM(X, y), solver, cuts="cliques")
         with pytest.raises(InputError, match="did you mean cuts"):
             mo.solve(mo.ZeroOneSVM(X, y), solver, cut="conflicts")
