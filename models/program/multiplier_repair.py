@@ -97,13 +97,15 @@ class Multipliers:
             start += c.rows
             equal = isinstance(c.cone, Zero)
             if equal or isinstance(c.cone, Nonnegative):
-                pieces.append(sp.diags_array(np.full(c.rows, largest) if equal else z, format="csr"))
+                own = np.full(c.rows, largest) if equal else z.copy()
+                pieces.append(sp.csr_array((own, np.arange(c.rows), np.arange(c.rows + 1)), shape=(c.rows, c.rows)))
             else:
                 pieces.append(_moves_inside(c, z))
             limited.append(np.full(pieces[-1].shape[1], not equal))
         if not pieces:
             return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
-        return sp.csr_array(sp.block_diag(pieces, format="csr")), np.concatenate(limited)
+        whole = pieces[0] if len(pieces) == 1 else sp.csr_array(sp.block_diag(pieces, format="csr"))
+        return whole, np.concatenate(limited)
 
     def lifted(self, share: float) -> Multipliers:
         """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
