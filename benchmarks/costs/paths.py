@@ -1,6 +1,6 @@
 """Re-solving along a parameter: time of rebuilding every model over time of updating one in place.
 
-    python benchmarks/paths.py [--values 100] [--repeats 3] [--only clarabel,osqp]
+    python benchmarks/costs/paths.py [--values 100] [--repeats 3] [--only clarabel,osqp]
 
 Both ways run in turn in one process; a ratio is that of the medians. "Building" is stating the solver's model (or changing it),
 "whole" includes stating the formulations and recomputing certificates, which is the same for both.
