@@ -52,7 +52,7 @@ TABLES = (
         "processor seconds here, seconds of the paper's machine there; not judged",
         "The runs of Table 1, all σ and outliers together; of a thinned grid the seconds are scaled to 100 problems.",
         _entries,
-        ("Conic loss: one warm-started path of `conic-ipm`; hinge: 100 models, each stated, then solved by PIQP.",),
+        ("Conic loss: one warm-started path of conic-ipm; hinge: 100 models, each stated, then solved by PIQP.",),
         across=1,
     ),
 )
