@@ -9,12 +9,14 @@ their hinge, a linear program; again as long as the value falls. It starts at th
 best point with a few points near the ramp's edge taken back or given up.
 
 *Bound.* With x_j'M⁻¹x_j ≤ 1 for all j, g(w) ≥ (w'M⁻¹w)^½: the unit ball of g is the hull of the ±x_j, and the ellipsoid holds
-it. Where g(w) ≤ UB that is at least w'M⁻¹w/UB, so the ramp problem with this squared norm is a relaxation: `ramp-bb` bounds it.
+it. Where that root r lies between G and H it is at least its chord, (r² + GH)/(G + H), so the ramp problem with a squared norm is
+a relaxation, which `ramp-bb` bounds. A better point has g < UB: the least bound of the shells from 0 to UB is one of the problem.
 """
 
 from __future__ import annotations
 
 import bz2
+import itertools
 import os
 import time
 from dataclasses import dataclass
@@ -44,6 +46,8 @@ PUBLISHED = {
 _WEIGHTS, _LENGTHS = (0.5, 2.0, 10.0, 100.0), (0.3, 1.0, 3.0)
 #: Coefficients up to which a bound is looked for.
 _BOUNDED = 11
+#: Shells of the norm, as shares of the best value.
+_SHELLS = (0.1, 0.2, 0.3, 0.4, 0.5, 0.65, 0.8, 1.0)
 BIG = 100.0
 HEAD = (
     f"{'instance':<12}{'n':>5}{'d':>4}{'status':>8}{'published':>20}{'value':>20}{'seconds':>9}"
@@ -167,20 +171,32 @@ def ellipsoid(X: FloatArray) -> FloatArray:
 
 
 def bound(at: Instance, value: float, limit: float) -> tuple[float, int, float]:
-    """Lower bound, nodes and seconds of the processor; see the module for why it holds."""
+    """Lower bound, nodes and seconds of the processor: see the module. The shell with the least bound is searched on."""
     begin = time.process_time()
     d = at.X.shape[1]
     turned = at.X @ np.linalg.cholesky(ellipsoid(at.X))  # w = L v with M = LL': ||v||² = w'M⁻¹w, x'w = (L'x)'v
     A = at.y[:, None] * np.column_stack([turned, np.ones(len(at.y))])
     penalised = np.arange(d + 1) < d
     search = RampBB(most=_BOUNDED)
-    state = search.init(RampProblem(A, at.C, penalised, 2.0, 2.0, 1.0 / value), Options(), np.random.default_rng(0))
-    outcome = Outcome.RUNNING
-    while outcome is Outcome.RUNNING and time.process_time() - begin < limit:
-        outcome = search.advance(state, 0.5)
-    reached = search.measure(state)
-    assert reached.bound is not None
-    return min(float(reached.bound), value), int(reached.iteration), time.process_time() - begin
+    edges = [0.0, *(value * share for share in _SHELLS)]
+    sure = [near * far / (near + far) for near, far in itertools.pairwise(edges)]
+    costs = [1.0 / (near + far) for near, far in itertools.pairwise(edges)]
+    problems = [RampProblem(A, at.C, penalised, 2.0, 2.0, mu) for mu in costs]
+    states = [search.init(problem, Options(), np.random.default_rng(0)) for problem in problems]
+
+    def proved(shell: int) -> float:
+        reached = search.measure(states[shell]).bound
+        return sure[shell] + max(float(-np.inf if reached is None else reached), 0.0)
+
+    solved: set[int] = set()
+    while time.process_time() - begin < limit:
+        shell = min(range(len(states)), key=proved)
+        if proved(shell) >= value or shell in solved:
+            break  # where its relaxation is solved, no more is to be had
+        if search.advance(states[shell], 0.5) is not Outcome.RUNNING:
+            solved.add(shell)
+    nodes = sum(int(search.measure(state).iteration) for state in states)
+    return min(value, *map(proved, range(len(states)))), nodes, time.process_time() - begin
 
 
 def write_mps(at: Instance, path: Path) -> None:
