@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from ..errors import UnsupportedModelError
+from ..errors import InputError, UnsupportedModelError
 from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..models.program.form import StandardForm
@@ -107,6 +107,8 @@ def relax(
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
     """
+    if not isinstance(reduction, Reduction):
+        raise InputError(f"a relaxation is an object, rx.Conic() say; got {reduction!r}")
     obstacle = reduction.obstacle(model)
     if obstacle:
         able = readers(model)

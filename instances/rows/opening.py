@@ -97,6 +97,8 @@ def open_rows(
     >>> result = mo.solve(mo.HingeSVM(data.X, data.y, lam=2.0), tol=1e-3)  # doctest: +SKIP
     """
     file = as_path(path)
+    if not isinstance(intercept, bool | np.bool_):
+        raise InputError(f"intercept must be True or False; it is {intercept!r}")
     if not file.is_file():
         raise DataError(f"{file} is {'a directory' if file.is_dir() else 'no file'}; the name of a data file is needed")
     place, kind = Folder(None if folder is None else as_path(folder)), suffix(file)

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from numpy.typing import ArrayLike
 
 from ...errors import InputError, UnsupportedModelError
-from ..arrays import FloatArray
+from ..arrays import FloatArray, as_array
 from ..program.form import StandardForm
 from .rows import RowProgram
 from .source import Returned, Source
@@ -56,7 +56,7 @@ def from_scipy(
     InputError
         Shapes that do not fit, or a kind of variable that is not taken.
     """
-    q = np.atleast_1d(np.asarray(c, dtype=np.float64))
+    q = np.atleast_1d(as_array(c, "c"))
     if q.ndim != 1 or not q.size:
         raise InputError(f"c must hold one number for each variable; its shape is {np.shape(c)}")
     n = q.size
@@ -134,16 +134,23 @@ def _side(name: str, A: Any, b: ArrayLike | None, n: int, *, upper: bool) -> lis
     if A is None:
         return []
     matrix = _matrix(A, n, name)
-    side = np.atleast_1d(np.asarray(b, dtype=np.float64))
+    side = np.atleast_1d(as_array(b, f"the right-hand side of the {name} rows"))
     if side.shape != (matrix.shape[0],):
         raise InputError(f"the right-hand side of the {name} rows must have shape ({matrix.shape[0]},); it has {side.shape}")
     return [(name, matrix, np.full(side.size, -np.inf) if upper else side, side)]
 
 
 def _matrix(A: Any, n: int, name: str) -> sp.csr_array:
-    matrix = sp.csr_array(A if sp.issparse(A) else np.atleast_2d(np.asarray(A, dtype=np.float64)), dtype=np.float64)
+    matrix = sp.csr_array(A if sp.issparse(A) else _table(A, name), dtype=np.float64)
     if matrix.shape[1] != n:
         raise InputError(f"the matrix of the {name} rows must have {n} columns, as c has entries; it has {matrix.shape[1]}")
+    return matrix
+
+
+def _table(A: Any, name: str) -> FloatArray:
+    matrix = np.atleast_2d(as_array(A, f"the matrix of the {name} rows"))
+    if matrix.ndim != 2:
+        raise InputError(f"the matrix of the {name} rows must have two dimensions; its shape is {matrix.shape}")
     return matrix
 
 
@@ -166,7 +173,10 @@ def _bounds(bounds: Any, n: int) -> tuple[FloatArray, FloatArray]:
 
     if isinstance(bounds, Bounds):
         return np.array(np.broadcast_to(bounds.lb, n), np.float64), np.array(np.broadcast_to(bounds.ub, n), np.float64)
-    pairs = np.array([[np.nan if v is None else v for v in pair] for pair in _pairs(bounds)], dtype=np.float64)
+    try:
+        pairs = np.array([[np.nan if v is None else v for v in pair] for pair in _pairs(bounds)], dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputError(f"bounds must be a pair or {n} pairs of numbers or None") from None
     if pairs.shape not in ((1, 2), (n, 2)):
         raise InputError(f"bounds must be a pair or {n} pairs (lower, upper); its shape is {pairs.shape}")
     low, high = np.broadcast_to(pairs, (n, 2)).T
@@ -176,12 +186,18 @@ def _bounds(bounds: Any, n: int) -> tuple[FloatArray, FloatArray]:
 def _pairs(bounds: Any) -> Any:
     if bounds is None:
         return [(0, None)]
-    listed = list(bounds)
+    try:
+        listed = list(bounds)
+    except TypeError:
+        raise InputError(f"bounds must be a pair, pairs or scipy.optimize.Bounds; got {bounds!r}") from None
     return [listed] if len(listed) == 2 and not np.iterable(listed[0]) else listed
 
 
 def _integer(integrality: ArrayLike | None, n: int) -> Any:
-    kinds = np.broadcast_to(np.asarray(0 if integrality is None else integrality), n)
+    kinds = as_array(0 if integrality is None else integrality, "integrality")
+    if kinds.shape not in ((), (1,), (n,)):
+        raise InputError(f"integrality must be one number for each of the {n} variables; its shape is {kinds.shape}")
+    kinds = np.broadcast_to(kinds, n)
     if not np.isin(kinds, (0, 1)).all():
         raise InputError("integrality must be 0 (continuous) or 1 (integer) for each variable; other kinds are not taken")
     return kinds == 1

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, TypeAlias
 
@@ -33,6 +33,8 @@ _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
 
 def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
     """Instances, and models under their names: those of a mapping, else the model's own."""
+    if not isinstance(problems, Mapping | Iterable):
+        raise InputError(f"a report takes a list or a mapping of problems: put the {type(problems).__name__} in a list")
     given: list[tuple[str, Problem]] = (
         list(problems.items()) if isinstance(problems, Mapping) else [("", problem) for problem in problems]
     )

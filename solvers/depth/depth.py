@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ...errors import InputError, TooLargeError
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import FloatArray, IntArray, as_array
 from .exact import Found, count, depth_of, independent, ray
 
 __all__ = ["HalfspaceDepth", "halfspace_depth"]
@@ -90,7 +90,7 @@ def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | N
     ----------
     Tukey: Mathematics and the picturing of data, 1975. Dyckerhoff, Mozharovskyi: Exact computation of the halfspace depth, 2016.
     """
-    points, centre = np.asarray(X, dtype=np.float64), np.asarray(z, dtype=np.float64)
+    points, centre = as_array(X, "X"), as_array(z, "z")
     if points.ndim != 2 or not points.size:
         raise InputError(f"X must be a matrix with a row for each point; its shape is {points.shape}")
     if centre.shape != points.shape[1:]:

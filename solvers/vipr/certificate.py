@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from pathlib import Path
 
+import numpy as np
+
 from ...errors import SolverError
 from ...files import check_target, whole_file
 from ...models.arrays import FloatArray
@@ -93,7 +95,8 @@ def write_vipr(
     TooLargeError
         More coefficients than rational arithmetic is offered for.
     SolverError
-        The relaxation is unbounded, or multipliers of variables without bounds could not be made rational.
+        A bound of a variable that no number meets; a relaxation that is unbounded, or whose numbers overflow; or
+        multipliers of variables without bounds could not be made rational.
     WriteError
         The file cannot be written.
 
@@ -106,7 +109,12 @@ def write_vipr(
     program = LinearProgram.of(form)
     if not form.n:
         raise SolverError(f"{form.name} has no variables: nothing is to be proved")
-    tree = searched(program, None if start is None else form.join(start), time_limit, node_limit)
+    if (form.lower == np.inf).any() or (form.upper == -np.inf).any():
+        raise SolverError(f"{form.name} has a variable with a lower bound of inf or an upper one of -inf: it has no point")
+    try:
+        tree = searched(program, None if start is None else form.join(start), time_limit, node_limit)
+    except OverflowError:
+        raise SolverError(f"numbers of {form.name} are beyond float64 in its relaxations: scale it") from None
     with whole_file(target) as file:
         for line in certificate_lines(program, tree):
             file.write(line.encode() + b"\n")

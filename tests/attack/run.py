@@ -1,5 +1,5 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
-some have no point or no least value, 12,000 lies about them, 10,000 models on odd data; prints the table.
+some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -22,6 +22,7 @@ from pathlib import Path
 
 import attack_alternatives as alternatives
 import attack_answers as answers
+import attack_doors as doors
 import attack_files as files
 import attack_inputs as inputs
 import attack_models as models
@@ -139,7 +140,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files"))
+    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files", "doors"))
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []
@@ -151,6 +152,8 @@ def main() -> int:
         rows += attack_alternatives(round(4_000 * a.part), round(12_000 * a.part), a.seed)
     if a.only in (None, "models"):
         rows.append(attack_cases("models on odd data", models.attack, round(10_000 * a.part), a.seed))
+    if a.only in (None, "doors"):
+        rows.append(attack_cases("other doors", doors.attack, round(4_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")
