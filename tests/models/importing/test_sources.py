@@ -153,6 +153,20 @@ def test_highs_has_the_same_optimum_and_duals(maximise: bool) -> None:
     np.testing.assert_allclose(given.row_dual, expected[0], atol=1e-5)
 
 
+@pytest.mark.parametrize("maximise", [False, True])
+def test_highs_duals_are_derivatives(maximise: bool) -> None:
+    """Both rows bind in one sense or the other; a row dual is the change of HiGHS's own objective."""
+
+    def value(t: float) -> float:
+        return float(mo.solve(mo.from_highs(linear_model(t, maximise=maximise)), "clarabel", tol=1e-9).objective)
+
+    h = linear_model(maximise=maximise)
+    mo.solve(mo.from_highs(h), "clarabel", tol=1e-9).into(h)
+    slope = derivative(value)
+    assert h.getSolution().row_dual[0] == pytest.approx(slope, abs=1e-3)
+    assert (abs(slope) > 0.1) is maximise
+
+
 def test_highs_names_ranges_and_quadratics() -> None:
     h = linear_model(maximise=False)
     h.changeRowBounds(1, 3.0, 6.0)
@@ -198,6 +212,31 @@ def test_gurobi_with_cones_has_the_same_optimum() -> None:
     assert result.objective == pytest.approx(m.ObjVal, abs=1e-4)
     result.into(m)
     assert m.getVars()[0].PStart == pytest.approx(result.values["g"][0])
+
+
+@pytest.mark.parametrize("maximise", [False, True])
+def test_gurobi_duals_are_derivatives(maximise: bool) -> None:
+    """DStart of a row ≤ and of a row ≥, as Pi: the change of Gurobi's own objective for one more unit of the right-hand side."""
+    gp = pytest.importorskip("gurobipy")
+
+    def model(cap: float = 0.0, low: float = 0.0) -> Any:
+        m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
+        x = m.addVars(2, ub=5, name="x")
+        m.addConstr(x[0] + 2 * x[1] <= 4 + cap, name="cap")
+        m.addConstr(3 * x[0] + x[1] >= 1 + low, name="low")
+        cost = x[0] + x[1] if not maximise else x[0] + 3 * x[1]
+        m.setObjective(cost, gp.GRB.MAXIMIZE if maximise else gp.GRB.MINIMIZE)
+        m.update()
+        return m
+
+    def value(**shift: float) -> float:
+        return float(mo.solve(mo.from_gurobi(model(**shift)), "clarabel", tol=1e-9).objective)
+
+    m = model()
+    mo.solve(mo.from_gurobi(m), "clarabel", tol=1e-9).into(m)
+    slopes = [derivative(lambda t: value(cap=t)), derivative(lambda t: value(low=t))]
+    assert [row.DStart for row in m.getConstrs()] == pytest.approx(slopes, abs=1e-3)
+    assert max(map(abs, slopes)) > 0.1
 
 
 def test_gurobi_refuses_what_has_no_place() -> None:
