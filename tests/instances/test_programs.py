@@ -44,7 +44,7 @@ COLUMNS
     d cost 1
 RHS
     rhs low -1 high 4
-    rhs even 2 up 1
+    even 2 up 1
     rhs down 0.5 cost -7
 RANGES
     rng low 3 high 2.5
@@ -52,7 +52,7 @@ RANGES
 BOUNDS
  LO bnd a -4
  FR bnd b
- UP bnd c 3
+ UP c 3
  MI bnd d
  UP bnd d 5
 QUADOBJ

@@ -92,6 +92,8 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
         yield "PL", ""
 
 
+#: Kinds of bounds that come with a number.
+_VALUED = ("LO", "UP", "FX", "LI", "UI")
 _LEAST = ("MIN", "MINIMIZE", "MINIMISE")
 
 
@@ -262,8 +264,9 @@ def _apply_bounds(
     integers: set[int],
 ) -> None:
     for words in bounds:
-        kind, j = words[0].upper(), columns[words[2]]
-        value = float(words[3]) if len(words) > 3 else 0.0
+        kind = words[0].upper()
+        name = 1 if len(words) == (3 if kind in _VALUED else 2) else 2  # the set's name may be left out
+        j, value = columns[words[name]], float(words[name + 1]) if kind in _VALUED else 0.0
         if kind in ("LO", "FX", "LI"):
             lower[j] = value
         if kind in ("UP", "FX", "UI"):
