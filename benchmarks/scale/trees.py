@@ -40,7 +40,7 @@ class Recorder:
                 self.work[-1] += count
                 at += 3 + 3 * count
             else:
-                at += 4
+                at += 3 if kind == 4 else 4
 
     def leaf(self, active: Any, tau: Any, target: float) -> None:
         """Hard-margin problems of decided nodes count nothing here."""
