@@ -111,7 +111,8 @@ def with_multipliers(
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
     told = not rows.decides and (answer.multipliers is not None or answer.bound is not None)
-    spoils, best = told or conditions_met(certificate, tol), (answer, certificate)
+    met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
+    spoils, best = told or met, (answer, certificate)
     for own in _own(form, answer, rows, form.join(values)):
         better = judge(own)
         if _close(better, tol):
