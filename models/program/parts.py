@@ -23,11 +23,23 @@ __all__ = ["Block", "Constraint", "Quadratic"]
 
 @dataclass(frozen=True)
 class Block:
-    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec."""
+    """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
+
+    ``own`` names its scalar variables where they were named elsewhere, in a file for example.
+
+    Raises
+    ------
+    InputError
+        Other than one name for each scalar variable.
+    """
 
     label: str
     shape: tuple[int, ...]
     symmetric: bool = False
+    own: tuple[str, ...] | None = None
+
+    def __post_init__(self) -> None:
+        _check_names(self.label, self.own, self.size)
 
     @property
     def size(self) -> int:
@@ -35,7 +47,9 @@ class Block:
         return svec_size(self.shape[0]) if self.symmetric else math.prod(self.shape)
 
     def names(self) -> list[str]:
-        """One name for each scalar variable: ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
+        """One name for each scalar variable: its own, or ``w[3]``, ``W[0,2]`` (for a symmetric block: that svec entry)."""
+        if self.own is not None:
+            return list(self.own)
         if self.symmetric:
             return [f"{self.label}[{i},{j}]" for i, j in zip(*svec_indices(self.shape[0]), strict=True)]
         if not self.shape:
@@ -56,12 +70,13 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """``F x + g`` in ``cone``, under a label."""
+    """``F x + g`` in ``cone``, under a label; ``own`` names the rows where they were named elsewhere."""
 
     label: str
     F: sp.csr_array
     g: FloatArray
     cone: Cone
+    own: tuple[str, ...] | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
@@ -71,6 +86,7 @@ class Constraint:
             raise InputError(f"{self.label}: F {self.F.shape}, g {self.g.shape} and {self.cone} do not fit")
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
             raise InputError(f"{self.label}: F and g must be finite")
+        _check_names(self.label, self.own, self.rows)
 
     @property
     def rows(self) -> int:
@@ -78,7 +94,9 @@ class Constraint:
         return self.cone.rows
 
     def names(self) -> list[str]:
-        """One name for each row: ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
+        """One name for each row: its own, ``margin[3]``, or ``hull[3,0]`` (cone, row in the cone) for cones of several rows."""
+        if self.own is not None:
+            return list(self.own)
         if self.cone.count == 1 or self.cone.dim == 1:
             return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
@@ -205,6 +223,11 @@ class Quadratic:
             return self.operator.product(x)
         assert self.matrix is not None
         return np.asarray(self.matrix @ x)
+
+
+def _check_names(label: str, own: tuple[str, ...] | None, size: int) -> None:
+    if own is not None and len(own) != size:
+        raise InputError(f"{label}: {len(own)} names for {size} scalars")
 
 
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:

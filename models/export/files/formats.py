@@ -2,7 +2,7 @@
 
 Floating-point numbers are written so that they read back exactly. Formats that know neither blocks nor our labels get a
 sidecar, ``<file>.names.json``, with the names and the grouping; with it a file reads back to an equal form, without it to
-one block ``x`` and plain rows.
+one block ``x`` and plain rows, with the names that the file gives.
 """
 
 from __future__ import annotations

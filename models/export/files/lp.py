@@ -150,6 +150,7 @@ class _Parser:
     quadratic: list[tuple[int, int, float]] = field(default_factory=list)
     constant: float = 0.0
     rows: list[tuple[dict[int, float], str, float]] = field(default_factory=list)
+    names: list[str] = field(default_factory=list)
     low: dict[int, float] = field(default_factory=dict)
     high: dict[int, float] = field(default_factory=dict)
     integers: set[int] = field(default_factory=set)
@@ -231,6 +232,7 @@ class _Parser:
             if quadratic:
                 raise DataError("quadratic rows are not read")
             self.rows.append((linear, match.group(1), float(match.group(2)) - constant))
+            self.names.append(head.group().strip().removesuffix(":").strip())
 
     def _bound(self, line: str) -> None:
         words = line.split()
@@ -272,7 +274,7 @@ class _Parser:
         integer[sorted(self.integers)] = True
         b = flip * np.array([right for _, _, right in self.rows]) + 0.0
         equal = np.array([sense == "=" for _, sense, _ in self.rows], dtype=bool)
-        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, tuple(self.index), tuple(self.names))
 
 
 def _fill(target: FloatArray, values: dict[int, float]) -> None:

@@ -71,7 +71,7 @@ class _MOF(FileFormat):
             else:
                 pieces.append(_read_piece(c, index))
         layout = _layout(document)
-        blocks = (Block("x", (len(index),)),) if layout is None else layout.blocks
+        blocks = (Block("x", (len(index),), own=tuple(index)),) if layout is None else layout.blocks
         constraints = tuple(pieces) if layout is None else _regrouped(pieces, layout)
         name, maximise = ("program", False) if layout is None else (layout.name, layout.maximise)
         return StandardForm(name, blocks, q, constraints, lower, upper, integer, quadratic, r, maximise)
@@ -196,12 +196,12 @@ def _regrouped(pieces: list[Constraint], layout: Layout) -> tuple[Constraint, ..
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     found, start = [], 0
-    for label, cone in layout.constraints:
+    for label, cone, own in layout.constraints:
         rows = np.arange(start, start + cone.rows)
         start += cone.rows
         if F is None or start > g.size:
             raise DataError("the layout in the file's description does not fit its constraints")
-        found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone))
+        found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
     if start != g.size:
         raise DataError("the layout in the file's description does not fit its constraints")
     return tuple(found)

@@ -189,12 +189,14 @@ class _Reader:
         A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
         integer = np.zeros(n, dtype=bool)
         integer[sorted(self.integers)] = True
-        ranged = np.array(sorted(other), dtype=np.int64)
+        ranged, names = np.array(sorted(other), dtype=np.int64), [*self.rows]
+        names += [f"{names[i]} (other side)" for i in sorted(other)]
         if ranged.size:
             A = sp.csr_array(sp.vstack([A, -A[ranged]], format="csr"))
             b = np.concatenate([b, [other[i] for i in ranged.tolist()]])
             equal = np.concatenate([equal, np.zeros(ranged.size, dtype=bool)])
-        return FlatProgram(_symmetric(self.quadratic, n), q, self.constant, A, b, equal, lower, upper, integer)
+        P = _symmetric(self.quadratic, n)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, tuple(self.columns), tuple(names))
 
     def _sides(self) -> tuple[FloatArray, BoolArray, dict[int, float], FloatArray]:
         """Each row as s a'x ≥ s b or an equality: s, which are equalities, the other sides of ranges, and s b.

@@ -196,7 +196,7 @@ def _program(source: Source) -> ConicProgram:
             integer[[index.number[name] for name in names]] = True
         elif head.split()[0] not in ("Task", "Solutions"):
             raise DataError(f"the section {head!r} is not read")
-    return ConicProgram(q, r, tuple(pieces), lower, upper, integer)
+    return ConicProgram(q, r, tuple(pieces), lower, upper, integer, columns=tuple(index.number))
 
 
 def _uncommented(line: str) -> str:
@@ -229,12 +229,12 @@ def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> It
     heads = [k for k, line in enumerate(body) if line.indent == outer]
     for number, (k, stop) in enumerate(zip(heads, [*heads[1:], len(body)], strict=True)):
         source.line = body[k].number
-        _, kind, rest = _head(body[k].text)
+        name, kind, rest = _head(body[k].text)
         if kind is None:
             raise DataError(f"a constraint without its set: {body[k].text[:60]!r}")
         domain = re.fullmatch(r"\s*([A-Z]+)\s*\(\s*(\d+)\s*\)\s*", kind)
         if domain is None:
-            yield _interval_row(f"c{number}", kind, index.row(" ".join([rest, *_texts(body[k + 1 : stop], source)])), n)
+            yield _interval_row(f"c{number}", name, kind, index.row(" ".join([rest, *_texts(body[k + 1 : stop], source)])), n)
             continue
         cone = _cone(domain[1], int(domain[2]))
         F, g = _matrix([index.row(re.sub(rf"^(?:{_NAME})\s*:", "", line)) for line in _texts(body[k + 1 : stop], source)], n)
@@ -242,15 +242,15 @@ def _constraints(body: list[_Line], index: _Index, n: int, source: Source) -> It
         yield Constraint(f"c{number}", sp.csr_array(F[back]), g[back], cone)
 
 
-def _interval_row(label: str, interval: str, row: tuple[dict[int, float], float], n: int) -> Constraint:
+def _interval_row(label: str, name: str, interval: str, row: tuple[dict[int, float], float], n: int) -> Constraint:
     low, high = _limits(interval)
     F, g = _matrix([row], n)
     if low == high:
-        return Constraint(label, F, g - low, Zero(1))
+        return Constraint(label, F, g - low, Zero(1), (name,))
     if high == np.inf:
-        return Constraint(label, F, g - low, Nonnegative(1))
+        return Constraint(label, F, g - low, Nonnegative(1), (name,))
     if low == -np.inf:
-        return Constraint(label, sp.csr_array(-F), high - g, Nonnegative(1))
+        return Constraint(label, sp.csr_array(-F), high - g, Nonnegative(1), (name,))
     raise DataError(f"rows with two different sides are not read: [{interval}]")
 
 

@@ -10,7 +10,7 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import scipy.sparse as sp
@@ -21,7 +21,7 @@ from ...arrays import BoolArray, FloatArray, IntArray
 from ...program.cones import PSD, Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["ConicProgram", "FlatProgram", "Layout", "cone_named", "sidecar", "symmetric"]
+__all__ = ["ConicProgram", "FlatProgram", "Layout", "Rows", "cone_named", "sidecar", "symmetric"]
 
 _READ = (Zero, Nonnegative, SecondOrder, RotatedSecondOrder, PSD, Indicator)
 _CONES: Mapping[str, type[Cone]] = {cone.symbol: cone for cone in _READ}
@@ -47,9 +47,26 @@ def _text(value: Any) -> str:
     return value
 
 
+def _names(record: Mapping[str, Any]) -> tuple[str, ...] | None:
+    """Names of its own that a block or constraint has."""
+    return tuple(_text(name) for name in record["names"]) if "names" in record else None
+
+
+def _named(record: dict[str, Any], own: tuple[str, ...] | None) -> dict[str, Any]:
+    return record if own is None else {**record, "names": list(own)}
+
+
 def sidecar(path: Path) -> Path:
     """Where the layout of a file without labels is kept."""
     return path.with_name(path.name + ".names.json")
+
+
+class Rows(NamedTuple):
+    """A constraint without its numbers; ``own`` as in `Constraint`."""
+
+    label: str
+    cone: Cone
+    own: tuple[str, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -61,7 +78,7 @@ class Layout:
 
     name: str
     blocks: tuple[Block, ...]
-    constraints: tuple[tuple[str, Cone], ...]
+    constraints: tuple[Rows, ...]
     maximise: bool
     constant: float
     order: tuple[int, ...] | None = None
@@ -69,7 +86,7 @@ class Layout:
     @classmethod
     def of(cls, form: StandardForm, order: IntArray | None = None) -> Layout:
         """The layout of a form."""
-        constraints = tuple((c.label, c.cone) for c in form.constraints)
+        constraints = tuple(Rows(c.label, c.cone, c.own) for c in form.constraints)
         kept = None if order is None else tuple(order.tolist())
         return cls(form.name, form.blocks, constraints, form.maximise, form.r, kept)
 
@@ -85,9 +102,12 @@ class Layout:
             "name": self.name,
             "maximise": self.maximise,
             "constant": self.constant,
-            "blocks": [{"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric} for b in self.blocks],
+            "blocks": [
+                _named({"label": b.label, "shape": list(b.shape), "symmetric": b.symmetric}, b.own) for b in self.blocks
+            ],
             "constraints": [
-                {"label": label, "cone": cone.symbol, "dim": cone.dim, "count": cone.count} for label, cone in self.constraints
+                _named({"label": c.label, "cone": c.cone.symbol, "dim": c.cone.dim, "count": c.cone.count}, c.own)
+                for c in self.constraints
             ],
         }
         return record if self.order is None else {**record, "order": list(self.order)}
@@ -98,12 +118,14 @@ class Layout:
         if not isinstance(record, Mapping) or record.get("format") != "marginopt layout 1":
             raise DataError("not a layout that this version reads")
         blocks = tuple(
-            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"])) for b in record["blocks"]
+            Block(_text(b["label"]), tuple(_whole(k) for k in b["shape"]), bool(b["symmetric"]), _names(b))
+            for b in record["blocks"]
         )
         if any(b.symmetric and (len(b.shape) != 2 or b.shape[0] != b.shape[1]) for b in blocks):
             raise DataError("a symmetric block that is not square")
         constraints = tuple(
-            (_text(c["label"]), cone_named(c["cone"], _whole(c["dim"]), _whole(c["count"]))) for c in record["constraints"]
+            Rows(_text(c["label"]), cone_named(c["cone"], _whole(c["dim"]), _whole(c["count"])), _names(c))
+            for c in record["constraints"]
         )
         order = tuple(_whole(j) for j in record["order"]) if "order" in record else None
         return cls(_text(record["name"]), blocks, constraints, bool(record["maximise"]), float(record["constant"]), order)
@@ -129,7 +151,7 @@ class Layout:
 class FlatProgram:
     """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality.
 
-    ``equal`` says which rows are equalities.
+    ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file.
     """
 
     P: sp.csc_array | None
@@ -141,6 +163,8 @@ class FlatProgram:
     lower: FloatArray
     upper: FloatArray
     integer: BoolArray
+    columns: tuple[str, ...] | None = None
+    rows: tuple[str, ...] | None = None
 
     @classmethod
     def of(cls, form: StandardForm) -> FlatProgram:
@@ -153,12 +177,11 @@ class FlatProgram:
         return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer)
 
     def to_form(self, layout: Layout | None) -> StandardForm:
-        """The form with the labels of ``layout``; one block ``x`` and plain rows without it."""
+        """The form with the labels of ``layout``; without it one block ``x`` and plain rows, each with the names of the file."""
         constraints = self._plain() if layout is None else self._labelled(layout)
-        n = self.q.size
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (n,)),) if layout is None else layout.blocks,
+            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
             q=self.q,
             constraints=constraints,
             lower=self.lower,
@@ -173,19 +196,20 @@ class FlatProgram:
         found = []
         for label, mask, cone in (("equal", self.equal, Zero), ("greater", ~self.equal, Nonnegative)):
             rows = np.flatnonzero(mask)
+            own = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
-                found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size)))
+                found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone(rows.size), own))
         return tuple(found)
 
     def _labelled(self, layout: Layout) -> tuple[Constraint, ...]:
-        total = sum(cone.rows for _, cone in layout.constraints)
+        total = sum(c.cone.rows for c in layout.constraints)
         if total != self.b.size or sum(b.size for b in layout.blocks) != self.q.size:
             raise DataError("the sidecar's layout does not fit the file: other sizes")
         found, start = [], 0
-        for label, cone in layout.constraints:
+        for label, cone, own in layout.constraints:
             rows = np.arange(start, start + cone.rows)
             start += cone.rows
-            found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone))
+            found.append(Constraint(label, sp.csr_array(self.A[rows]), -self.b[rows] + 0.0, cone, own))
         return tuple(found)
 
 
@@ -193,7 +217,8 @@ class FlatProgram:
 class ConicProgram:
     """min q'x + r over pieces F x + g in K in the order of a file, bounds, integrality.
 
-    ``surplus`` allows rows after those of the layout: formats without bounds write them there.
+    ``surplus`` allows rows after those of the layout: formats without bounds write them there. ``columns`` are the names of the
+    variables in the file.
     """
 
     q: FloatArray
@@ -203,6 +228,7 @@ class ConicProgram:
     upper: FloatArray
     integer: BoolArray
     surplus: bool = False
+    columns: tuple[str, ...] | None = None
 
     def to_form(self, layout: Layout | None) -> StandardForm:
         """The form with the labels of ``layout``; one block ``x`` and the pieces as they are without it."""
@@ -213,14 +239,14 @@ class ConicProgram:
         stacks = {kind: self._stack(kind) for kind in (False, True)}
         taken = {False: 0, True: 0}
         found = []
-        for label, cone in layout.constraints:
+        for label, cone, own in layout.constraints:
             kind = isinstance(cone, PSD)
             rows = np.arange(taken[kind], taken[kind] + cone.rows)
             taken[kind] += cone.rows
             F, g = stacks[kind]
             if taken[kind] > g.size:
                 raise DataError("the sidecar's layout does not fit the file: it has more rows")
-            found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone))
+            found.append(Constraint(label, sp.csr_array(F[rows]), g[rows], cone, own))
         lower, upper = self._surplus(*(part[taken[False] :] for part in stacks[False]))
         return self._form(tuple(found), lower, upper, layout)
 
@@ -251,7 +277,7 @@ class ConicProgram:
     ) -> StandardForm:
         return StandardForm(
             name="program" if layout is None else layout.name,
-            blocks=(Block("x", (self.q.size,)),) if layout is None else layout.blocks,
+            blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
             q=self.q,
             constraints=constraints,
             lower=lower,

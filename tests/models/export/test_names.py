@@ -1,0 +1,90 @@
+"""Names that a file gives: its variables and rows keep them, and whatever speaks of them uses them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import highspy
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.models.export.files.formats import write_form
+from marginopt.models.export.shared.layout import sidecar
+from marginopt.models.program.form import Block
+
+DIET = """NAME diet
+ROWS
+ N cost
+ G protein
+ L fat
+ E weight
+ G iron
+COLUMNS
+    rice cost 2.5 protein 1
+    rice weight 1
+    beans cost 3 protein 4
+    beans weight 1 iron 2
+    oil.cold cost 1 fat 9
+    oil.cold weight 1
+RHS
+    rhs protein 8 fat {fat}
+    rhs weight 5 iron 1
+RANGES
+    rng protein 20
+BOUNDS
+ UP bnd rice 4
+ENDATA
+"""
+
+
+def _diet(folder: Path, fat: float = 30.0) -> Path:
+    path = folder / "diet.mps"
+    path.write_text(DIET.format(fat=fat), encoding="utf-8")
+    return path
+
+
+def _rows(form: mo.StandardForm) -> list[str]:
+    return [name for c in form.constraints for name in c.names()]
+
+
+def test_an_mps_file_keeps_the_names_that_an_independent_reader_finds(tmp_path: Path) -> None:
+    path = _diet(tmp_path)
+    form = mo.read(path)
+    highs = highspy.Highs()
+    highs.setOptionValue("output_flag", False)
+    highs.readModel(str(path))
+    assert form.names() == list(highs.getLp().col_names_)
+    assert set(highs.getLp().row_names_) <= set(_rows(form))
+    assert sorted(set(_rows(form)) - set(highs.getLp().row_names_)) == ["protein (other side)"]
+    for c in form.constraints:  # each row holds what its name says
+        for name, entries in zip(c.names(), c.F.toarray(), strict=True):
+            assert ("weight" == name) == (np.count_nonzero(entries) == 3)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp", ".ptf", ".mof.json", ".npz"])
+def test_names_survive_every_format_that_has_some(suffix: str, tmp_path: Path) -> None:
+    form = mo.read(_diet(tmp_path))
+    path = write_form(form, tmp_path / f"again{suffix}")
+    again = mo.read(path)
+    assert again.names() == form.names() and _rows(again) == _rows(form) and again.equals(form)
+
+
+@pytest.mark.parametrize("suffix", [".mps", ".lp", ".ptf", ".mof.json"])
+def test_without_a_sidecar_the_variables_have_the_names_of_the_file(suffix: str, tmp_path: Path) -> None:
+    path = write_form(mo.read(_diet(tmp_path)), tmp_path / f"again{suffix}")
+    sidecar(path).unlink(missing_ok=True)
+    again = mo.read(path)
+    assert [name.replace("_", ".") for name in again.names()] == ["rice", "beans", "oil.cold"]
+
+
+def test_a_conflict_speaks_in_the_names_of_the_file(tmp_path: Path) -> None:
+    """With 4 of rice at most and no oil, 5 in weight need a bean; fat ≤ -1 needs less than no oil."""
+    conflict = mo.conflict(mo.read(_diet(tmp_path, fat=-1.0)))
+    assert "fat" in str(conflict) and "oil.cold" in str(conflict)
+
+
+def test_names_that_do_not_fit_are_refused() -> None:
+    with pytest.raises(InputError, match="2 names for 3 scalars"):
+        Block("x", (3,), own=("a", "b"))
