@@ -60,7 +60,7 @@ def test_an_mps_file_keeps_the_names_that_an_independent_reader_finds(tmp_path: 
     assert sorted(set(_rows(form)) - set(highs.getLp().row_names_)) == ["protein (other side)"]
     for c in form.constraints:  # each row holds what its name says
         for name, entries in zip(c.names(), c.F.toarray(), strict=True):
-            assert ("weight" == name) == (np.count_nonzero(entries) == 3)
+            assert (name == "weight") == (np.count_nonzero(entries) == 3)
 
 
 @pytest.mark.parametrize("suffix", [".mps", ".lp", ".ptf", ".mof.json", ".npz"])

@@ -337,6 +337,26 @@ def test_linprog_has_the_same_optimum_and_marginals() -> None:
         np.testing.assert_allclose(filled[side].marginals, theirs[side].marginals, atol=1e-5)
 
 
+def test_scipy_marginals_are_derivatives() -> None:
+    """By finite differences of each right-hand side: SciPy minimises, and a marginal is d optimum / d b."""
+    rng = np.random.default_rng(6)
+    A, E, inside, c = rng.normal(size=(4, 5)), rng.normal(size=(2, 5)), rng.uniform(0.5, 1.5, size=5), rng.normal(size=5)
+
+    def program(ub: np.ndarray, eq: np.ndarray) -> Any:
+        return mo.from_scipy(c, A_ub=A, b_ub=A @ inside + 0.3 + ub, A_eq=E, b_eq=E @ inside + eq, bounds=(0, 3))
+
+    filled = OptimizeResult()
+    mo.solve(program(np.zeros(4), np.zeros(2)), "clarabel", tol=1e-9).into(filled)
+
+    def value(sides: np.ndarray) -> float:
+        return float(mo.solve(program(sides[:4], sides[4:]), "clarabel", tol=1e-9).objective)
+
+    told = np.concatenate([filled["ineqlin"].marginals, filled["eqlin"].marginals])
+    slopes = [(value(STEP * unit) - value(-STEP * unit)) / (2 * STEP) for unit in np.eye(6)]
+    np.testing.assert_allclose(told, slopes, atol=1e-3)
+    assert np.abs(filled["ineqlin"].marginals).max() > 0.1
+
+
 def test_milp_has_the_same_optimum() -> None:
     c, row = [-5.0, -4.0, -3.0], LinearConstraint([[2, 3, 1], [4, 1, 2]], -np.inf, [5, 11])
     bounds, integrality = Bounds(0, 3), [1, 0, 1]
