@@ -20,7 +20,7 @@ from marginopt.models.export.files.formats import write_form
 from marginopt.models.program.cones import Nonnegative
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "benchmarks" / "others"))
-import programs as table
+import real_programs as table
 
 #: Rows of every sense with ranges of both signs, every kind of bound, a constant, a second N row, products off the diagonal.
 QPS = """NAME stand-in

@@ -1,6 +1,6 @@
 """Programs from elsewhere: quadratic ones of Maros and Mészáros and Netlib's LPs, several solvers beside one certificate.
 
-MARGINOPT_DATA=... python benchmarks/others/programs.py maros-meszaros [--count 30] [--most 400] [NAME ...]
+MARGINOPT_DATA=... python benchmarks/others/real_programs.py maros-meszaros [--count 30] [--most 400] [NAME ...]
 
 The collections: maros-meszaros, netlib, netlib-infeasible.
 
