@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import FloatArray
+from ...arrays import FloatArray, IntArray
 from ...program.cones import Cone, Indicator, Nonnegative
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
@@ -47,7 +47,7 @@ class Affine:
     def scaled(self, factors: FloatArray | float) -> Affine:
         """Every row times its factor."""
         factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
-        return Affine({k: sp.csr_array(m.multiply(factors[:, None])) for k, m in self.terms.items()}, self.constant * factors)
+        return Affine({label: _rows_times(factors, matrix) for label, matrix in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:
         """Some of the rows."""
@@ -63,14 +63,32 @@ class Affine:
     @staticmethod
     def interleaved(*parts: Affine) -> Affine:
         """Row 0 of every part, then row 1 of every part, ...: the rows of as many cones as the parts have rows."""
-        n = parts[0].rows
-        order = np.arange(len(parts) * n).reshape(len(parts), n).T.ravel()
+        n, k = parts[0].rows, len(parts)
         widths = {label: matrix.shape[1] for part in parts for label, matrix in part.terms.items()}
-        stacked = {
-            label: sp.csr_array(sp.vstack([part.terms.get(label, sp.csr_array((n, width))) for part in parts], format="csr"))
-            for label, width in widths.items()
-        }
-        return Affine(stacked, np.concatenate([part.constant for part in parts])).at(order)
+        woven = {}
+        for label, width in widths.items():
+            mine = [(j, part.terms[label]) for j, part in enumerate(parts) if label in part.terms]
+            counts = np.zeros((n, k), dtype=mine[0][1].indptr.dtype)
+            for j, matrix in mine:
+                counts[:, j] = np.diff(matrix.indptr)
+            indptr = np.concatenate([[0], np.cumsum(counts)]).astype(counts.dtype)
+            indices, data = np.empty(indptr[-1], dtype=counts.dtype), np.empty(indptr[-1])
+            for j, matrix in mine:
+                places = _places(matrix, indptr[:-1].reshape(n, k)[:, j])
+                indices[places], data[places] = matrix.indices, matrix.data
+            woven[label] = sp.csr_array((data, indices, indptr), shape=(n * k, width))
+        return Affine(woven, np.stack([part.constant for part in parts], axis=1).ravel())
+
+
+def _rows_times(factors: FloatArray, matrix: sp.csr_array) -> sp.csr_array:
+    """Each row times its factor; SciPy's own product takes ten times as many calls."""
+    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
+    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
+
+
+def _places(matrix: sp.csr_array, starts: IntArray) -> IntArray:
+    """Where its entries go if those of row i begin at starts_i."""
+    return np.arange(matrix.nnz) + np.repeat(starts - matrix.indptr[:-1], np.diff(matrix.indptr))
 
 
 class Assembly:
@@ -215,10 +233,9 @@ class Assembly:
         indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
         before = indptr[:-1].copy()  # where each row's next entries go: SciPy's hstack takes twenty times as many calls
         for part, shift in parts:
-            counts = np.diff(part.indptr)
-            places = np.arange(part.nnz) + np.repeat(before - part.indptr[:-1], counts)
+            places = _places(part, before)
             indices[places], data[places] = part.indices + shift, part.data
-            before += counts
+            before += np.diff(part.indptr)
         stacked = sp.csr_array((data, indices, indptr), shape=(n, at))
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
