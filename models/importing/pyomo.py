@@ -82,8 +82,7 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
             rows.append(constraint)
             linear.append(body)
             sides.append((low, high))
-    bounds = [(-np.inf if v.lb is None else pyo.value(v.lb), np.inf if v.ub is None else pyo.value(v.ub)) for v in variables]
-    low_high = np.array(bounds, dtype=np.float64).reshape(len(variables), 2)
+    low_high = np.array([_bounds(v) for v in variables], dtype=np.float64).reshape(len(variables), 2)
     row_sides = np.array(sides, dtype=np.float64).reshape(len(rows), 2)
     program = RowProgram(
         name=model.name or "Pyomo model",
@@ -102,6 +101,17 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
         maximise=sign < 0,
     )
     return variables, rows, program
+
+
+def _bounds(variable: Any) -> tuple[float, float]:
+    """Pyomo looks at bounds when they are read: a lower bound of +inf it takes, and then refuses to tell."""
+    import pyomo.environ as pyo
+
+    try:
+        low, high = variable.lb, variable.ub
+    except ValueError as error:
+        raise InputError(f"the bounds of the Pyomo variable {variable.name} are no bounds: {error}") from error
+    return -np.inf if low is None else pyo.value(low), np.inf if high is None else pyo.value(high)
 
 
 @dataclass(frozen=True, eq=False)

@@ -315,6 +315,11 @@ def test_pyomo_refusals() -> None:
     m.goal.deactivate()
     with pytest.raises(InputError, match="one active objective; it has 0"):
         mo.from_pyomo(m)
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(float("inf"), None))
+    m.goal = pyo.Objective(expr=m.x)
+    with pytest.raises(InputError, match="the bounds of the Pyomo variable x are no bounds"):
+        mo.from_pyomo(m)
 
 
 # -- SciPy --------------------------------------------------------------------------------------------------------------
