@@ -54,7 +54,8 @@ for name in names:
             mo.solve(model, name, threads=1)
             times.append(time.process_time() - at)
         warm = max(warm, min(times))
-    told["solvers"][name] = {"first": first, "compiled": compiled, "warm": warm, "models": len(models)}
+    if models:  # a solver without an example of its own says nothing here
+        told["solvers"][name] = {"first": first, "compiled": compiled, "warm": warm, "models": len(models)}
 print(json.dumps(told))
 """
 
@@ -114,10 +115,15 @@ def solvers(table: Table, names: list[str], repeat: int, best: int) -> None:
         cold, load, warm = [], [], []
         for _ in range(best):
             with tempfile.TemporaryDirectory() as cache:
-                first, second = child([name], repeat, cache)[name], child([name], repeat, cache)[name]
+                runs = [child([name], repeat, cache) for _ in range(2)]
+            if not all(runs):
+                break  # it has no example of its own
+            first, second = (run[name] for run in runs)
             cold.append(first["first"])
             load.append(second["first"])
             warm.append(second["warm"])
+        if not cold:
+            continue
         table.add(f"{name}, cold", min(cold), TARGETS["cold"])
         table.add(f"{name}, load", min(load))
         table.add(f"{name}, warm", min(warm), TARGETS["warm"])

@@ -169,6 +169,9 @@ def _labels_file(file: Path, label: object) -> Path:
 
 def _coded(file: Path, pieces: Sequence[npt.NDArray[Any]], n: int) -> tuple[FloatArray, tuple[Label, ...]]:
     """Codes of labels of any kind, as `marginopt.read` gives them; made of the values that differ, not of every row's."""
+    flawed = next((piece.shape for piece in pieces if piece.ndim != 1), None)
+    if flawed is not None:
+        raise DataError(f"{file}: the labels must be a vector, one for each row; they have shape {flawed}")
     values = np.unique(np.concatenate([np.unique(piece) for piece in pieces]))
     if sum(piece.size for piece in pieces) != n:
         raise DataError(f"{file}: {sum(piece.size for piece in pieces):,} labels for {n:,} rows")
