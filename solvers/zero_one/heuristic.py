@@ -98,8 +98,8 @@ class Heuristic:
 
     @property
     def finished(self) -> bool:
-        """Whether nothing is left of either part of this level."""
-        return self._searched and self._visited
+        """Whether nothing is left of either part of this level; without coordinates w = 0 is all there is."""
+        return not self._shared.reduced.rows.size or (self._searched and self._visited)
 
     def due(self, allowed: float, searched: float) -> bool:
         """Whether the next step comes before the engine's next stretch, which allows that effort after that of the search."""

@@ -32,9 +32,10 @@ def test_nothing_but_our_errors_escapes_and_what_is_claimed_is_so(family: int) -
     assert not [what for what in map(doors.attack, numbers) if what[1]]
 
 
-@pytest.mark.parametrize("number", [34, 57, 137, 158, 200, 350, 386, 485, 705])
+@pytest.mark.parametrize("number", [34, 57, 137, 158, 200, 350, 386, 485, 512, 705, 832, 1488, 2357, 3737])
 def test_what_escaped_once(number: int) -> None:
-    """Objects as points, a problem without a list, numbers as relaxations and bounds, a kernel matrix of 1e308, bounds of inf."""
+    """Objects as points, a problem without a list, numbers as relaxations and bounds, a kernel matrix of 1e308, bounds of inf,
+    labels that are a column, data of zeros alone in a report."""
     what, fault = doors.attack(number)
     assert not fault, (what, fault)
 
