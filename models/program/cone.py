@@ -95,10 +95,13 @@ class Cone(ABC):
         """Largest absolute entry of ``v - Π_K(v)``: zero exactly on the cone."""
         return largest(v - self.project(v))
 
-    def relative_violation(self, v: FloatArray, scale: FloatArray) -> float:
-        """Largest violation of a `block` of rows relative to 1 + the block's largest entry of ``scale`` ≥ 0."""
+    def relative_violation(self, v: FloatArray, scale: FloatArray, unit: FloatArray | float = 1.0) -> float:
+        """Largest violation of a `block` of rows relative to the block's largest entries of ``unit`` > 0 and ``scale`` ≥ 0,
+        added.
+        """
         outside = np.abs(v - self.project(v)).reshape(-1, self.block).max(axis=1)
-        return float((outside / (1.0 + scale.reshape(-1, self.block).max(axis=1))).max(initial=0.0))
+        units = np.broadcast_to(np.asarray(unit), v.shape).reshape(-1, self.block).max(axis=1)
+        return float((outside / (units + scale.reshape(-1, self.block).max(axis=1))).max(initial=0.0))
 
     def dual_violation(self, z: FloatArray) -> float:
         """Largest absolute entry of ``z - Π_{K*}(z)``: zero exactly on the dual cone."""

@@ -200,10 +200,16 @@ def exact_beside(
 
 
 def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | None:
-    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated. None where LAPACK's SVD does not end."""
+    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated.
+
+    None where numbers overflow, where LAPACK's SVD does not end, and where it refuses an argument, a ValueError of SciPy that
+    the attack met once.
+    """
     root = np.sqrt(own)
-    scaled = M / root / root[:, None] + 1e-14 * np.eye(own.size)
+    scaled, side = M / root / root[:, None] + 1e-14 * np.eye(own.size), right / root
+    if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
+        return None
     try:
-        return np.asarray(scipy.linalg.lstsq(scaled, right / root, check_finite=False)[0] / root)
-    except np.linalg.LinAlgError:
+        return np.asarray(scipy.linalg.lstsq(scaled, side, check_finite=False)[0] / root)
+    except (np.linalg.LinAlgError, ValueError):
         return None

@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...models.arrays import FloatArray
@@ -32,8 +33,8 @@ class Certificate(Displayed):
     objective : float
         ½x'Px + q'x + r.
     primal_residual : float
-        Largest violation of a row (of a cone where it is not polyhedral) relative to 1 + max(|F x|, |g|) of that row (cone), and
-        of a bound relative to 1 + |x_j|.
+        Largest violation of a row (of a cone where it is not polyhedral) relative to τ + max(|F x|, |g|) of that row (cone),
+        where τ is its largest coefficient, 1 at most, and of a bound relative to 1 + |x_j|.
     violations : mapping of label to float
         Absolute violation of each constraint and of ``"bounds"``.
     integrality : float or None
@@ -184,7 +185,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
             continue
         violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
-        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g))))
+        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.F)))
     below = np.where(np.isfinite(form.lower), form.lower - x, 0.0)
     above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
     outside = np.maximum(np.maximum(below, above), 0.0)
@@ -195,6 +196,17 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     own = np.maximum(np.abs(form.lower), np.abs(form.upper))
     size = np.where(narrow, np.minimum(size, np.abs(x) + np.where(narrow, own, 1.0)), size)
     return violations, max(worst, float((outside / size).max(initial=0.0)))
+
+
+def _row_units(F: sp.csr_array) -> FloatArray:
+    """The largest coefficient of each row, 1 at most and where it has none: a row is not met because it was made small."""
+    filled = np.diff(F.indptr) > 0
+    units = np.ones(F.shape[0])
+    if not F.nnz:
+        return units
+    largest = np.maximum.reduceat(np.abs(F.data), F.indptr[:-1][filled])
+    units[filled] = np.where(largest > 0.0, np.minimum(largest, 1.0), 1.0)
+    return units
 
 
 def _dual(

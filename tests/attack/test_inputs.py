@@ -71,6 +71,13 @@ def test_nothing_false_is_said_of_empty_sets_and_endless_objectives() -> None:
         fault = alternatives.judged(lie, result.answer, alternatives.case(number), result.solver)
         assert not fault, (lie, number, fault)
 
+
+@pytest.mark.parametrize("number", [2385, 3512])
+def test_a_row_is_not_met_because_it_was_made_small(number: int) -> None:
+    """x ≤ -2.5 and x ≥ -1, the first times 8e-6: SCS's point is 1e-5 outside of it, which is two fifths of the row."""
+    assert not alternatives.natural(number)[1]
+
+
 @pytest.mark.parametrize("number", [913])
 def test_a_nearly_feasible_point_of_an_empty_set_is_no_optimum_because_conditions_hold(number: int) -> None:
     """OSQP's point violates its rows by 9e-6 and meets the conditions; multipliers of ours bound the objective above it."""

@@ -113,8 +113,12 @@ def test_a_singular_block_gives_no_wrong_bound() -> None:
     assert lagrangian_bound(nearly, None, {}) < -1e12
 
 
-def test_least_squares_that_do_not_end_leave_no_bound_and_raise_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
-    """LAPACK's SVD did not converge on a Netlib program; x free, x = 1/3 and multipliers that miss stationarity by a little."""
+@pytest.mark.parametrize("error", [np.linalg.LinAlgError("SVD did not converge"), ValueError("illegal value in 4-th argument")])
+def test_least_squares_that_fail_leave_no_bound_and_raise_nothing(error: Exception, monkeypatch: pytest.MonkeyPatch) -> None:
+    """LAPACK's SVD did not converge on a Netlib program, and refused an argument in the attack.
+
+    x free, x = 1/3 and multipliers that miss stationarity by a little.
+    """
     free = np.full(2, np.inf)
     rows = Constraint("rows", sp.csr_array([[3.0, 1.0], [1.0, 7.0]]), np.array([-1.0, -1.0]), Zero(2))
     form = StandardForm("free", (Block("x", (2,)),), np.array([1.0, 2.0]), (rows,), -free, free, np.zeros(2, dtype=bool))
@@ -122,7 +126,7 @@ def test_least_squares_that_do_not_end_leave_no_bound_and_raise_nothing(monkeypa
     assert np.isfinite(lagrangian_bound(form, None, z))
 
     def fails(*args: object, **kwargs: object) -> None:
-        raise np.linalg.LinAlgError("SVD did not converge in Linear Least Squares")
+        raise error
 
     monkeypatch.setattr("scipy.linalg.lstsq", fails)
     assert lagrangian_bound(form, None, z) == -np.inf
