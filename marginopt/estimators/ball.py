@@ -96,7 +96,7 @@ class MEBOneClass(OutlierMixin, BaseEstimator):  # type: ignore[misc]
         space = KernelSpace.of(X, sample.rows, scaling, kernel, sample.weight)
         self.problem_ = MEBDual(space.Z, space.kernel)
         work = copy.copy(self.problem_)  # the one that is kept carries no kernel columns
-        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
+        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
         self.result_ = solve_checked(work, self.solver, options)
         self.certificate_ = self.result_.certificate
         a = self.result_.values["a"]

@@ -90,7 +90,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
 
     def _options(self, start: Mapping[str, FloatArray] | None = None) -> Options:
         """What the solver is told."""
-        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=bool(self.verbose))
+        told = bool(self.verbose)
+        return Options(tol=self.tol, time_limit=self.time_limit, start=start, progress=told, verbose=told)
 
     def _asked(self) -> Any:
         """Who solves."""

@@ -154,7 +154,7 @@ class MaxMinSVC(ModelClassifier):
 
     def _options(self, start: Any = None) -> Options:
         native = {} if self.tol is None else {"stationarity": self.tol}
-        return Options(time_limit=self.time_limit, progress=bool(self.verbose), native=native)
+        return Options(time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose), native=native)
 
     @staticmethod
     def _solution(problem: Model, result: Result) -> Solution:

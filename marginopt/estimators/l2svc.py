@@ -51,7 +51,7 @@ class L2SVC(WeightedClassifier, KernelClassifier):
     time_limit : float, optional
         Seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
 
     Attributes
     ----------

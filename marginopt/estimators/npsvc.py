@@ -216,7 +216,9 @@ class KernelNPSVC(ClassNamePrefixFeaturesOutMixin, TransformerMixin, HyperplaneC
             qp=self.qp,
             stiefel=self.stiefel,
         )
-        return algorithm.run(model, Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=bool(self.verbose)))
+        told = bool(self.verbose)
+        options = Options(tol=self.tol, iteration_limit=self.max_iter, seed=seed, progress=told, verbose=told)
+        return algorithm.run(model, options)
 
     def _rows(self, X: Any) -> Points:
         rows = super()._rows(X)

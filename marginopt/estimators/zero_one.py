@@ -38,7 +38,7 @@ class ZeroOneSVC(SearchedClassifier):
     time_limit : float, optional
         Budget of seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
     random_state : int
         Seed of the incumbent heuristic.
     kappa : float, optional

@@ -42,7 +42,7 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
     time_limit : float, optional
         Seconds for each binary problem; a search that it ends gives its best classifier, without a warning.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 

@@ -38,7 +38,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     time_limit : float, optional
         Seconds; a search that it ends gives its best classifier, without a warning.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
     class_weight : dict, "balanced" or None
     standardise : bool
         Mean 0 and deviation 1 for every feature; coefficients are for rows as they come.
@@ -103,7 +103,7 @@ class MulticlassSVC(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if self.standardise:
                 warnings.simplefilter("ignore", MarginoptWarning)
             problem = MulticlassSVM(space.Z, code[sample.rows], self.loss, as_positive(self.lam, "lam") * cost)
-        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose))
+        options = Options(tol=self.tol, time_limit=self.time_limit, progress=bool(self.verbose), verbose=bool(self.verbose))
         result = solve_checked(problem, self.solver, options, frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT}))
         W = result.values["W"]
         self.coef_, self.intercept_ = scaling.undone(W[:, 1:], W[:, 0])

@@ -39,7 +39,7 @@ class RampSVC(SearchedClassifier):
     time_limit : float, optional
         Budget of seconds for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
     random_state : int
         Seed of the starts.
     multi_class, n_jobs, class_weight, standardise

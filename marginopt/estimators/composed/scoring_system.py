@@ -47,7 +47,7 @@ class ScoringSystemClassifier(SearchedClassifier):
     node_limit, time_limit : optional
         Budget of nodes, of seconds, for each binary problem.
     verbose : bool
-        Whether solvers tell of their progress on standard error.
+        Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
     random_state : int
         Seed of the descents for incumbents.
     multi_class, n_jobs, class_weight

@@ -67,6 +67,13 @@ def test_verbose_tells_of_progress(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
+def test_verbose_lets_other_solvers_speak(capfd: pytest.CaptureFixture[str]) -> None:
+    mo.HingeSVC(solver="piqp", verbose=True).fit(X2, Y2)
+    assert "PIQP" in capfd.readouterr().out
+    mo.HingeSVC(solver="piqp").fit(X2, Y2)
+    assert capfd.readouterr().out == ""
+
+
 CLASSIFIERS = {name: info for name, info in mo.estimators().items() if is_classifier(info.make())}
 
 
