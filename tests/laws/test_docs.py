@@ -74,9 +74,15 @@ def site(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("site")
+def _site_packages(*names: str) -> None:
+    """What builds the site is an extra of its own: `make docs` brings it, `make test` alone does not."""
+    for name in names:
+        pytest.importorskip(name, reason='the site needs pip install "marginopt[docs]"')
+
+
 def test_formulas_are_drawn_without_a_script() -> None:
     """Every formulation's displays are MathML that is well formed, with nothing of LaTeX left, a row for each line."""
-    pytest.importorskip("latex2mathml")
+    _site_packages("latex2mathml", "docutils")
     mathml = importlib.import_module("mathml").mathml
     for info in all_formulations().values():
         model: Model = info.example(np.random.default_rng(0))
@@ -99,6 +105,7 @@ def test_every_algorithm_of_ours_has_pseudocode() -> None:
 
 def test_pages_of_formulations_have_the_errata_of_their_sources() -> None:
     """From the docstrings; what solvers ask a model for is no part of a user's page; italics stay italics."""
+    _site_packages("numpydoc")
     script = (
         "import marginopt as mo\nfrom reference import documented, errata\nfrom words import escaped\n"
         "for model, word in ((mo.L2SVMDual, 'root'), (mo.MEBDual, '(16)'), (mo.ConicSVM, '(14)'), (mo.ParetoQP, 'Theorem 2')):\n"
