@@ -73,13 +73,13 @@ def site(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.syspath_prepend(str(DOCS))
 
 
-@pytest.mark.usefixtures("site")
 def _site_packages(*names: str) -> None:
     """What builds the site is an extra of its own: `make docs` brings it, `make test` alone does not."""
     for name in names:
         pytest.importorskip(name, reason='the site needs pip install "marginopt[docs]"')
 
 
+@pytest.mark.usefixtures("site")
 def test_formulas_are_drawn_without_a_script() -> None:
     """Every formulation's displays are MathML that is well formed, with nothing of LaTeX left, a row for each line."""
     _site_packages("latex2mathml", "docutils")
