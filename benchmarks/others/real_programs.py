@@ -21,6 +21,7 @@ from marginopt.instances import StoredProgram
 from marginopt.instances.programs import MAROS_MESZAROS
 from marginopt.models import StandardForm
 from marginopt.solvers.api import solve
+from marginopt.solvers.judging.rays import farkas_proves
 from marginopt.solvers.judging.result import Result
 
 #: Solvers of each collection; SCIP and Gurobi are there for whole numbers elsewhere.
@@ -51,15 +52,16 @@ def chosen(collection: str, count: int, most: int, names: list[str]) -> list[Sto
     return sorted(small, key=lambda p: p.path.stat().st_size)[:count]
 
 
-def said(result: Result, optimum: float | None) -> str:
+def said(form: StandardForm, result: Result, optimum: float | None) -> str:
     """Seconds, and what the certificate and the published value say."""
     seconds = f"{result.solve_seconds:.2f}"
     if optimum is None:
-        return f"{seconds} {result.status.name.lower()}" + (" proved" if result.evidence.startswith("proved") else " claimed")
+        proved = result.farkas is not None and farkas_proves(form, result.farkas)
+        return f"{seconds} {result.status.name.lower()}" + (" proved" if proved else " claimed")
     if not result.solved:
         return f"{seconds} {result.status.name.lower()}"
     agrees = abs(result.objective - optimum) <= AGREES * max(1.0, abs(optimum))
-    proved = result.gap is not None and result.gap <= AGREES
+    proved = result.bound_kind == "proved" and result.gap is not None and result.gap <= AGREES  # not by the solver's own bound
     return seconds + ("" if agrees else f" off by {result.objective - optimum:.1e}") + (" proved" if proved else "")
 
 
@@ -89,7 +91,7 @@ def main() -> None:
             except MarginoptError as error:
                 cells.append(f"refused: {error}")
                 continue
-            cells.append(said(result, program.optimum))
+            cells.append(said(form, result, program.optimum))
             solved[name] += result.status.name == "INFEASIBLE" if program.optimum is None else result.solved
         rows = sum(c.rows for c in form.constraints)
         published = "infeasible" if program.optimum is None else f"{program.optimum:.9g}"
