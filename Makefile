@@ -5,6 +5,8 @@ PYTHON ?= python3
 VENV   := .venv
 BIN    := $(VENV)/bin
 TORCH  ?= torch==2.13.0
+# Setuptools warns of every editable installation; this one is meant.
+INSTALL := PYTHONWARNINGS="ignore:Editable installation" $(BIN)/python -m pip install --quiet --no-compile
 FOLDERS := models solvers relaxations instances
 
 # Byte code is kept, also where the shell says not to: without it every process compiles its imports anew (packages are installed without
@@ -63,28 +65,28 @@ env-test: $(VENV)/.test
 
 $(BIN)/python:
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --upgrade pip
+	$(INSTALL) --upgrade pip
 
 $(VENV)/.base: pyproject.toml constraints.txt | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[data]"
+	$(INSTALL) --constraint constraints.txt --editable ".[data]"
 	@touch $@
 
 # PyTorch comes first and alone, so that no other package pulls another build of it: `make test TORCH=...` names the one to use (a
 # wheel's path, or torch==2.13.0+cpu where pip knows an index that has it: the default on Linux may be the large CUDA build).
 $(VENV)/.torch: | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile $(TORCH)
+	$(INSTALL) $(TORCH)
 	@touch $@
 
 $(VENV)/.test: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[test]"
+	$(INSTALL) --constraint constraints.txt --editable ".[test]"
 	@touch $@ $(VENV)/.base
 
 $(VENV)/.lint: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[test,lint]"
+	$(INSTALL) --constraint constraints.txt --editable ".[test,lint]"
 	@touch $@ $(VENV)/.base $(VENV)/.test
 
 $(VENV)/.docs: pyproject.toml constraints.txt $(VENV)/.torch | $(BIN)/python
-	$(BIN)/python -m pip install --quiet --no-compile --constraint constraints.txt --editable ".[all,docs]"
+	$(INSTALL) --constraint constraints.txt --editable ".[all,docs]"
 	@touch $@ $(VENV)/.base
 
 # The newest releases of everything, written down for every later environment: commit constraints.txt if `make check` passes with it.
