@@ -191,6 +191,10 @@ def test_degenerate_data(kind, eager):
         X = 30.0 * X  # the kernel matrix is the identity; further out the certificate cannot tell 1e-6
     for C in (1.0, 1e4):
         result = solve_problem(L2SVMDual(X, y, C, RBF(0.5)), SMO(), Options(tol=1e-6))
+        if kind == "constant" and C == 1e4 and result.status is not Status.OPTIMAL:
+            # terms of 1 cancel to 1/(2nC) = 5.6e-8: whether sums of 900 can tell 1e-6 of that depends on the processor's order
+            assert "rounding may hide" in result.evidence and result.certificate.resolution > 5e-7
+            continue
         assert result.status is Status.OPTIMAL
         # the objective carries its rounding, the bound is rounded outward: their point in exact arithmetic is within 1e-6
         assert result.certificate.gap <= 1e-6 + result.certificate.resolution
