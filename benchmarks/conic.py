@@ -23,9 +23,9 @@ from pathlib import Path
 import numpy as np
 from conic_peers import PEERS
 
+from marginopt.models.kernels.threads import blas_threads
 from marginopt.models.views import ConicProblem
 from marginopt.solvers.conic import conic_path
-from marginopt.solvers.conic.blas_threads import blas_threads
 
 CELLS = [(n, p) for n in (100, 200, 500, 1000) for p in (3, 5, 10, 30)]
 

@@ -11,6 +11,7 @@ import scipy.sparse as sp
 
 from ..models.arrays import FloatArray
 from ..models.bare_form import BareForm
+from ..models.kernels.threads import blas_threads
 from ..models.model import Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
@@ -126,5 +127,6 @@ def _on_active_set(form: StandardForm, x: FloatArray) -> FloatArray | None:
     B, b = F[np.flatnonzero(active)].toarray(), g[active]
     k = B.shape[0]
     system = np.block([[P, B.T], [B, np.zeros((k, k))]])
-    solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]
+    with blas_threads(len(system), None):
+        solution = np.linalg.lstsq(system, np.concatenate([-form.q, -b]), rcond=1e-13)[0]
     return np.asarray(solution[: form.n])

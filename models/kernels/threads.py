@@ -19,10 +19,12 @@ from typing import Any
 
 from threadpoolctl import ThreadpoolController
 
-__all__ = ["blas_controller", "cuts", "pooled", "share", "workers"]
+__all__ = ["LARGE_SYSTEM", "blas_controller", "blas_threads", "cuts", "pooled", "share", "workers"]
 
 #: Entries for which a thread is worth starting: a few tenths of a millisecond.
 _LEAST = 1 << 19
+#: Order of a system of equations from which several BLAS threads pay.
+LARGE_SYSTEM = 1500
 _allowed: ContextVar[int | None] = ContextVar("marginopt_workers", default=None)
 
 
@@ -32,27 +34,39 @@ def blas_controller() -> Any:
     return ThreadpoolController().select(user_api="blas")
 
 
-def _blas_threads() -> int:
+def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]:
+    """Limit BLAS to ``threads``; where it is not given, to one for systems of an order below `LARGE_SYSTEM`.
+
+    NumPy and SciPy bring a BLAS of their own each; with two thread pools that wait for each other actively, small
+    factorisations become tens of times slower on a busy machine.
+    """
+    if threads is None and order >= LARGE_SYSTEM:
+        return nullcontext()
+    limited: AbstractContextManager[Any] = blas_controller().limit(limits=threads or 1)
+    return limited
+
+
+def _threads_of_blas() -> int:
     found = [library.num_threads for library in blas_controller().lib_controllers]
     return max(found) if found else os.cpu_count() or 1
 
 
 def _single_blas() -> AbstractContextManager[object]:
     """One BLAS thread inside. The number is the whole process's: whoever finds one already leaves it, then and at the end."""
-    limited: AbstractContextManager[object] = blas_controller().limit(limits=1) if _blas_threads() > 1 else nullcontext()
+    limited: AbstractContextManager[object] = blas_controller().limit(limits=1) if _threads_of_blas() > 1 else nullcontext()
     return limited
 
 
 def workers(entries: int) -> int:
     """How many threads a computation of so many matrix entries is worth: one inside a thread of `share`."""
     allowed = _allowed.get()
-    return max(1, min(_blas_threads() if allowed is None else allowed, entries // _LEAST))
+    return max(1, min(_threads_of_blas() if allowed is None else allowed, entries // _LEAST))
 
 
 @contextmanager
 def pooled(threads: int | None) -> Generator[None]:
     """BLAS has one thread inside, and `share` so many: those that BLAS had where the number is not given."""
-    token = _allowed.set(threads or _allowed.get() or _blas_threads())
+    token = _allowed.set(threads or _allowed.get() or _threads_of_blas())
     try:
         with _single_blas():
             yield

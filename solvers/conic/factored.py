@@ -23,12 +23,12 @@ import numpy as np
 from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import ConicBound, conic_multipliers, conic_reduced
 from ...models.formulations.conic.point import ConicPoint
+from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
-from .blas_threads import blas_threads
 from .coordinates import Prepared
 from .iterate import ConicData
 

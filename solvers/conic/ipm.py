@@ -10,13 +10,13 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import conic_multipliers, conic_reduced
+from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
-from .blas_threads import blas_threads
 from .coordinates import Prepared
 from .iterate import Iterate
 from .newton import NewtonSystem, PointSystem, best_system

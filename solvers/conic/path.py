@@ -11,9 +11,9 @@ import numpy as np
 from ...errors import InputError
 from ...models.formulations.conic.bound import ConicBound
 from ...models.formulations.conic.point import ConicPoint
+from ...models.kernels.threads import blas_threads
 from ...models.views import ConicProblem
 from ..interface.algorithm import Outcome
-from .blas_threads import blas_threads
 from .coordinates import Prepared
 from .ipm import ConicState, begin, iterate
 from .iterate import Iterate

@@ -76,7 +76,8 @@ class Algorithm(Solver, Generic[V, S]):
     Attributes
     ----------
     pooled : bool
-        Whether its time goes into kernel blocks, which ``threads`` threads share while BLAS has one in each (`models.kernels`).
+        Whether BLAS has one thread: its time goes into kernel blocks, which ``threads`` threads share (`models.kernels`), or its
+        dense algebra is too small for two.
     variants : sequence of mapping
         Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
     """

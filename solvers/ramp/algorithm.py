@@ -68,6 +68,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
     restarts: int = 20
     most: int = 6
 
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
         summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",

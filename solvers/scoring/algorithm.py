@@ -68,6 +68,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     descents: int = 100
     proof: str | None = None
 
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",
         rank={Purpose.STRUCTURE: 2},

@@ -85,6 +85,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     checkpoint: str | None = None
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         rank={Purpose.STRUCTURE: 1},

@@ -5,9 +5,11 @@ import itertools
 import numpy as np
 import pytest
 from data import clouds
+from threadpoolctl import threadpool_limits
 
 from marginopt.errors import InputError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
+from marginopt.models.kernels.threads import blas_controller
 from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
@@ -17,6 +19,10 @@ from marginopt.solvers.zero_one import SOLVERS, ZeroOneBB
 def model(n=60, p=2, lam=5.0, intercept="free", seed=0, sigma=0.8):
     X, y = clouds(seed, n, p, 0.4, order="turns", spread=sigma)
     return ZeroOneSVM(X, y, lam, intercept=intercept)
+
+
+def threads_of_blas():
+    return max(library.num_threads for library in blas_controller().lib_controllers)
 
 
 def run(stated, native=None, **options):
@@ -63,6 +69,15 @@ def test_callback_stops_with_incumbent_and_bound(optimum):
     assert raw.status is Status.INTERRUPTED
     assert raw.bound <= optimum * (1 + 1e-12) and raw.objective >= optimum * (1 - 1e-6)
     assert np.isfinite(raw.values["w"]).all()
+
+
+def test_blas_has_one_thread_inside_and_its_own_after_it():
+    """Two wait for each other actively on matrices as small as these: twice the processor time where the machine is busy."""
+    inside = []
+    with threadpool_limits(2, user_api="blas"):
+        run(model(), callback=lambda row: inside.append(threads_of_blas()) or True)
+        assert threads_of_blas() == 2
+    assert inside == [1]
 
 
 def test_time_limit_before_the_search_has_begun(optimum):
