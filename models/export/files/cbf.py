@@ -8,8 +8,8 @@ Conventions of the format and ours agree (``Q``: t ≥ ||c||; ``QR``: 2ab ≥ ||
 has a double v/√2 with v = √2 (v/√2) in general, so the quotient is written to 34 digits: other readers round it (an error of
 half a unit in the last place of each coefficient), ours divides it out in decimal arithmetic and gets v back exactly.
 
-Labels go to the sidecar; a quadratic objective is not in this format (`models.program.bridges.EpigraphBridge` makes it a
-rotated cone).
+Labels go to the sidecar: the format has no names, so variables and rows of files that others wrote are numbered. A quadratic
+objective is not in this format (`models.program.bridges.EpigraphBridge` makes it a rotated cone).
 """
 
 from __future__ import annotations
@@ -29,7 +29,8 @@ from ...memory import check_bytes
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Constraint, StandardForm
 from ...program.svec import svec_indices, svec_size
-from ..shared.layout import ConicProgram, Layout, sidecar
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import ConicProgram
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
@@ -145,7 +146,7 @@ class _Reader:
     def __init__(self, source: Source) -> None:
         self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
         self.q = np.zeros(0)
-        self.r = 0.0
+        self.r, self.maximise = 0.0, False
         self.lower, self.upper, self.integer = np.zeros(0), np.zeros(0), np.zeros(0, dtype=bool)
         self.cones: list[tuple[str, int]] = []
         self.orders: list[int] = []
@@ -159,15 +160,17 @@ class _Reader:
         for words in self.lines:
             self._take(words[0])
         pieces = (*self._scalar(), *self._semidefinite())
-        return ConicProgram(self.q, self.r, pieces, self.lower, self.upper, self.integer, surplus=True)
+        return ConicProgram(self.q, self.r, pieces, self.lower, self.upper, self.integer, surplus=True, maximise=self.maximise)
 
     def _take(self, keyword: str) -> None:
         if keyword == "VER":
             if int(next(self.lines)[0]) > 4:
                 raise DataError("versions of CBF beyond 4 are not read")
         elif keyword == "OBJSENSE":
-            if next(self.lines)[0] != "MIN":
-                raise DataError("only files that minimise are read")
+            sense = next(self.lines)[0]
+            if sense not in ("MIN", "MAX"):
+                raise DataError(f"an objective is MIN or MAX, not {sense!r}")
+            self.maximise = sense == "MAX"
         elif keyword == "VAR":
             self._variables(self._parts())
         elif keyword == "CON":

@@ -19,16 +19,20 @@ from ....files import write_texts
 from ...arrays import FloatArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, sidecar
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT", "plain_names"]
 
 _WIDTH = 8  # terms on a line
+#: Each sense, seen from its other side.
+_TURNED = {"<=": ">=", "=<": ">=", "<": ">=", ">=": "<=", "=>": "<=", ">": "<=", "=": "="}
 _SECTIONS = {
     "minimize": "objective", "minimise": "objective", "min": "objective", "maximize": "max", "maximise": "max", "max": "max",
     "subject to": "rows", "such that": "rows", "st": "rows", "s.t.": "rows", "bounds": "bounds", "bound": "bounds",
-    "general": "integer", "generals": "integer", "gen": "integer", "binary": "binary", "binaries": "binary", "bin": "binary",
+    "general": "integer", "generals": "integer", "gen": "integer", "int": "integer", "integers": "integer",
+    "binary": "binary", "binaries": "binary", "bin": "binary", "semi": "semi", "semi-continuous": "semi", "semis": "semi",
     "end": "end",
 }  # fmt: skip
 
@@ -129,8 +133,13 @@ def _sections(source: Source) -> Iterator[tuple[str, int, str]]:
 
 
 _NUMBER = r"[+-]?(?:\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|inf(?:inity)?)"
-_ROW = re.compile(r"(?:^|\n)[ \t]*[A-Za-z_][\w.]*[ \t]*:")
-_TOKEN = re.compile(r"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|<=|>=|=<|=>|[<>=+\-*^\[\]/:]|[A-Za-z_][\w.]*")
+#: A name, with an index in brackets as Gurobi and JuMP write it; the brackets of a quadratic part stand alone.
+_NAME = r"[A-Za-z_!\"#$%&(),;?@{}~'`][\w.!\"#$%&(),;?@{}~'`]*(?:\[[^\[\]\s]*\])*"
+_ROW = re.compile(rf"(?:^|\n)[ \t]*({_NAME})[ \t]*:")
+_SENSE = r"(<=|>=|=<|=>|=|<|>)"
+_LEFT = re.compile(rf"^({_NUMBER})\s*(<=|=<|<)")
+_RIGHT = re.compile(rf"{_SENSE}\s*({_NUMBER})\s*$")
+_TOKEN = re.compile(rf"\d+\.?\d*(?:[eE][+-]?\d+)?|\.\d+(?:[eE][+-]?\d+)?|<=|>=|=<|=>|[<>=+\-*^/:]|{_NAME}|[\[\]]")
 
 
 def _tokens(text: str) -> list[str]:
@@ -149,7 +158,8 @@ class _Parser:
     linear: dict[int, float] = field(default_factory=dict)
     quadratic: list[tuple[int, int, float]] = field(default_factory=list)
     constant: float = 0.0
-    rows: list[tuple[dict[int, float], str, float]] = field(default_factory=list)
+    maximise: bool = False
+    rows: list[tuple[dict[int, float], float, float]] = field(default_factory=list)
     names: list[str] = field(default_factory=list)
     low: dict[int, float] = field(default_factory=dict)
     high: dict[int, float] = field(default_factory=dict)
@@ -163,7 +173,8 @@ class _Parser:
         if section == "objective":
             self.linear, self.quadratic, self.constant = self._expression(_tokens(text.split(":", 1)[-1]))
         elif section == "max":
-            raise DataError("only files that minimise are read")
+            self.take("objective", first, text, source)
+            self.maximise = True
         elif section == "rows":
             self._rows(text, source)
         elif section == "bounds":
@@ -171,6 +182,8 @@ class _Parser:
                 source.line = number
                 if line:
                     self._bound(line)
+        elif section == "semi" and text.split():
+            raise DataError(f"semi-continuous variables are not read: {text.split()[0]}")
         elif section in ("integer", "binary"):
             for name in text.split():
                 j = self.variable(name)
@@ -224,15 +237,22 @@ class _Parser:
         for head, stop in zip(heads, stops, strict=True):
             first, counted = first + text.count("\n", counted, head.end()), head.end()
             source.line = first
-            piece = text[head.end() : stop]
-            match = re.search(r"(<=|>=|=<|=>|=|<|>)\s*(" + _NUMBER + r")\s*$", piece.strip())
-            if match is None:
-                raise DataError(f"a row without a right-hand side: {piece.strip()[:60]!r}")
-            linear, quadratic, constant = self._expression(_tokens(piece.strip()[: match.start()]))
-            if quadratic:
-                raise DataError("quadratic rows are not read")
-            self.rows.append((linear, match.group(1), float(match.group(2)) - constant))
-            self.names.append(head.group().strip().removesuffix(":").strip())
+            self._row(text[head.end() : stop].strip())
+            self.names.append(head.group(1))
+
+    def _row(self, piece: str) -> None:
+        """An expression with a side on its right, and perhaps a lower one on its left."""
+        match, before = _RIGHT.search(piece), _LEFT.match(piece)
+        if match is None:
+            raise DataError(f"a row without a right-hand side: {piece[:60]!r}")
+        linear, quadratic, constant = self._expression(_tokens(piece[before.end() if before else 0 : match.start()]))
+        if quadratic:
+            raise DataError("quadratic rows are not read")
+        side = float(match.group(2)) - constant
+        left, right = -np.inf if "<" in match.group(1) else side, np.inf if ">" in match.group(1) else side
+        if before and "<" not in match.group(1):
+            raise DataError(f"two sides that do not go together: {piece[:60]!r}")
+        self.rows.append((linear, float(before.group(1)) - constant if before else left, right))
 
     def _bound(self, line: str) -> None:
         words = line.split()
@@ -242,39 +262,34 @@ class _Parser:
         elif len(words) == 5:
             j = self.variable(words[2])
             self.low[j], self.high[j] = float(words[0]), float(words[4])
-        elif len(words) == 3 and words[1] in ("<=", ">=", "="):
-            j = self.variable(words[0])
-            if words[1] in (">=", "="):
-                self.low[j] = float(words[2])
-            if words[1] in ("<=", "="):
-                self.high[j] = float(words[2])
+        elif len(words) == 3 and words[1] in _TURNED:
+            name, sense, side = words if re.fullmatch(_NAME, words[0]) else (words[2], _TURNED[words[1]], words[0])
+            j = self.variable(name)
+            if "<" not in sense:
+                self.low[j] = float(side)
+            if ">" not in sense:
+                self.high[j] = float(side)
         else:
             raise DataError(f"a bound that is not understood: {line!r}")
 
     def program(self) -> FlatProgram:
         n = len(self.index)
-        flip = np.array([-1.0 if sense in ("<=", "=<", "<") else 1.0 for _, sense, _ in self.rows])
-        entries = [(i, j, flip[i] * v) for i, (linear, _, _) in enumerate(self.rows) for j, v in linear.items() if v != 0]
+        entries = [(i, j, v) for i, (linear, _, _) in enumerate(self.rows) for j, v in linear.items() if v != 0]
         A = sp.csr_array(
             ([e[2] for e in entries], ([e[0] for e in entries], [e[1] for e in entries])),
             shape=(len(self.rows), n),
             dtype=np.float64,
         )
-        P = None
-        if self.quadratic:
-            i, j, v = (np.array(part) for part in zip(*self.quadratic, strict=True))
-            half = np.where(i == j, v, 0.5 * v)
-            off = i != j
-            P = sp.csc_array((np.append(half, half[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n))
+        P = symmetric([(i, j, v if i == j else 0.5 * v) for i, j, v in self.quadratic], n)
         q, lower, upper = np.zeros(n), np.zeros(n), np.full(n, np.inf)
         _fill(q, self.linear)
         _fill(lower, self.low)
         _fill(upper, self.high)
         integer = np.zeros(n, dtype=bool)
         integer[sorted(self.integers)] = True
-        b = flip * np.array([right for _, _, right in self.rows]) + 0.0
-        equal = np.array([sense == "=" for _, sense, _ in self.rows], dtype=bool)
-        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, tuple(self.index), tuple(self.names))
+        left, right = (np.array([row[k] for row in self.rows], dtype=np.float64) for k in (1, 2))
+        A, b, equal, names = one_sided(A, left, right, self.names)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, tuple(self.index), names, self.maximise)
 
 
 def _fill(target: FloatArray, values: dict[int, float]) -> None:

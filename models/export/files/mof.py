@@ -3,13 +3,13 @@
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone and, for our svec
 rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each cone, named
 ``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels. Indicators are
-MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero.
+MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero. Files that JuMP wrote are read too (`mof_reader`).
 """
 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +23,7 @@ from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ..shared.indicators import indicator_rows
 from ..shared.layout import Layout
 from .formats import FileFormat, Source
+from .mof_reader import read_program
 
 __all__ = ["FORMAT"]
 
@@ -32,7 +33,6 @@ _SETS: dict[type[Cone], str] = {
     SecondOrder: "SecondOrderCone",
     RotatedSecondOrder: "RotatedSecondOrderCone",
 }
-_CONES: dict[str, Callable[[int], Cone]] = {name: cone for cone, name in _SETS.items()}
 
 
 class _MOF(FileFormat):
@@ -57,24 +57,21 @@ class _MOF(FileFormat):
 
     def read(self, source: Source) -> StandardForm:
         document = json.loads(source.text)
-        if document["objective"]["sense"] != "min":
-            raise DataError("only files that minimise are read")
-        index = {v["name"]: j for j, v in enumerate(document["variables"])}
-        if len(index) != len(document["variables"]) or not all(isinstance(name, str) for name in index):
-            raise DataError("the names of variables must be texts that differ")
-        q, r, quadratic = _read_objective(document["objective"]["function"], index)
-        lower, upper, integer = np.full(len(index), -np.inf), np.full(len(index), np.inf), np.zeros(len(index), dtype=bool)
-        pieces = []
-        for c in document["constraints"]:
-            if c["function"]["type"] == "Variable":
-                _read_bound(c, index, lower, upper, integer)
-            else:
-                pieces.append(_read_piece(c, index))
         layout = _layout(document)
-        blocks = (Block("x", (len(index),), own=tuple(index)),) if layout is None else layout.blocks
-        constraints = tuple(pieces) if layout is None else _regrouped(pieces, layout)
-        name, maximise = ("program", False) if layout is None else (layout.name, layout.maximise)
-        return StandardForm(name, blocks, q, constraints, lower, upper, integer, quadratic, r, maximise)
+        found = read_program(document)
+        constraints = found.constraints if layout is None else _regrouped(found.constraints, layout)
+        return StandardForm(
+            name=(document.get("name") or "program") if layout is None else layout.name,
+            blocks=(Block("x", (found.q.size,), own=found.names),) if layout is None else layout.blocks,
+            q=found.q,
+            constraints=constraints,
+            lower=found.lower,
+            upper=found.upper,
+            integer=found.integer,
+            quadratic=None if found.P is None else Quadratic(matrix=found.P),
+            r=found.r,
+            maximise=found.maximise or (layout is not None and layout.maximise),
+        )
 
 
 def _objective(form: StandardForm, names: list[str]) -> dict[str, Any]:
@@ -125,74 +122,12 @@ def _bounds(form: StandardForm, names: list[str]) -> Iterator[dict[str, Any]]:
             yield {"function": function, "set": {"type": "Integer"}}
 
 
-def _read_objective(function: dict[str, Any], index: dict[str, int]) -> tuple[Any, float, Quadratic | None]:
-    n = len(index)
-    q = np.zeros(n)
-    for term in function.get("terms", function.get("affine_terms", [])):
-        q[index[term["variable"]]] += term["coefficient"]
-    terms = function.get("quadratic_terms", [])
-    if not terms:
-        return q, float(function["constant"]), None
-    i = np.array([index[t["variable_1"]] for t in terms])
-    j = np.array([index[t["variable_2"]] for t in terms])
-    v = np.array([t["coefficient"] for t in terms], dtype=np.float64)
-    off = i != j
-    P = sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n))
-    return q, float(function["constant"]), Quadratic(matrix=P)
-
-
-def _read_piece(c: dict[str, Any], index: dict[str, int]) -> Constraint:
-    function, kind = c["function"], c["set"]["type"]
-    if function["type"] != "VectorAffineFunction":
-        raise DataError(f"constraints of type {function['type']} are not read")
-    g = np.array(function["constants"], dtype=np.float64)
-    rows = [t["output_index"] - 1 for t in function["terms"]]
-    columns = [index[t["scalar_term"]["variable"]] for t in function["terms"]]
-    data = [t["scalar_term"]["coefficient"] for t in function["terms"]]
-    F = sp.csr_array((data, (rows, columns)), shape=(g.size, len(index)), dtype=np.float64)
-    if kind == "Scaled":
-        return Constraint(c["name"], F, g, PSD(g.size))
-    if kind == "Indicator":
-        return _read_indicator(c, F, g)
-    if kind not in _CONES:
-        raise DataError(f"sets of type {kind} are not read")
-    return Constraint(c["name"], F, g, _CONES[kind](g.size))
-
-
-def _read_indicator(c: dict[str, Any], F: sp.csr_array, g: Any) -> Constraint:
-    """(z, row) with z = 0 (ours) or z = 1 asking row ≥ lower, or ≤ upper."""
-    inner, sign, shift = c["set"]["set"], np.ones(2), np.zeros(2)
-    if inner["type"] == "GreaterThan":
-        shift[1] = -inner["lower"]
-    elif inner["type"] == "LessThan":
-        sign[1], shift[1] = -1.0, inner["upper"]
-    else:
-        raise DataError(f"indicators of sets of type {inner['type']} are not read")
-    if c["set"]["activate_on"] == "one":
-        sign[0], shift[0] = -1.0, 1.0
-    return Constraint(c["name"], sp.csr_array(sp.diags_array(sign) @ F), sign * g + shift, Indicator(2))
-
-
-def _read_bound(c: dict[str, Any], index: dict[str, int], lower: Any, upper: Any, integer: Any) -> None:
-    j, kind = index[c["function"]["name"]], c["set"]["type"]
-    if kind == "GreaterThan":
-        lower[j] = c["set"]["lower"]
-    elif kind == "LessThan":
-        upper[j] = c["set"]["upper"]
-    elif kind == "Integer":
-        integer[j] = True
-    elif kind == "ZeroOne":
-        integer[j], lower[j], upper[j] = True, max(lower[j], 0.0), min(upper[j], 1.0)
-    else:
-        raise DataError(f"bounds of type {kind} are not read")
-
-
 def _layout(document: dict[str, Any]) -> Layout | None:
     text = document.get("description", "")
     return Layout.from_record(json.loads(text)) if text.startswith('{"format": "marginopt layout') else None
 
 
-def _regrouped(pieces: list[Constraint], layout: Layout) -> tuple[Constraint, ...]:
+def _regrouped(pieces: tuple[Constraint, ...], layout: Layout) -> tuple[Constraint, ...]:
     F = sp.csr_array(sp.vstack([c.F for c in pieces], format="csr")) if pieces else None
     g = np.concatenate([c.g for c in pieces]) if pieces else np.zeros(0)
     found, start = [], 0

@@ -1,4 +1,7 @@
-"""Free MPS with the QUADOBJ section (QPS): linear rows, ranges, quadratic objective, bounds, integers; labels in the sidecar."""
+"""MPS with the QUADOBJ section (QPS): linear rows, ranges, quadratic objective, bounds, integers; labels in the sidecar.
+
+Free MPS is written; files in fixed columns are read too, which matters where names have blanks.
+"""
 
 from __future__ import annotations
 
@@ -12,12 +15,14 @@ import scipy.sparse as sp
 
 from ....errors import DataError
 from ....files import write_texts
-from ...arrays import BoolArray, FloatArray
+from ...arrays import FloatArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, sidecar
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 from .lp import plain_names
+from .mps_lines import words_of
 
 __all__ = ["FORMAT"]
 
@@ -94,7 +99,7 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
 
 #: Kinds of bounds that come with a number.
 _VALUED = ("LO", "UP", "FX", "LI", "UI")
-_LEAST = ("MIN", "MINIMIZE", "MINIMISE")
+_LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 
 
 @dataclass
@@ -103,6 +108,7 @@ class _Reader:
 
     objective: str = ""
     integral: bool = False
+    maximise: bool = False
     constant: float = 0.0
     #: Further N rows, whose entries count nothing.
     spare: set[str] = field(default_factory=set)
@@ -120,10 +126,11 @@ class _Reader:
     def nothing(self, words: list[str]) -> None:
         """The name's section says nothing of the program."""
 
-    def least(self, words: list[str]) -> None:
+    def sense(self, words: list[str]) -> None:
         """OBJSENSE."""
-        if words[0].upper() not in _LEAST:
-            raise DataError("only files that minimise are read")
+        if words[0].upper() not in (*_LEAST, *_MOST):
+            raise DataError(f"an objective is to be minimised or maximised, not {words[0]!r}")
+        self.maximise = words[0].upper() in _MOST
 
     def row(self, words: list[str]) -> None:
         """ROWS: the first N is the objective."""
@@ -180,42 +187,34 @@ class _Reader:
     def program(self) -> FlatProgram:
         """All of it in arrays."""
         n, m = len(self.columns), len(self.rows)
-        sign, equal, other, b = self._sides()
         lower, upper = np.zeros(n), np.full(n, np.inf)
         _apply_bounds(self.bounds, self.columns, lower, upper, self.integers)
         q = np.zeros(n)
         q[list(self.q)] = list(self.q.values())
-        kept = [(i, j, sign[i] * v) for i, j, v in self.entries if v != 0]
+        kept = [(i, j, v) for i, j, v in self.entries if v != 0]
         A = sp.csr_array(([e[2] for e in kept], ([e[0] for e in kept], [e[1] for e in kept])), shape=(m, n), dtype=np.float64)
         integer = np.zeros(n, dtype=bool)
         integer[sorted(self.integers)] = True
-        ranged, names = np.array(sorted(other), dtype=np.int64), [*self.rows]
-        names += [f"{names[i]} (other side)" for i in sorted(other)]
-        if ranged.size:
-            A = sp.csr_array(sp.vstack([A, -A[ranged]], format="csr"))
-            b = np.concatenate([b, [other[i] for i in ranged.tolist()]])
-            equal = np.concatenate([equal, np.zeros(ranged.size, dtype=bool)])
-        P = _symmetric(self.quadratic, n)
-        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, tuple(self.columns), tuple(names))
+        A, b, equal, names = one_sided(A, *self._sides(), [*self.rows])
+        P, columns = symmetric(self.quadratic, n), tuple(self.columns)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, columns, names, self.maximise)
 
-    def _sides(self) -> tuple[FloatArray, BoolArray, dict[int, float], FloatArray]:
-        """Each row as s a'x ≥ s b or an equality: s, which are equalities, the other sides of ranges, and s b.
+    def _sides(self) -> tuple[FloatArray, FloatArray]:
+        """Least and largest value of each row.
 
         A range of width R makes a row G one of [b, b + |R|], L one of [b - |R|, b], and E one of [b, b + R] or, where R < 0, of
-        [b + R, b]. The other side of a row s a'x ≥ c is a row -s a'x ≥ c' of its own.
+        [b + R, b].
         """
-        b = np.zeros(len(self.rows))
+        b, width = np.zeros(len(self.rows)), np.full(len(self.rows), np.inf)
         b[list(self.rhs)] = list(self.rhs.values())
-        sign = np.array([-1.0 if s == "L" else 1.0 for s in self.senses])
-        equal = np.array([s == "E" for s in self.senses], dtype=bool)
-        other: dict[int, float] = {}
-        for i, width in self.widths.items():
-            if self.senses[i] == "E":
-                if width == 0.0:
-                    continue
-                equal[i], sign[i] = False, np.sign(width)
-            other[i] = -(sign[i] * b[i] + abs(width))
-        return sign, equal, other, sign * b + 0.0
+        width[list(self.widths)] = list(self.widths.values())
+        left, right = b.copy(), b.copy()
+        for i, sense in enumerate(self.senses):
+            if sense == "L" or (sense == "E" and width[i] < 0):
+                left[i] -= abs(width[i])
+            elif sense == "G" or np.isfinite(width[i]):
+                right[i] += abs(width[i])
+        return left, right
 
 
 def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
@@ -226,36 +225,30 @@ def _pairs(words: list[str]) -> Iterator[tuple[str, str]]:
 
 #: What reads the lines of each section.
 _SECTIONS: dict[str, Callable[[_Reader, list[str]], None]] = {
-    "NAME": _Reader.nothing, "OBJSENSE": _Reader.least, "ROWS": _Reader.row, "COLUMNS": _Reader.column, "RHS": _Reader.side,
+    "NAME": _Reader.nothing, "OBJSENSE": _Reader.sense, "ROWS": _Reader.row, "COLUMNS": _Reader.column, "RHS": _Reader.side,
     "BOUNDS": _Reader.bound, "RANGES": _Reader.ranges, "QUADOBJ": _Reader.product, "QSECTION": _Reader.product,
     "ENDATA": _Reader.after,
 }  # fmt: skip
 
 
 def _parse(source: Source) -> FlatProgram:
-    section, found = "", _Reader()
+    section, found, words_in = "", _Reader(), words_of(source.text)
     for raw in source.lines():
         if not raw.strip() or raw.startswith("*"):
             continue
-        words = raw.split()
         if raw[0].isspace():
             if section:
-                _SECTIONS[section](found, words)
+                _SECTIONS[section](found, words_in(raw))
             continue
-        section = words[0].upper()
-        if section not in _SECTIONS or (section == "OBJSENSE" and words[1:2] and words[1].upper() not in _LEAST):
-            raise DataError(f"{raw.strip()[:60]!r} is not read: a section this reader does not know, or a maximum")
+        section, *rest = raw.split()
+        section = section.upper()
+        if section not in _SECTIONS:
+            raise DataError(f"{raw.strip()[:60]!r} is not read: a section that this reader does not know")
+        if section == "OBJSENSE" and rest:
+            found.sense(rest)
     if section != "ENDATA":
         raise DataError("it ends before ENDATA")
     return found.program()
-
-
-def _symmetric(entries: list[tuple[int, int, float]], n: int) -> sp.csc_array | None:
-    if not entries:
-        return None
-    i, j, v = (np.array(part) for part in zip(*entries, strict=True))
-    off = i != j
-    return sp.csc_array((np.append(v, v[off]), (np.append(i, j[off]), np.append(j, i[off]))), shape=(n, n))
 
 
 def _apply_bounds(

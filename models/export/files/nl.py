@@ -1,7 +1,8 @@
 """NL, the text format of AMPL's solver library: quadratic objective, linear rows, bounds, integers.
 
 The format prescribes the order of the variables (those of the quadratic part first, integers last of each kind); the
-sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL writes them.
+sidecar keeps ours. Names stand in ``.col`` and ``.row`` beside the file, one a line, as AMPL and Pyomo write them; a file of
+others without a sidecar has them from there.
 """
 
 from __future__ import annotations
@@ -13,11 +14,12 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ....files import write_texts
+from ....files import read_text, write_texts
 from ...arrays import BoolArray, IntArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, sidecar, symmetric
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 from .nl_expression import quadratic_lines, read_expression
 
@@ -63,7 +65,7 @@ class _NL(FileFormat):
 
     def read(self, source: Source) -> StandardForm:
         layout = Layout.load(source.path)
-        flat = _Reader(source).program()
+        flat = _Reader(source).program(named=layout is None)
         if layout is None:
             return flat.to_form(None)
         order = np.array(layout.order if layout.order is not None else np.arange(flat.q.size))
@@ -124,6 +126,7 @@ class _Reader:
     """Segment by segment, each called by its first letter."""
 
     def __init__(self, source: Source) -> None:
+        self.path = source.path
         self.lines: Iterator[str] = (line.split("#", 1)[0].strip() for line in source.lines())
         if not next(self.lines).startswith("g"):
             raise DataError("only the text form of NL is read: its first letter is g")
@@ -140,25 +143,26 @@ class _Reader:
         self.sides: list[tuple[float, float]] = []
         self.bounds: list[tuple[float, float]] = []
         self.constants = np.zeros(self.m)
+        self.maximise = False
 
-    def program(self) -> FlatProgram:
-        """Every segment of the file."""
+    def program(self, named: bool) -> FlatProgram:
+        """Every segment of the file, with the names beside it where they are wanted and there."""
         for line in self.lines:
             if line:
                 self._take(line[0], line[1:].split())
         if len(self.sides) != self.m or len(self.bounds) != self.n:
             raise DataError("the segments r and b must give the sides of every row and the bounds of every variable")
         left, right = np.array(self.sides).reshape(-1, 2).T - self.constants
-        equal, turned = left == right, ~np.isfinite(left)
-        if (np.isfinite(left) & np.isfinite(right) & ~equal).any() or (turned & ~np.isfinite(right)).any():
-            raise DataError("rows with two different sides, or with none, are not read")
-        sign = np.where(turned, -1.0, 1.0)
-        kept = [(i, j, sign[i] * v) for i, j, v in self.entries if v]
+        kept = [(i, j, v) for i, j, v in self.entries if v]
         rows, columns, data = ([e[k] for e in kept] for k in range(3))
-        A = sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64)
         lower, upper = np.array(self.bounds).reshape(-1, 2).T
-        b = sign * np.where(turned, right, left) + 0.0
-        return FlatProgram(self.P, self.q, self.r, A, b, equal, lower + 0.0, upper + 0.0, self.integer)
+        called = _names_beside(self.path.with_suffix(".col"), self.n) if named else None
+        row_names = _names_beside(self.path.with_suffix(".row"), self.m) if named else None
+        found = one_sided(sp.csr_array((data, (rows, columns)), shape=(self.m, self.n), dtype=np.float64), left, right, row_names)
+        return FlatProgram(
+            self.P, self.q, self.r, found.A, found.b, found.equal, lower + 0.0, upper + 0.0, self.integer, called, found.names,
+            self.maximise,
+        )  # fmt: skip
 
     def _take(self, letter: str, words: list[str]) -> None:
         if letter == "C":
@@ -167,8 +171,9 @@ class _Reader:
                 raise DataError("nonlinear constraints are not read")
             self.constants[_index(words[0], self.m)] = expression.constant
         elif letter == "O":
-            if words[1:] != ["0"]:
-                raise DataError("only files that minimise are read")
+            if words[1:] not in (["0"], ["1"]):
+                raise DataError("an objective is of the sense 0 (least) or 1 (most)")
+            self.maximise = words[1] == "1"
             expression = read_expression(self.lines)
             self.r = expression.constant + 0.0
             self.P = symmetric([(i, j, 2.0 * v if i == j else v) for (i, j), v in expression.quadratic.items() if v], self.n)
@@ -190,6 +195,22 @@ class _Reader:
                 next(self.lines)
         else:
             raise DataError(f"segments of the kind {letter} are not read")
+
+
+def _names_beside(path: Path, count: int) -> tuple[str, ...] | None:
+    """The first ``count`` lines of a file of names (the objective's is last); None where there is none.
+
+    Raises
+    ------
+    DataError
+        It has fewer lines, or the same name twice: it is of another program.
+    """
+    if not path.exists():
+        return None
+    names = tuple(line.strip() for line in read_text(path).splitlines()[:count])
+    if len(names) < count or len(set(names)) < count or "" in names:
+        raise DataError(f"{path.name} beside it must have {count} different names, one a line")
+    return names
 
 
 def _index(place: str | int, size: int) -> int:

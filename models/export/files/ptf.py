@@ -22,7 +22,8 @@ from ...arrays import FloatArray, IntArray
 from ...program.cones import PSD, Cone, Feature, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ...program.form import Constraint, StandardForm
 from ..native.mosek import psd_order
-from ..shared.layout import ConicProgram, Layout, sidecar
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import ConicProgram
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
@@ -177,11 +178,11 @@ def _program(source: Source) -> ConicProgram:
     q, r = np.zeros(n), 0.0
     lower, upper, integer = np.full(n, -np.inf), np.full(n, np.inf), np.zeros(n, dtype=bool)
     pieces: list[Constraint] = []
+    maximise = False
     for head, body in _sections(lines):
         if head == "Objective":
             sense, _, expression = " ".join(_texts(body, source)).partition(" ")
-            if not sense.lower().startswith("min"):
-                raise DataError("only files that minimise are read")
+            maximise = sense.lower().startswith("max")
             entries, r = index.row(expression)
             q[list(entries)] = list(entries.values())
         elif head == "Constraints":
@@ -196,7 +197,7 @@ def _program(source: Source) -> ConicProgram:
             integer[[index.number[name] for name in names]] = True
         elif head.split()[0] not in ("Task", "Solutions"):
             raise DataError(f"the section {head!r} is not read")
-    return ConicProgram(q, r, tuple(pieces), lower, upper, integer, columns=tuple(index.number))
+    return ConicProgram(q, r, tuple(pieces), lower, upper, integer, columns=tuple(index.number), maximise=maximise)
 
 
 def _uncommented(line: str) -> str:

@@ -1,11 +1,12 @@
 """QPLIB: the library's format for quadratic programs: quadratic objective ½x'Px + q'x + r, linear rows, bounds, integers.
 
-Names go to the sidecar: the format has a place for them that none of the library's files uses, and readers refuse it.
+Names that others give are read. Ours go to the sidecar: none of the library's files has any, and other readers refuse them.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
@@ -17,7 +18,8 @@ from ...arrays import FloatArray
 from ...memory import check_bytes
 from ...program.cones import Feature
 from ...program.form import StandardForm
-from ..shared.layout import FlatProgram, Layout, sidecar, symmetric
+from ..shared.layout import Layout, sidecar
+from ..shared.programs import FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 
 __all__ = ["FORMAT"]
@@ -96,14 +98,14 @@ class _Reader:
     """A QPLIB file from its first line to its last: which parts there are follows from the three letters."""
 
     def __init__(self, source: Source) -> None:
-        self.lines = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
+        self.lines: Iterator[list[str]] = (words for line in source.lines() if (words := line.split("#", 1)[0].split()))
 
     def program(self) -> FlatProgram:
         """The file's program."""
         next(self.lines)
         kind, sense = next(self.lines)[0].upper(), next(self.lines)[0].lower()
-        if sense != "minimize":
-            raise DataError("only files that minimise are read")
+        if sense not in ("minimize", "maximize"):
+            raise DataError(f"an objective is to be minimised or maximised, not {sense!r}")
         if len(kind) != 3 or kind[0] not in "LDCQ" or kind[1] not in "CBMIG" or kind[2] not in "NBL":
             raise DataError(f"problems of the type {kind} are not read: linear constraints only")
         n = self._whole()
@@ -118,8 +120,28 @@ class _Reader:
         integer = np.full(n, kind[1] in "BI") if kind[1] in "CBI" else self._full(n) > 0
         lower = np.where(lower <= -infinity, -np.inf, lower)
         upper = np.where(upper >= infinity, np.inf, upper)
-        A, b, equal = _sides(entries, left, right, infinity, n)
-        return FlatProgram(P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer)
+        for size in (n, m, n) if m else (n, n):  # starting points, of which a form has none
+            self._optional(size)
+        columns, rows = self._names(n, "x"), self._names(m, "c") if m else None
+        left, right = np.where(left <= -infinity, -np.inf, left), np.where(right >= infinity, np.inf, right)
+        A, b, equal, rows = one_sided(_entries(entries, m, n), left, right, rows)
+        return FlatProgram(P, q + 0.0, r + 0.0, A, b, equal, lower, upper, integer, columns, rows, sense == "maximize")
+
+    def _optional(self, size: int) -> None:
+        """A vector that many files end before."""
+        first = next(self.lines, None)
+        if first is not None:
+            self.lines = chain([first], self.lines)
+            self._full(size)
+
+    def _names(self, size: int, letter: str) -> tuple[str, ...] | None:
+        """The file's names, ``letter`` with the number where it gives one for others only; None where it gives none."""
+        names = [f"{letter}{k + 1}" for k in range(size)]
+        count = int(next(self.lines, ["0"])[0])
+        for _ in range(count):
+            k, *words = next(self.lines)
+            names[_index(k, size)] = " ".join(words)
+        return tuple(names) if count else None
 
     def _whole(self) -> int:
         found = int(next(self.lines)[0])
@@ -135,25 +157,20 @@ class _Reader:
         values = np.full(size, float(next(self.lines)[0]))
         for _ in range(self._whole()):
             j, v = next(self.lines)
-            if not 0 < int(j) <= size:
-                raise DataError(f"the index {j} is not one of 1 to {size}")
-            values[int(j) - 1] = float(v)
+            values[_index(j, size)] = float(v)
         return values
 
 
-def _sides(
-    entries: list[tuple[int, int, float]], left: FloatArray, right: FloatArray, infinity: float, n: int
-) -> tuple[sp.csr_array, FloatArray, np.ndarray]:
-    """Rows with one side each: those from above are turned."""
-    below, above = left > -infinity, right < infinity
-    equal = below & above & (left == right)
-    if (below & above & ~equal).any() or (~below & ~above).any():
-        raise DataError("rows with two different sides, or with none, are not read")
-    sign = np.where(below, 1.0, -1.0)
-    rows, columns = [i for i, _, _ in entries], [j for _, j, _ in entries]
-    data = np.array([v for _, _, v in entries]) * sign[rows] if entries else np.zeros(0)
-    A = sp.csr_array((data, (rows, columns)), shape=(left.size, n), dtype=np.float64)
-    return A, sign * np.where(below, left, right) + 0.0, equal
+def _index(word: str, size: int) -> int:
+    """A number from 1 to ``size``, counted from 0."""
+    if not 0 < int(word) <= size:
+        raise DataError(f"the index {word} is not one of 1 to {size}")
+    return int(word) - 1
+
+
+def _entries(entries: list[tuple[int, int, float]], m: int, n: int) -> sp.csr_array:
+    rows, columns, data = ([e[k] for e in entries] for k in range(3))
+    return sp.csr_array((data, (rows, columns)), shape=(m, n), dtype=np.float64)
 
 
 FORMAT = _QPLIB()
