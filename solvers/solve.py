@@ -162,7 +162,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join((*found.remarks, late) if late else found.remarks),
+        evidence="; ".join(remark for remark in (*found.remarks, raw.whose_word, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),

@@ -31,9 +31,12 @@ class GurobiSource(Source):
 
         if not isinstance(model, gurobipy.Model):
             raise InputError(f"from_gurobi takes a gurobipy.Model; got {type(model).__name__}")
-        model.update()
         self._model = model
-        self._taken = _program(model).taken()
+        try:
+            model.update()
+            self._taken = _program(model).taken()
+        except gurobipy.GurobiError as error:
+            raise InputError(f"the Gurobi model cannot be read: {error}") from error
 
     @property
     def form(self) -> StandardForm:

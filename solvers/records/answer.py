@@ -101,6 +101,8 @@ class Answer:
         given one's; else it is an inner problem, whose bound bounds nothing else.
     unwritten : WriteError, optional
         Why a file that the run was to write (a proof log) is not there: ``solve`` raises it, with the result.
+    whose_word : str
+        On whose word the bound rests beside this process's, in words for the evidence; empty where on nobody's.
     details : mapping
         Anything else worth showing. For people: no code reads it.
     """
@@ -132,6 +134,7 @@ class Answer:
     model: Model | None = None
     same_problem: bool = False
     unwritten: WriteError | None = None
+    whose_word: str = ""
     details: Mapping[str, Any] = field(default_factory=dict)
 
     @property

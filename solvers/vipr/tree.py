@@ -114,8 +114,9 @@ class _Search:
         if found.x is not None:
             return bounding_sum(self.program, found.y, self.program.cost, lower, upper)
         nothing = [Fraction(0)] * len(self.program.cost)
-        for ray in (found.y, -found.y):
-            empty = bounding_sum(self.program, ray / np.abs(ray).max(), nothing, lower, upper)
+        size = float(np.abs(found.y).max(initial=0.0))
+        for ray in (found.y / size, -found.y / size) if size > 0.0 else ():
+            empty = bounding_sum(self.program, ray, nothing, lower, upper)
             if empty is not None and empty.side > 0:
                 return empty
         return None

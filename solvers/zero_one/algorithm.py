@@ -237,8 +237,9 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         z = _violated(problem, w)
         update: Update | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
+        figures = {} if engine is None else engine.figures()
         if engine is not None:
-            details |= {"open_nodes": engine.open_nodes, **engine.figures()}
+            details |= {"open_nodes": engine.open_nodes, **figures}
         if as_earlier(self.earlier):
             details["carried_bound"] = state.carried
             update = Update(UpdateKind.CLOSED if engine is None and shared.closed else UpdateKind.STARTED)
@@ -259,8 +260,17 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
             unwritten=unwritten,
+            whose_word=_workers_word(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
+
+
+def _workers_word(workers: int, proof: str | None) -> str:
+    """Whose word a bound is that a cluster found: a wrong outcome of a slice that is well formed shows in a proof log alone."""
+    if not workers:
+        return ""
+    checked = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
+    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {checked}"
 
 
 def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:

@@ -1,5 +1,6 @@
 """The whole attack: 25,000 corrupted answers, 10,000 natural ones, 5,000 wild inputs, 2,000 files, 4,000 programs of which
-some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors; prints the table.
+some have no point or no least value, 12,000 lies about them, 10,000 models on odd data, 4,000 of other doors, 1,000 searches with
+broken workers, 3,000 programs, proofs and machines of others; prints the table.
 
     python tests/attack/run.py [--part 0.1] [--seed 0]
 
@@ -20,12 +21,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
+sys.path[:0] = [str(Path(__file__).parent / "cases"), str(Path(__file__).parents[1])]  # the cases, and the suite's VIPR checker
+
 import attack_alternatives as alternatives
 import attack_answers as answers
 import attack_doors as doors
 import attack_files as files
 import attack_inputs as inputs
 import attack_models as models
+import attack_outside as outside
+import attack_workers as workers
 
 SHOWN = 12
 
@@ -140,7 +145,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files", "doors"))
+    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside"))
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []
@@ -154,6 +159,10 @@ def main() -> int:
         rows.append(attack_cases("models on odd data", models.attack, round(10_000 * a.part), a.seed))
     if a.only in (None, "doors"):
         rows.append(attack_cases("other doors", doors.attack, round(4_000 * a.part), a.seed))
+    if a.only in (None, "workers"):
+        rows.append(attack_cases("workers' outcomes", workers.attack, round(1_000 * a.part), a.seed))
+    if a.only in (None, "outside"):
+        rows.append(attack_cases("gurobipy, VIPR, audits", outside.attack, round(3_000 * a.part), a.seed))
     if a.only in (None, "inputs"):
         rows.append(attack_cases("wild inputs", inputs.attack, round(5_000 * a.part), a.seed))
     print("\n| attack | cases | proved bounds above the truth | other claims not so | exceptions not ours | seconds |")

@@ -18,12 +18,14 @@ from .engine import Engine, Shared
 from .ground import Ground
 from .open_nodes import OpenNodes
 
-__all__ = ["Begun", "BoxEngine", "BoxLog"]
+__all__ = ["COUNTS", "Begun", "BoxEngine", "BoxLog"]
 
 #: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
 MEMORY = 2e9
 #: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
 ALONE, ROUND = 1500, 200
+#: What is counted.
+COUNTS = ("nodes", "relaxations", "newton_steps", "points")
 
 
 class BoxLog(Protocol):
@@ -104,7 +106,7 @@ class BoxEngine(Engine):
 
     def counts(self) -> dict[str, int]:
         """Nodes, relaxations, Newton steps, and points of all nodes."""
-        return {name: self._total(name) for name in ("nodes", "relaxations", "newton_steps", "points")}
+        return {name: self._total(name) for name in COUNTS}
 
     def figures(self) -> dict[str, float]:
         """Relaxations, Newton steps and points for each node."""

@@ -15,6 +15,11 @@ from .box_pool import empty_pool, plant_root
 
 __all__ = ["OpenNodes"]
 
+#: What compiled loops read each array as.
+_TYPES = dict.fromkeys(("key", "lo", "hi", "w", "base", "lower"), np.float64) | {
+    "ident": np.int64, "side": np.int64, "count": np.int64, "point": np.int32, "state": np.int8,
+}  # fmt: skip
+
 
 @dataclass(frozen=True, eq=False)
 class OpenNodes:
@@ -120,6 +125,26 @@ class OpenNodes:
         pool.now.waiting = m
         pool.found[p] = found
         return pool
+
+    def check(self, n: int, p: int) -> None:
+        """That compiled loops may be given these nodes, of n points in p coordinates: every index is one, every number a number.
+
+        Raises
+        ------
+        ValueError
+            They may not.
+        """
+        m, arrays = len(self), self.arrays()
+        right = all(type(array) is np.ndarray and array.dtype == _TYPES[name] for name, array in arrays.items())
+        right = right and self.lo.shape == self.hi.shape == self.w.shape == (m, p)
+        right = right and all(a.shape == (m,) for a in (self.key, self.base, self.ident, self.side, self.count))
+        right = right and bool(((self.count >= 0) & (self.count <= n)).all()) and int(self.count.sum()) == len(self.point)
+        right = right and self.point.shape == self.state.shape == self.lower.shape == (len(self.point),)
+        right = right and bool((np.diff(self.key) >= 0).all()) and bool(np.isin(self.side, (0, 1)).all())
+        right = right and bool(((self.point >= 0) & (self.point < n)).all()) and bool(np.isin(self.state, (-1, 0, 1)).all())
+        right = right and all(bool(np.isfinite(a).all()) for a in (self.lo, self.hi, self.w, self.base, self.key))
+        if not right or bool(np.isnan(self.lower).any()):
+            raise ValueError("its open nodes are none of this problem")
 
     def chosen(self, rows: Any) -> OpenNodes:
         """Some of the nodes, in their order."""

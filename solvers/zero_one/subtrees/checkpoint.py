@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import os
 import time
 from dataclasses import asdict, dataclass, fields
@@ -154,28 +153,9 @@ class Checkpoint:
             problem=self._problem,
         )
         nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
-        _check(nodes, reduced)
+        nodes.check(*reduced.rows.shape)
         said = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
         first_id = int(said.pop("next_id"))
         log = Mark(str(said["name"]), int(said["size"]), str(said["digest"])) if said else None
         begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], first_id)
         return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]), log)
-
-
-def _check(nodes: OpenNodes, reduced: Reduced) -> None:
-    """Nodes that compiled loops may be given: every index is one.
-
-    Raises
-    ------
-    ValueError
-        They are not.
-    """
-    m, (n, p) = len(nodes), reduced.rows.shape
-    right = nodes.lo.shape == nodes.hi.shape == nodes.w.shape == (m, p)
-    right = right and all(len(a) == m for a in (nodes.base, nodes.ident, nodes.side, nodes.count))
-    right = right and bool((nodes.count >= 0).all()) and int(nodes.count.sum()) == len(nodes.point)
-    right = right and len(nodes.point) == len(nodes.state) == len(nodes.lower) and bool((np.diff(nodes.key) >= 0).all())
-    right = right and bool(((nodes.point >= 0) & (nodes.point < n)).all()) and bool(np.isin(nodes.state, (-1, 0, 1)).all())
-    right = right and bool(np.isin(nodes.side, (0, 1)).all()) and bool((nodes.count <= n).all())
-    if not right or not np.isfinite(nodes.lo).all() or not np.isfinite(nodes.hi).all() or math.isnan(float(nodes.key.sum())):
-        raise ValueError("its open nodes are none of this problem")

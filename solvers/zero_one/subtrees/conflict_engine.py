@@ -180,6 +180,10 @@ class ConflictTeamEngine(Engine):
         best = shared.incumbent
         return ConflictSlice(self.ground, nodes, best.w, best.value, self._passes.target, shared.limits.tol, seconds)
 
+    def check(self, found: ConflictFound) -> None:
+        """That it is an outcome of a slice."""
+        found.check(self.ground)
+
     def take_in(self, number: int, found: ConflictFound) -> None:
         """Its open nodes, its incumbent (valued anew), its counts."""
         shared = self._shared

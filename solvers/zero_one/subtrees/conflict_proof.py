@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from ...parallel.team import AsynchronousTeam
 from ..proof.conflict_prover import ConflictProver, ProofNode, Wanted
 from .desk import Desk
+from .outcomes import check_numbers, check_state, check_work, lines_of
 from .slices import NODES
 
 __all__ = ["ProofParts"]
@@ -40,6 +41,16 @@ class Proved:
     seconds: float
     busy: float
     who: str
+
+
+    def check(self, points: int) -> None:
+        """Of this kind, about so many points; raises as `subtrees.outcomes` does."""
+        for node in self.nodes:
+            check_numbers(node.parent, node.side, node.extra, least=0.0)
+            check_state(node.state, points)
+        check_numbers(self.count, int(self.failed), least=0)
+        check_work(self.seconds, self.busy, 0.0, self.who)
+        lines_of(self.lines)
 
 
 def prove_slice(task: ProofSlice, threads: int | None) -> Proved:
@@ -105,9 +116,13 @@ class ProofParts:
         """A slice as it travels."""
         return ProofSlice(self._wanted, nodes, seconds, number)
 
+    def check(self, found: Proved) -> None:
+        """That it is an outcome of a slice."""
+        found.check(len(self._wanted.weights))
+
     def take_in(self, number: int, found: Proved) -> None:
         """Lines, and the nodes that remain."""
-        self._lines.append(zlib.decompress(found.lines).decode())
+        self._lines.append(lines_of(found.lines))
         self.nodes += found.count
-        self._prover.failed |= found.failed
+        self._prover.failed |= bool(found.failed)
         self._prover.stack += found.nodes

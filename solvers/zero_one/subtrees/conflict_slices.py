@@ -17,6 +17,7 @@ from ..engines.engine import Limits, Shared
 from ..incumbent import Incumbent, Polish, penalised_rows, stretched_rows
 from ..kernels import conflicts as k
 from ..reduced import Reduced
+from .outcomes import check_counts, check_numbers, check_point, check_state, check_work
 
 __all__ = ["ConflictFound", "ConflictGround", "ConflictNode", "ConflictSlice", "search_conflicts"]
 
@@ -24,6 +25,8 @@ __all__ = ["ConflictFound", "ConflictGround", "ConflictNode", "ConflictSlice", "
 ConflictNode: TypeAlias = tuple[float, float, bytes]
 #: Nodes between two looks at the clock, for points times coordinates together.
 _WORK = 1_250_000
+#: What is counted, by its name and by the search's.
+_COUNTED = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,6 +84,17 @@ class ConflictFound:
     who: str
 
 
+    def check(self, ground: ConflictGround) -> None:
+        """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
+        for bound, extra, state in self.nodes:
+            check_numbers(bound, extra)
+            check_state(np.frombuffer(state, dtype=np.int8), len(ground.weights))
+        check_numbers(self.unresolved)
+        check_point(self.w, ground.reduced.problem.A.shape[1])
+        check_counts(self.counts, _COUNTED)
+        check_work(self.seconds, self.busy, self.effort, self.who)
+
+
 def search_conflicts(task: ConflictSlice, threads: int | None) -> ConflictFound:
     """Work on a slice, with one thread: one node after the other, each depth-first."""
     begin, busy = time.perf_counter(), time.thread_time()
@@ -118,8 +132,7 @@ def frontier(dive: Dive) -> list[ConflictNode]:
 
 def counted(dive: Dive) -> dict[str, int]:
     """Nodes, hard-margin problems solved, conflicts found, deletions forced."""
-    names = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
-    return {name: int(dive.stack.now[at]) for name, at in names.items()}
+    return {name: int(dive.stack.now[at]) for name, at in _COUNTED.items()}
 
 
 def least(nodes: list[ConflictNode]) -> float:

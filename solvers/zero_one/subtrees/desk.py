@@ -6,10 +6,15 @@ import time
 from collections.abc import Sized
 from typing import Any, Protocol
 
-from ...parallel.team import AsynchronousTeam, Job
-from .shares import Shares
+from ....errors import MarginoptError, SolverError
+from ....files import fault
+from ...parallel.team import AsynchronousTeam, Done, Job
+from .shares import SHORT, Shares
 
 __all__ = ["Desk", "Outcome", "Pool"]
+
+#: Slices that may come back broken before the search gives up.
+BROKEN = 8
 
 
 class Outcome(Protocol):
@@ -45,6 +50,9 @@ class Pool(Protocol):
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
         """A slice as it travels."""
 
+    def check(self, found: Any) -> None:
+        """That it is an outcome of a slice; ``ValueError`` and the like where it is none."""
+
     def take_in(self, number: int, found: Any) -> None:
         """What came of it: its open nodes, what it found, its part of the proof."""
 
@@ -65,7 +73,7 @@ class Desk:
         self._shares = Shares()
         self.flying: dict[int, Any] = {}
         self.number = 0
-        self._slices = 0
+        self._slices = self._broken = 0
         self._busy = self._wall = self._handling = 0.0
         self._who: set[str] = set()
 
@@ -82,16 +90,39 @@ class Desk:
         arrived = self._team.collect(seconds) if self.flying else []
         begin = time.perf_counter()
         for done in arrived:
-            self._take_in(done.number, done.result())
+            self._take_in(done)
         self._hand_out()
         self._handling += time.perf_counter() - begin
 
-    def _take_in(self, number: int, found: Outcome) -> None:
+    def _take_in(self, done: Done) -> None:
+        number = done.number
+        try:
+            found: Outcome = done.result()
+            self._pool.check(found)
+        except MarginoptError:
+            raise
+        except Exception as error:  # noqa: BLE001 - what a broken worker raises, or sends back, may be anything
+            self._again(number, error)
+            return
         self._shares.learn(len(self.flying.pop(number)), len(found.nodes), found.seconds)
         self._busy += found.busy
         self._wall += found.seconds
         self._who.add(found.who)
         self._pool.take_in(number, found)
+
+    def _again(self, number: int, error: Exception) -> None:
+        """The nodes of a slice that came back broken go out once more, by themselves."""
+        self._broken += 1
+        if self._broken > BROKEN:
+            what = f"workers of the cluster are broken: {self._broken} slices came back as nothing"
+            raise SolverError(f"{what}: {fault(error)}") from error
+        self._submit(self.flying.pop(number), SHORT)
+
+    def _submit(self, nodes: Any, seconds: float) -> None:
+        self.number += 1
+        self.flying[self.number] = nodes
+        self._slices += 1
+        self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
 
     def _hand_out(self) -> None:
         """As many slices as keep every worker busy, and one more for each to go on with."""
@@ -107,10 +138,7 @@ class Desk:
             nodes = self._pool.drawn(each)
             if not len(nodes):
                 break
-            self.number += 1
-            self.flying[self.number] = nodes
-            self._slices += 1
-            self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
+            self._submit(nodes, seconds)
 
     def release(self) -> None:
         """Let the cluster go; what is under way stays open."""

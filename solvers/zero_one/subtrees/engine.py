@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import heapq
 import itertools
-import zlib
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
@@ -21,6 +20,7 @@ from ..engines.engine import Engine, Shared
 from ..engines.open_nodes import OpenNodes
 from ..proof.box_writer import ProofWriter
 from .desk import Desk
+from .outcomes import lines_of
 from .slices import NODES, Found, Slice, packed, search
 
 __all__ = ["HEAD", "SubtreeEngine"]
@@ -198,6 +198,10 @@ class SubtreeEngine(Engine):
             most -= len(drawn[-1])
         return OpenNodes.joined(drawn) if drawn else self._none
 
+    def check(self, found: Found) -> None:
+        """That it is an outcome of a slice."""
+        found.check(self.ground)
+
     def take_in(self, number: int, found: Found) -> None:
         """The outcome of a slice: its nodes, its incumbent (valued anew), its part of the proof."""
         shared = self._shared
@@ -209,4 +213,4 @@ class SubtreeEngine(Engine):
             self._counts[name] = self._counts.get(name, 0) + count
         self._effort += found.effort
         if self._writer is not None:
-            self._writer.merge(zlib.decompress(found.log).decode())
+            self._writer.merge(lines_of(found.log))

@@ -15,12 +15,13 @@ from dataclasses import dataclass
 
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
-from ..engines.boxes import Begun, BoxEngine
+from ..engines.boxes import COUNTS, Begun, BoxEngine
 from ..engines.engine import Limits, Shared
 from ..engines.ground import Ground
 from ..engines.open_nodes import OpenNodes
 from ..incumbent import Incumbent, Polish
 from ..proof.box_writer import BoxRecords
+from .outcomes import check_counts, check_numbers, check_point, check_work, lines_of
 
 __all__ = ["NODES", "Found", "Slice", "search"]
 
@@ -93,6 +94,17 @@ class Found:
     busy: float
     log: bytes
     who: str
+
+
+    def check(self, ground: Ground) -> None:
+        """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
+        reduced = ground.reduced
+        self.nodes.check(*reduced.rows.shape)
+        check_numbers(self.unresolved)
+        check_point(self.w, reduced.problem.A.shape[1])
+        check_counts(self.counts, COUNTS)
+        check_work(self.seconds, self.busy, self.effort, self.who)
+        lines_of(self.log)
 
 
 def packed(nodes: OpenNodes) -> bytes:

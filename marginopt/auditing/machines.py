@@ -15,65 +15,32 @@ Which problem that is, exactly (c_i is C times the class's weight times the samp
 The primal value is that of the stored w and b. The bound is a dual value: of the stored multipliers where there are some, clipped
 to their box and shrunk until the equation holds; for ``LinearSVC``, which stores none, of a_i = c_i (hinge: 1 where the margin is
 short) made best along its ray and then improved by coordinate ascent. It is a bound only where the kernel matrix is positive
-semidefinite, which is known of linear and RBF kernels; of others it is said that it rests on it.
+semidefinite, which is known of linear, RBF and polynomial kernels; of others it is said that it rests on it. The value is rounded
+up, the bound down, kernel entries counted with their own error, and multipliers satisfy their equation exactly.
 """
 
 from __future__ import annotations
 
 import inspect
-from dataclasses import dataclass
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import numpy.typing as npt
 import scipy.sparse as sp
 
-from .errors import InputError
+from ..errors import InputError
+from ..models.arrays import FloatArray
+from ..models.kernels.gram import GramOperator, KernelGram, MatrixGram
+from ..models.kernels.kernels import RBF, Kernel, Linear, Polynomial
+from ..models.rounding import UNIT, Rounded, dot, transposed_product
+from .values import Audit, audited, dual_value, feasible, hinge_cost, norm, scores, squared_norm
 
-__all__ = ["Audit", "audit"]
+__all__ = ["audit"]
 
-FloatArray = npt.NDArray[np.float64]
-#: Kernels whose matrices are positive semidefinite by theorem; polynomial ones are with coef0 ≥ 0 and gamma ≥ 0.
-_SEMIDEFINITE = ("linear", "rbf")
+#: What a bound rests on where no theorem says it.
+_ASSUMED = "the kernel matrix is positive semidefinite"
 #: Rows up to which a kernel matrix is formed.
 _MOST_ROWS = 20_000
-
-
-@dataclass(frozen=True)
-class Audit:
-    """The value of a fitted machine beside a bound of the optimum of its problem.
-
-    Parameters
-    ----------
-    machine, problem : str
-    value, bound : float
-        Primal value of what is stored, and the dual value.
-    condition : str
-        What the bound rests on where it is not proved; empty where it is.
-    violation : float
-        By how much the stored multipliers left their box or their equation before they were mended, relative to the box.
-    """
-
-    machine: str
-    problem: str
-    value: float
-    bound: float
-    condition: str = ""
-    violation: float = 0.0
-
-    @property
-    def gap(self) -> float:
-        """(value - bound)/max(|value|, |bound|); 0 where both are 0."""
-        size = max(abs(self.value), abs(self.bound))
-        return (self.value - self.bound) / size if size else 0.0
-
-    def __str__(self) -> str:
-        kind = "a dual value" if not self.condition else f"a bound if {self.condition}"
-        return (
-            f"{self.machine}: {self.problem}\n"
-            f"  value {self.value:.10g}   bound {self.bound:.10g} ({kind})   relative gap {self.gap:.2e}\n"
-            f"  multipliers as stored violate their constraints by {self.violation:.1e}"
-        )
 
 
 def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> Audit:
@@ -143,23 +110,26 @@ def _class_weights(estimator: Any, signs: FloatArray, weights: FloatArray | None
     return np.asarray(by_class, dtype=np.float64)[(signs > 0).astype(int)]
 
 
-def _kernel(estimator: Any, X: FloatArray) -> tuple[FloatArray, str]:
-    """The kernel matrix of the training data, and what its semidefiniteness rests on."""
+def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
+    """The kernel matrix of the training data, with its errors, and what its semidefiniteness rests on."""
     from sklearn.metrics.pairwise import pairwise_kernels
 
     name = estimator.kernel
     if callable(name):
-        return np.asarray(name(X, X), dtype=np.float64), "the kernel matrix is positive semidefinite"
+        return MatrixGram(np.asarray(name(X, X), dtype=np.float64)), _ASSUMED
     if name == "precomputed":
-        return X, "the kernel matrix is positive semidefinite"
-    arguments = {
-        "linear": {},
-        "rbf": {"gamma": estimator._gamma},
-        "poly": {"gamma": estimator._gamma, "degree": estimator.degree, "coef0": estimator.coef0},
-        "sigmoid": {"gamma": estimator._gamma, "coef0": estimator.coef0},
-    }[name]
-    known = name in _SEMIDEFINITE or (name == "poly" and estimator.coef0 >= 0 and estimator._gamma >= 0)
-    return pairwise_kernels(X, metric=name, **arguments), "" if known else "the kernel matrix is positive semidefinite"
+        return MatrixGram(X), _ASSUMED
+    gamma, coef0 = float(estimator._gamma), float(estimator.coef0)
+    known: dict[str, Callable[[], Kernel]] = {"linear": Linear}
+    if gamma > 0.0:
+        known["rbf"] = lambda: RBF(gamma)
+    if gamma > 0.0 and coef0 >= 0.0 and int(estimator.degree) == estimator.degree >= 1:
+        known["poly"] = lambda: Polynomial(int(estimator.degree), gamma, coef0)
+    if name in known:
+        return KernelGram(X, known[name]()), ""
+    shape = {"poly": {"degree": estimator.degree}}.get(name, {})
+    more = {} if name == "rbf" else {"coef0": coef0}
+    return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **more, **shape)), _ASSUMED
 
 
 def _multipliers(estimator: Any, n: int) -> FloatArray:
@@ -168,7 +138,17 @@ def _multipliers(estimator: Any, n: int) -> FloatArray:
         raise InputError(f"the machine was fitted on more than the {n} rows of X")
     found = np.zeros(n)
     found[estimator.support_] = np.ravel(estimator.dual_coef_)
+    if not np.isfinite(found).all():
+        raise InputError("the machine stores multipliers that are not finite")
     return found
+
+
+def _number(stored: Any) -> float:
+    """An intercept or an offset."""
+    value = float(np.ravel(stored)[0])
+    if not np.isfinite(value):
+        raise InputError(f"the machine stores {value}, where its intercept is")
+    return value
 
 
 def _mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | None) -> tuple[FloatArray, float]:
@@ -192,43 +172,56 @@ def _mended(a: FloatArray, signs: FloatArray, top: FloatArray, total: float | No
     return clipped, outside / scale
 
 
+def _bound(a: FloatArray | None, signs: FloatArray, gram: GramOperator, linear: bool) -> Rounded:
+    """Σ a - ½ (ya)'K(ya) or, without the sum, of NuSVC and OneClassSVM; -∞ where no multipliers are feasible."""
+    if a is None:
+        return Rounded(-np.inf)
+    curvature = norm(gram, signs * a)
+    return dual_value(a, curvature) if linear else curvature.times(-0.5)
+
+
 def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
-    K, condition = _kernel(estimator, X)
+    gram, condition = _kernel(estimator, X)
     top = estimator.C * _class_weights(estimator, signs) * weights
-    stored = _multipliers(estimator, X.shape[0])
-    scores = K @ stored + float(estimator.intercept_[0])
-    value = 0.5 * float(stored @ K @ stored) + float(top @ np.maximum(1.0 - signs * scores, 0.0))
-    a, outside = _mended(signs * stored, signs, top, None)
-    bound = float(a.sum()) - 0.5 * float((signs * a) @ K @ (signs * a))
-    return Audit("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    stored, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
+    f, error = scores(gram, stored, b)
+    value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
+    near, outside = _mended(signs * stored, signs, top, None)
+    bound = _bound(feasible(near, signs, top, None), signs, gram, linear=True)
+    return audited("SVC", "½||w||² + Σ c_i max(0, 1 - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
 
 def _nu_svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     if estimator.class_weight is not None or (weights != 1.0).any():
         raise InputError("audit of NuSVC knows no weights: LIBSVM solves another problem with them than the one it states")
     n = X.shape[0]
-    K, condition = _kernel(estimator, X)
-    stored = _multipliers(estimator, n)
+    gram, condition = _kernel(estimator, X)
+    stored, b = _multipliers(estimator, n), _number(estimator.intercept_)
     total = estimator.nu * n
-    rho = total / float(np.abs(stored).sum())  # what is stored is a/ρ, and Σa = νn
-    coefficients, b = rho * stored, rho * float(estimator.intercept_[0])
-    short = np.maximum(rho - signs * (K @ coefficients + b), 0.0)
-    value = 0.5 * float(coefficients @ K @ coefficients) - total * rho + float(short.sum())
-    a, outside = _mended(signs * coefficients, signs, np.ones(n), total)
-    bound = -0.5 * float((signs * a) @ K @ (signs * a))
-    return Audit("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
+    size = float(np.abs(stored).sum())
+    rho = total / size if size > 0.0 else np.inf  # what is stored is a/ρ, and Σa = νn
+    if not np.isfinite(rho) or not np.isfinite(rho * b):
+        raise InputError("the machine stores no multipliers from which its margin ρ follows")
+    coefficients = rho * stored
+    f, error = scores(gram, coefficients, rho * b)
+    value = norm(gram, coefficients).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, signs * f, error)
+    near, outside = _mended(signs * coefficients, signs, np.ones(n), total)
+    bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
+    return audited("NuSVC", "½||w||² - ν n ρ + Σ max(0, ρ - y_i f(x_i)), free intercept", value, bound, condition, outside)
 
 
 def _one_class(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     if (weights != 1.0).any():
         raise InputError("audit of OneClassSVM knows no weights: LIBSVM solves another problem with them than the one it states")
     n = X.shape[0]
-    K, condition = _kernel(estimator, X)
-    stored = _multipliers(estimator, n)
-    total, rho = estimator.nu * n, float(np.ravel(estimator.offset_)[0])
-    value = 0.5 * float(stored @ K @ stored) - total * rho + float(np.maximum(rho - K @ stored, 0.0).sum())
-    a, outside = _mended(stored, signs, np.ones(n), total)
-    return Audit("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, -0.5 * float(a @ K @ a), condition, outside)
+    gram, condition = _kernel(estimator, X)
+    stored, rho = _multipliers(estimator, n), _number(estimator.offset_)
+    total = estimator.nu * n
+    f, error = scores(gram, stored, 0.0)
+    value = norm(gram, stored).times(0.5) + Rounded(rho).times(-total) + hinge_cost(np.ones(n), rho, f, error)
+    near, outside = _mended(stored, signs, np.ones(n), total)
+    bound = _bound(feasible(near, signs, np.ones(n), total), signs, gram, linear=False)
+    return audited("OneClassSVM", "½||w||² - ν n ρ + Σ max(0, ρ - w'φ(x_i))", value, bound, condition, outside)
 
 
 def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
@@ -236,20 +229,25 @@ def _linear(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArra
         raise InputError("audit of LinearSVC knows penalty='l2'")
     squared, s = estimator.loss == "squared_hinge", float(estimator.intercept_scaling)
     c = estimator.C * _class_weights(estimator, signs, weights) * weights
-    w = np.ravel(estimator.coef_)
+    w = np.ravel(estimator.coef_).astype(np.float64)
+    if not np.isfinite(w).all():
+        raise InputError("the machine stores numbers that are not finite")
     if estimator.fit_intercept:
         X = np.column_stack([X, np.full(X.shape[0], s)])
-        w = np.append(w, float(np.ravel(estimator.intercept_)[0]) / s)
+        w = np.append(w, _number(estimator.intercept_) / s)  # rounded: a machine beside the stored one
     A = signs[:, None] * X
-    short = np.maximum(1.0 - A @ w, 0.0)
-    value = 0.5 * float(w @ w) + float(c @ (short**2 if squared else short))
-    start = 2.0 * c * short if squared else np.where(short > 0, c, 0.0)
-    a = _ascent(A, c, start, squared)
-    bound = float(a.sum()) - 0.5 * float(np.sum((A.T @ a) ** 2))
-    bound -= float(np.sum(np.divide(a * a, 4.0 * c, out=np.zeros_like(a), where=c > 0))) if squared else 0.0
+    margins, error = transposed_product(np.ascontiguousarray(A.T), w)
+    error = error + UNIT * np.abs(A[:, -1] * w[-1])
+    value = (squared_norm(w, UNIT * np.abs(w))).times(0.5) + hinge_cost(c, 1.0, margins, error, squared)
+    short = np.maximum(1.0 - margins, 0.0)
+    a = _ascent(A, c, 2.0 * c * short if squared else np.where(short > 0, c, 0.0), squared)
+    bound = dual_value(a, squared_norm(*transposed_product(A, a)))
+    if squared:
+        quarter = np.divide(a, 4.0 * c, out=np.zeros_like(a), where=c > 0)
+        bound = bound - dot(a, quarter, UNIT * np.abs(quarter))
     power = "²" if squared else ""
     intercept = f", the intercept penalised at scale {s:g}" if estimator.fit_intercept else ", no intercept"
-    return Audit("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
+    return audited("LinearSVC", f"½||w||² + Σ c_i max(0, 1 - y_i f(x_i)){power}{intercept}", value, bound)
 
 
 def _ascent(A: FloatArray, c: FloatArray, a: FloatArray, squared: bool) -> FloatArray:

@@ -1,0 +1,106 @@
+"""Broken workers of a cluster, programs of gurobipy, VIPR files, audits: what the attack tries, and what it found first."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+from typing import Any
+
+import attack_outside
+import attack_workers
+import numpy as np
+import pytest
+from sklearn.svm import SVC, NuSVC
+
+import marginopt as mo
+from marginopt.errors import InputError
+from marginopt.solvers.parallel.team import Done
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+@pytest.mark.parametrize("kind", ["boxes", "conflicts"])
+def test_broken_workers_end_nothing_and_prove_nothing(kind: str) -> None:
+    """36 of fifty let out a foreign exception: arrays of other shapes, a worker's own ValueError, text that is none."""
+    numbers = range(8) if kind == "boxes" else range(40, 48)
+    faults = [f"{what}: {fault}" for what, fault in map(attack_workers.attack, numbers) if fault]
+    assert not faults, faults
+
+
+class _Forgetful(attack_workers.LyingTeam):
+    """Its workers send no open node back."""
+
+    def collect(self, seconds: float) -> list[Done]:
+        found = super().collect(seconds)
+        for done in found:
+            self.lies += len(done.value.nodes) > 0
+            object.__setattr__(done.value, "nodes", done.value.nodes.chosen(slice(0, 0)))
+        return found
+
+
+def test_a_worker_that_leaves_nodes_out_is_found_by_the_log_and_the_bound_says_whose_word_it_is(tmp_path: Path) -> None:
+    model, _ = attack_workers.stated(0)
+    for proof in (None, str(tmp_path / "p.jsonl")):
+        team = _Forgetful(np.random.default_rng(0), 0.0)
+        with attack_workers._small_slices(team):
+            found = mo.solve(model, "zero-one-bb", engine="boxes", cluster="here", threads=1, proof=proof)
+        assert team.lies and "the bound rests on what 1 worker sent back" in found.evidence
+        assert ("check_proof" in found.evidence) is (proof is not None)
+    report = mo.check_proof(str(tmp_path / "p.jsonl"), model)
+    assert not report.valid and "missing" in report.message
+    assert not mo.solve(model, "zero-one-bb", threads=1).evidence
+
+
+def test_a_broken_worker_s_slices_go_to_others() -> None:
+    model, optimum = attack_workers.stated(0)
+
+    class Once(attack_workers.LyingTeam):
+        def collect(self, seconds: float) -> list[Done]:
+            found = super().collect(seconds)
+            self.lies += len(found)
+            return [Done(done.number, value="nothing") for done in found] if self.lies <= 5 else found
+
+    team = Once(np.random.default_rng(0), 0.0)
+    with attack_workers._small_slices(team):
+        found = mo.solve(model, "zero-one-bb", engine="boxes", cluster="here", threads=1)
+    assert found.status is mo.Status.OPTIMAL and team.lies > 5
+    assert found.objective == pytest.approx(optimum, rel=2e-6)
+
+
+@pytest.mark.parametrize("family", attack_outside.FAMILIES, ids=lambda family: str(family.__name__))
+def test_programs_proofs_and_machines_of_others(family: Any) -> None:
+    first = attack_outside.FAMILIES.index(family)
+    faults = [f"{what}: {fault}" for what, fault in map(attack_outside.attack, range(first, 90, 3)) if fault]
+    assert not faults, faults
+
+
+def test_an_audit_far_from_the_origin_says_what_rounding_hides() -> None:
+    """The kernel's entries are 3e13 there. Bounds above the optimum were printed, 3,999 for 2 among them."""
+    far = 2.0**22 + np.array([[0.0, 0.0], [1.0, 0.0], [3.0, 1.0], [4.0, 1.0]])
+    y = np.array([1, 1, 2, 2])
+    machine = SVC(kernel="linear", C=1000.0, tol=1e-9).fit(far, y)
+    found = mo.audit(machine, far, y)
+    truth = attack_outside._machine_optimum(machine, far, np.where(y == 2, 1.0, -1.0), np.ones(4))
+    assert truth is not None and Fraction(found.bound) <= truth <= Fraction(found.value)
+    assert found.rounding > 1e-6 * float(truth) and "centre or scale" in str(found)
+    near = mo.audit(SVC(kernel="linear", C=1000.0, tol=1e-9).fit(far - 2.0**22, y), far - 2.0**22, y)
+    assert near.gap < 1e-6 and "centre" not in str(near) and "(proved)" in str(near)
+
+
+def test_an_audit_of_a_machine_without_multipliers_is_refused() -> None:
+    X, y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([1, 1, 2, 2])
+    machine = NuSVC(nu=0.5).fit(X, y)
+    machine._dual_coef_ = machine.dual_coef_ = 0.0 * machine.dual_coef_
+    with pytest.raises(InputError, match="no multipliers"):
+        mo.audit(machine, X, y)
+
+
+def test_numbers_that_gurobi_refuses_to_tell_are_our_refusal() -> None:
+    """An infinite coefficient is taken, and not told: a bare GurobiError came out."""
+    gp = pytest.importorskip("gurobipy")
+    with gp.Env(params={"OutputFlag": 0}) as env, gp.Model(env=env) as m:
+        x = m.addVar()
+        m.setObjective(x * x)
+        x.Obj = float("inf")
+        with pytest.raises(InputError, match="Gurobi model cannot be read"):
+            mo.from_gurobi(m)
