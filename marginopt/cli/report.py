@@ -155,11 +155,7 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
     if sizes is not None and a.n is not None:
         raise InputError("--n is one size, --sizes several: give one of them")
     every: list[int | None] = [None] if sizes is None else [*sizes]
-    found = [
-        prepared(two_classes(_sized(name, n, a), "a gap report"), a, intercept=True)
-        for name in a.data
-        for n in every
-    ]
+    found = [prepared(two_classes(_sized(name, n, a), "a gap report"), a, intercept=True) for name in a.data for n in every]
     if a.generate is not None:
         from ..instances import gaussian_clusters
 

@@ -11,6 +11,7 @@ from ..errors import InputError
 from ..papers.effort import EFFORTS, effort_of
 from ..papers.finding import asked, figures, tables
 from ..papers.four import PAPERS
+from ..papers.kept import read_kept, updated
 from ..papers.page import write_index, write_pages
 from ..papers.record import PaperFigure, PaperTable
 from ..papers.reproduce import Reproduction, reproduce as run_papers
@@ -33,6 +34,9 @@ def add_options(command: Command) -> None:
     command.add_argument("--out", default="out/papers", help="folder to write the pages to (default out/papers)")
     command.add_argument("--store", metavar="FILE", help="keeps every run that is done (default OUT/runs.db)")
     command.add_argument("--stored", action="store_true", help="write the pages from what the store has; run nothing")
+    command.add_argument(
+        "--update", action="store_true", help="keep what the pages in OUT have of the cells and figures that this run has not"
+    )
     command.add_argument("--jobs", type=int, help="runs at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers measure")
     command.add_argument("--quiet", action="store_true", help="no progress lines")
@@ -63,11 +67,20 @@ def reproduce(a: argparse.Namespace) -> int:
         command=_command(a, effort),
         cluster=a.cluster,
     )
+    found = _updated(a, effort, folder) if a.update else found
     written = [str(path) for paper in found for path in write_pages(paper, folder)]
     written.append(str(write_index(found, folder)))
     text = json_text({"written": written, "papers": [_counts(paper) for paper in found]}) if a.json else _told(found, folder)
     sys.stdout.write(text + "\n")
     return SOLVED
+
+
+def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduction]:
+    """All papers: of what is asked for what the store has now, of the rest what the folder's pages say of an earlier run."""
+    fresh = [one.name for some in asked(a.names) for one in some]
+    store, command = a.store or folder / "runs.db", _command(a, effort)
+    every = run_papers(effort=effort, repetitions=a.repetitions, store=store, progress=False, run=False, command=command)
+    return [updated(paper, read_kept(folder, paper.paper.name), fresh) for paper in every]
 
 
 def _command(a: argparse.Namespace, effort: str) -> str:

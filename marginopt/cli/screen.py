@@ -96,9 +96,7 @@ def print_text(text: object) -> None:
             print(line)
             continue
         print(
-            textwrap.fill(
-                line, width - 1, subsequent_indent=" " * _hanging(line), break_long_words=False, break_on_hyphens=False
-            )
+            textwrap.fill(line, width - 1, subsequent_indent=" " * _hanging(line), break_long_words=False, break_on_hyphens=False)
         )
 
 

@@ -18,6 +18,7 @@ from .screen import print_table, print_text
 
 __all__ = ["estimators", "formulations", "solvers"]
 
+
 def solvers(a: argparse.Namespace) -> int:
     """The table of solvers; or the record and the options of one."""
     table = solver_table()

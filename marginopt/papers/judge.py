@@ -55,6 +55,8 @@ class Judged:
     done : int
     reason : str
         Why there is no value; empty where there is one, or too few runs for one.
+    made : str
+        The time of the earlier run that measured it; empty for this one.
     """
 
     entry: Entry
@@ -62,6 +64,17 @@ class Judged:
     planned: int
     done: int
     reason: str
+    made: str = ""
+
+    @property
+    def words(self) -> str:
+        """Row and column in a line."""
+        return " | ".join(self.entry.labels)
+
+    @property
+    def says_something(self) -> bool:
+        """Whether it is published or measured."""
+        return self.value is not None or self.entry.published is not None
 
     @property
     def verdict(self) -> Verdict:

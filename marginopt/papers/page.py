@@ -1,10 +1,11 @@
-"""The page of a paper: one HTML file, one Markdown file with its pictures beside it, one CSV of all cells."""
+"""The page of a paper: one HTML file, one Markdown file with its pictures, one CSV of all cells, and how they were made."""
 
 from __future__ import annotations
 
 import csv
 import functools
 import io
+import json
 import math
 from collections.abc import Iterable
 from pathlib import Path
@@ -13,6 +14,7 @@ from typing import TYPE_CHECKING
 from ..files import write_text
 from ..relaxations.report.formats.markdown import escaped
 from .judge import Judged, Verdict
+from .kept import identified
 from .layout import grid_of
 from .record import Published, Value
 from .reproduce import Reproduction, TableResult
@@ -22,6 +24,9 @@ if TYPE_CHECKING:
 
 __all__ = ["write_index", "write_pages"]
 
+_COLUMNS = (
+    "table", "cell", "published", "published_std", "measured", "measured_std", "repetitions", "verdict", "notes", "runs", "made",
+)  # fmt: skip
 _TEMPLATES = Path(__file__).parent / "templates"
 
 
@@ -66,6 +71,7 @@ def write_pages(found: Reproduction, folder: Path) -> list[Path]:
         write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
         write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
         write_text(folder / f"{name}.csv", _rows(found)),
+        write_text(folder / f"{name}.json", _made(found)),
     ]
     pictures = [one.picture for one in found.pictures if one.picture is not None]
     if pictures:
@@ -161,24 +167,34 @@ def _share(inside: int, judged: int) -> str:
 def _rows(found: Reproduction) -> str:
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
-    writer.writerow(
-        ["table", "cell", "published", "published_std", "measured", "measured_std", "repetitions", "verdict", "notes"]
-    )
+    writer.writerow(_COLUMNS)
     for result in found.tables:
         for cell in result.cells:
             there, here = cell.entry.published, cell.value
             writer.writerow(
                 [
                     result.table.name,
-                    " | ".join(cell.entry.labels),
+                    cell.words,
                     *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
-                    *(("", "", 0) if here is None else (f"{here.mean:.6g}", _word(here.deviation), here.repetitions)),
+                    *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
                     " ".join(_own(cell)),
+                    *(("", "") if here is None else (identified(cell.entry), cell.made or found.created)),
                 ]
             )
     return text.getvalue()
 
 
+def _made(found: Reproduction) -> str:
+    """The runs that the page's cells and figures are of, by their times, and what stands under the figures."""
+    pictures = {
+        one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or found.created}
+        for one in found.pictures
+        if one.picture is not None
+    }
+    told = {"heads": {dict(head).get("created", ""): head for head in found.heads}, "pictures": pictures}
+    return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
+
+
 def _word(value: float | None) -> str:
-    return "" if value is None else f"{value:.4g}"
+    return "" if value is None else f"{value:.10g}"

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib import metadata
 from pathlib import Path
+from typing import TypeAlias
 
 from ..drawing import Picture
 from ..errors import InputError
@@ -21,7 +22,10 @@ from .judge import Judged, Verdict, judge
 from .record import Paper, PaperFigure, PaperTable, Results, Run
 from .task import measure_all, stored
 
-__all__ = ["FigureResult", "Reproduction", "TableResult", "reproduce"]
+__all__ = ["FigureResult", "Head", "Reproduction", "TableResult", "reproduce"]
+
+#: How a run was made: machine, versions, seeds, command, time.
+Head: TypeAlias = tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True)
@@ -48,11 +52,12 @@ class TableResult:
 
 @dataclass(frozen=True)
 class FigureResult:
-    """A figure redrawn; without a picture, ``reason`` says why."""
+    """A figure redrawn; without a picture, ``reason`` says why; ``made`` is the time of an earlier run that it is of."""
 
     figure: PaperFigure
     picture: Picture | None
     reason: str
+    made: str = ""
 
 
 @dataclass(frozen=True)
@@ -67,13 +72,32 @@ class Reproduction:
     effort : Effort
     head : tuple of (str, str)
         Machine, versions, seeds, command.
+    earlier : tuple of heads
+        Of the runs that measured cells and figures before this one (`kept`).
     """
 
     paper: Paper
     tables: tuple[TableResult, ...]
     pictures: tuple[FigureResult, ...]
     effort: Effort
-    head: tuple[tuple[str, str], ...]
+    head: Head
+    earlier: tuple[Head, ...] = ()
+
+    @property
+    def created(self) -> str:
+        """The time of this run."""
+        return dict(self.head).get("created", "")
+
+    @property
+    def heads(self) -> tuple[Head, ...]:
+        """Of the runs that the page shows something of; its own where it shows nothing."""
+        return tuple(head for head in (self.head, *self.earlier) if any(self.share(head))) or (self.head,)
+
+    def share(self, head: Head) -> tuple[int, int]:
+        """Cells and figures that the run of a head measured, its own or an earlier one."""
+        made = "" if head is self.head else dict(head)["created"]
+        cells = sum(cell.made == made and cell.value is not None for table in self.tables for cell in table.cells)
+        return cells, sum(one.made == made and one.picture is not None for one in self.pictures)
 
     @property
     def inside(self) -> int:
@@ -162,7 +186,7 @@ def reproduce(
 def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> tuple[Judged, ...]:
     """The cells; one that is neither published nor measured says nothing and is left out."""
     found = (judge(entry, results, lacking) for entry in table.entries(effort))
-    return tuple(cell for cell in found if cell.value is not None or cell.entry.published is not None)
+    return tuple(cell for cell in found if cell.says_something)
 
 
 def _drawn(figure: PaperFigure, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
@@ -171,7 +195,7 @@ def _drawn(figure: PaperFigure, effort: Effort, results: Results, lacking: Mappi
     return FigureResult(figure, picture, "" if picture else " ".join(reasons) or "Too little was measured.")
 
 
-def _head(effort: Effort, command: str) -> tuple[tuple[str, str], ...]:
+def _head(effort: Effort, command: str) -> Head:
     """How it was made."""
     packages = ("marginopt", "numpy", "scipy", "scikit-learn", "numba", "piqp")
     versions = [f"python {platform.python_version()}", *(f"{name} {metadata.version(name)}" for name in packages)]

@@ -135,11 +135,11 @@ class NonparallelSVC(HyperplaneClassifier):
         line = StatusLine()
         for model in models:
             found.append(self._solved(model))
+            for name in ("program", "both_signs"):  # its matrices, of the order of all points: one class's at a time
+                vars(model).pop(name, None)
             if self.verbose:
                 _, objective, gap = found[-1]
                 line.keep(f"{type(self).__name__}: class {model.target}, objective {objective:.6g}, relative gap {gap:.1e}")
-        for model in models:  # their matrices, each of the order of the class's others
-            vars(model).pop("program", None)
         self.problems_ = models
         self.classes_ = np.asarray([model.target for model in models])
         self.U_ = np.column_stack([u for u, _, _ in found])

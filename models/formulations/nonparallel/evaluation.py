@@ -6,10 +6,14 @@ Where two columns of A are nearly equal, u is large along a direction that A har
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
+import scipy.linalg
 
+from ....errors import InputError
 from ...arrays import FloatArray
+from ...program.convexity import definite_on
 from ...rounding import UNIT, Rounded, dot, gamma
 
 __all__ = ["Applied", "Base", "Ridge", "applied"]
@@ -34,6 +38,22 @@ class Ridge:
         """ru."""
         return Applied(self.r * u, UNIT * self.r * float(np.linalg.norm(u)) * (1.0 + 1e-9), dot(u, u).times(self.r))
 
+    def dense(self, size: int) -> FloatArray:
+        """rI of this order."""
+        return self.r * np.eye(size)
+
+    def least(self, size: int) -> FloatArray | None:
+        """ℓ > 0 with R ⪰ diag(ℓ): r, whatever the order."""
+        return np.full(size, self.r)
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """R⁻¹b."""
+        return b / self.r
+
+    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        return gram / self.r
+
 
 @dataclass(frozen=True, eq=False)
 class Base:
@@ -46,6 +66,32 @@ class Base:
         product = self.matrix @ u
         error = gamma(u.size) * (np.abs(self.matrix) @ np.abs(u)) * (1.0 + 1e-12)
         return Applied(product, float(np.linalg.norm(error)) * (1.0 + 1e-9), dot(u, product, error))
+
+    @cached_property
+    def cholesky(self) -> FloatArray:
+        """L of R = LL', lower."""
+        try:
+            return np.asarray(scipy.linalg.cholesky(self.matrix, lower=True))
+        except np.linalg.LinAlgError as error:
+            raise InputError("the quadratic of the problem is not positive definite: give a larger r or a smaller μ") from error
+
+    def dense(self, size: int) -> FloatArray:
+        """R, of whose order it is."""
+        return self.matrix
+
+    def least(self, size: int) -> FloatArray | None:
+        """ℓ > 0 with R ⪰ diag(ℓ), verified; None where rounding leaves it open."""
+        found = definite_on(self.matrix, np.ones(size, dtype=bool))
+        return None if found is None or not (found[0] > 0.0).all() else found[0]
+
+    def solve(self, b: FloatArray) -> FloatArray:
+        """R⁻¹b."""
+        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
+
+    def between(self, psi: FloatArray, gram: FloatArray) -> FloatArray:
+        """ΨR⁻¹Ψ' of rows Ψ with ΨΨ' = ``gram``."""
+        half = scipy.linalg.solve_triangular(self.cholesky, psi.T, lower=True)
+        return np.asarray(half.T @ half)
 
 
 def applied(f: FloatArray, norms: FloatArray, back: FloatArray, u: FloatArray, rest: Ridge | Base) -> Applied:

@@ -17,13 +17,13 @@ import scipy.linalg
 
 from ....errors import InputError
 from ...arrays import FloatArray, as_array
-from ...program.convexity import definite_on
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 from .evaluation import Applied, Base, Ridge, applied
 from .points_factor import KernelRows, PointsFactor
+from .signed_factor import SharedRows, SignedFactor
 
-__all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor"]
+__all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor", "SharedRows", "SignedFactor"]
 
 #: Columns from which on Z is worth computing in single precision first, and the ratio of L's diagonal up to which that is tried.
 _COARSE, _SPREAD = 64, 1e4
@@ -118,11 +118,7 @@ class HingeFactor:
     @cached_property
     def least(self) -> FloatArray | None:
         """ℓ > 0 with H ⪰ diag(ℓ), verified; None where rounding leaves it open."""
-        p = self.H.shape[0]
-        if isinstance(self.base, Ridge):
-            return np.full(p, self.base.r)
-        found = definite_on(self.H if self.base is None else self.base.matrix, np.ones(p, dtype=bool))
-        return None if found is None or not (found[0] > 0.0).all() else found[0]
+        return (Base(self.H) if self.base is None else self.base).least(self.H.shape[0])
 
     @cached_property
     def row_norms(self) -> FloatArray:
@@ -237,4 +233,4 @@ class LoweredFactor:
         return np.asarray(self.base.solve(b) + self._spread @ (self._spread.T @ b))
 
 
-Factor: TypeAlias = HingeFactor | PointsFactor | LoweredFactor
+Factor: TypeAlias = HingeFactor | PointsFactor | SignedFactor | LoweredFactor

@@ -23,7 +23,7 @@ from .class_labels import as_classes
 from .class_problem.programs import convex_program, majorant_program, rows_of_both_signs, stated_objective
 from .class_problem.words import class_statement, explained_points
 from .evaluation import Base, Ridge
-from .hinge_factor import HingeFactor, KernelRows
+from .hinge_factor import HingeFactor, KernelRows, SharedRows, SignedFactor
 from .hinge_quadratic import HingeQuadratic
 from .neighbour_graph import neighbour_laplacian
 from .pair_losses import NONCONVEX, SIMILARITY, PairLoss
@@ -165,6 +165,13 @@ class NonparallelSVM(Model):
             return None
         return KernelRows(self.features.rows, self.features.gram, self.r)
 
+    @cached_property
+    def shared_rows(self) -> SharedRows | None:
+        """What the quadratics with a class's rows in both signs share with a kernel; None for the linear one."""
+        if self._first:
+            return self._first.shared_rows
+        return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
+
     @property
     def convex(self) -> bool:
         """Whether both losses are convex."""
@@ -178,6 +185,8 @@ class NonparallelSVM(Model):
     @cached_property
     def regulariser(self) -> FloatArray:
         """rI + μΨ'LΨ."""
+        if self._first:
+            return self._first.regulariser
         H = self.r * np.eye(self.features.features)
         return H if self.smoothness is None else H + 0.5 * (self.smoothness + self.smoothness.T)
 
@@ -203,7 +212,7 @@ class NonparallelSVM(Model):
         return convex_program(self)
 
     @cached_property
-    def both_signs(self) -> HingeFactor:
+    def both_signs(self) -> HingeFactor | SignedFactor:
         """The quadratic that every majorant has."""
         return rows_of_both_signs(self)
 

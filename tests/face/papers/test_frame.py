@@ -157,7 +157,7 @@ def test_a_page_says_published_measured_verdict_runs_and_how(tmp_path: Path) -> 
     assert found.paper is CONIC
     assert found.missing == len(found.tables[0].cells)
     written = write_pages(found, tmp_path)
-    assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic-figure-1.svg"}
+    assert {path.name for path in written} == {"conic.html", "conic.md", "conic.csv", "conic.json", "conic-figure-1.svg"}
     for name in ("conic.html", "conic.md"):
         text = (tmp_path / name).read_text(encoding="utf-8")
         assert all(word in text for word in ("published", "measured", "2.8 ± 0.3", "not run", "as asked", "versions", "seeds"))

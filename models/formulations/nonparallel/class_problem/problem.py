@@ -10,7 +10,7 @@ from ....arrays import BoolArray, FloatArray, Points
 from ....kernels.feature_map import FeatureMap
 from ....kernels.kernels import Kernel
 from ..evaluation import Base, Ridge
-from ..hinge_factor import HingeFactor, KernelRows
+from ..hinge_factor import HingeFactor, KernelRows, SharedRows, SignedFactor
 from ..pair_losses import PairLoss
 
 __all__ = ["ClassProblem"]
@@ -92,5 +92,9 @@ class ClassProblem(Protocol):
         """What the classes' quadratics share with a kernel and no graph."""
 
     @property
-    def both_signs(self) -> HingeFactor:
+    def shared_rows(self) -> SharedRows | None:
+        """What the classes' quadratics with rows of both signs share with a kernel."""
+
+    @property
+    def both_signs(self) -> HingeFactor | SignedFactor:
         """The quadratic with the target class's rows in both signs."""

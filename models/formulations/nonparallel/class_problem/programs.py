@@ -6,7 +6,7 @@ import numpy as np
 
 from ....arrays import FloatArray
 from ....rounding import gamma
-from ..hinge_factor import HingeFactor
+from ..hinge_factor import HingeFactor, SignedFactor
 from ..hinge_quadratic import HingeQuadratic
 from ..points_factor import PointsFactor
 from .problem import ClassProblem
@@ -45,8 +45,10 @@ def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadrati
     return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
 
 
-def rows_of_both_signs(model: ClassProblem) -> HingeFactor:
+def rows_of_both_signs(model: ClassProblem) -> HingeFactor | SignedFactor:
     """rI + μΨ'LΨ with the rows of both signs of the target class: the same for every majorant."""
+    if model.shared_rows is not None:
+        return SignedFactor(model.shared_rows, model.inside)
     psi = model.features.rows
     A, B = psi[model.inside], psi[~model.inside]
     rows = np.vstack([B, -A, A])
@@ -81,4 +83,4 @@ def stated_objective(model: ClassProblem, u: FloatArray) -> float:
     f = model.features.rows @ u
     similarity = _concave(model, np.abs(f[model.inside]))[0].sum()
     short = np.maximum(model.margin - f[~model.inside], 0.0).sum()
-    return float(similarity + model.c * short + 0.5 * (u @ model.regulariser @ u))
+    return float(similarity + model.c * short + 0.5 * model.base.applied(u).quadratic.value)

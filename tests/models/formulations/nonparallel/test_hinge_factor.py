@@ -5,11 +5,20 @@ from __future__ import annotations
 import numpy as np
 import pytest
 import scipy.linalg
+import scipy.spatial
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError, TooLargeError
-from marginopt.models import RBF, ChebyshevNPSVC, Precomputed
-from marginopt.models.formulations.nonparallel.hinge_factor import HingeFactor, KernelRows, LoweredFactor, PointsFactor
+from marginopt.models import RBF, ChebyshevNPSVC, NonparallelSVM, Precomputed
+from marginopt.models.formulations.nonparallel.evaluation import Base, Ridge
+from marginopt.models.formulations.nonparallel.hinge_factor import (
+    HingeFactor,
+    KernelRows,
+    LoweredFactor,
+    PointsFactor,
+    SharedRows,
+    SignedFactor,
+)
 
 
 def _factors(share: float, r: float, n: int = 40) -> tuple[HingeFactor, PointsFactor, np.ndarray]:
@@ -42,6 +51,47 @@ def test_kernel_factor_is_the_dense_one(share: float, r: float, lowered: bool) -
     Q = one.Z @ one.Z.T
     assert other.gram == pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max())
     assert pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max()) == other.Z @ other.Z.T
+
+
+@pytest.mark.parametrize("graph", [False, True])
+def test_rows_of_both_signs_over_a_kernel_are_the_dense_ones(graph: bool) -> None:
+    rng = np.random.default_rng(4)
+    K = np.exp(-0.5 * scipy.spatial.distance.cdist(*2 * [rng.normal(size=(30, 3))], "sqeuclidean")) + 1e-3 * np.eye(30)
+    psi = scipy.linalg.cholesky(K, lower=True)
+    root = rng.normal(size=(30, 30))
+    base = Base(0.3 * np.eye(30) + root.T @ root) if graph else Ridge(0.3)
+    near = rng.random(30) < 0.3
+    rows = np.vstack([psi[~near], -psi[near], psi[near]])
+    dense, signed = HingeFactor(base.dense(30), rows, np.zeros((0, 30)), base), SignedFactor(SharedRows(psi, K, base), near)
+    u, lam, B = rng.normal(size=30), rng.random(dense.shape[0]), rng.normal(size=(30, 3))
+    assert signed.shape == dense.shape
+    assert pytest.approx(dense.H) == signed.H
+    assert pytest.approx(dense.G) == signed.G
+    assert signed.times(u) == pytest.approx(dense.times(u))
+    assert signed.times(B) == pytest.approx(dense.times(B))
+    assert signed.pulled(lam) == pytest.approx(dense.pulled(lam))
+    assert signed.quadratic(u) == pytest.approx(dense.quadratic(u))
+    assert signed.solve(u) == pytest.approx(dense.solve(u))
+    assert signed.solve(B) == pytest.approx(dense.solve(B))
+    assert signed.least == pytest.approx(dense.least)
+    assert (signed.row_norms >= np.linalg.norm(rows, axis=1)).all()
+    at, there = signed.applied(u), dense.applied(u)
+    assert at.product == pytest.approx(there.product)
+    assert at.quadratic.value == pytest.approx(there.quadratic.value)
+    Q = dense.Z @ dense.Z.T
+    assert signed.gram == pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max())
+    assert pytest.approx(Q, rel=1e-8, abs=1e-9 * np.abs(Q).max()) == signed.Z @ signed.Z.T
+
+
+@pytest.mark.parametrize(("loss", "manifold"), [("npsvm", 0.0), ("capped", 0.0), ("capped", 0.1)])
+def test_classes_share_one_product_of_their_kernel_features(loss: str, manifold: float) -> None:
+    rng = np.random.default_rng(5)
+    X, y = rng.normal(size=(40, 3)), np.arange(40) % 3
+    first, *others = NonparallelSVM.one_per_class(X, y, loss=loss, kernel=RBF(0.7), manifold=manifold)
+    signed = [model.both_signs for model in (first, *others)]
+    assert all(isinstance(factor, SignedFactor) and factor.rows is first.shared_rows for factor in signed)
+    assert all(model.regulariser is first.regulariser for model in others)
+    assert isinstance(NonparallelSVM(X, y, 0, loss=loss, manifold=manifold).both_signs, HingeFactor)  # few features: no kernel
 
 
 @pytest.mark.parametrize("orientation", ["one", "rest"])

@@ -1,0 +1,134 @@
+"""Pages brought up to date table by table: what a run has not measured stays as an earlier one measured it, and says so."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from marginopt.cli.main import main
+from marginopt.drawing import Picture
+from marginopt.errors import DataError
+from marginopt.papers.effort import EFFORTS, Effort
+from marginopt.papers.four import CONIC
+from marginopt.papers.judge import Verdict, judge, mean_of
+from marginopt.papers.kept import identified, read_kept, updated
+from marginopt.papers.page import write_pages
+from marginopt.papers.record import Entry, Experiment, PaperFigure, PaperTable, Published, Run
+from marginopt.papers.reproduce import FigureResult, Reproduction, TableResult
+
+COUNTED = Experiment("counted", lambda run: {"value": run["base"] + run["seed"] / 3.0})
+FIRST, SECOND = "2026-01-01T00:00:00+00:00", "2026-02-02T00:00:00+00:00"
+FIGURE = PaperFigure("figure", CONIC, "Figure 1", "a figure", lambda effort: (), lambda results: None)
+
+
+def entry(base: float, repetitions: int = 3, experiment: Experiment = COUNTED, label: str = "row") -> Entry:
+    runs = tuple(Run.of(experiment, base=base, seed=seed) for seed in range(repetitions))
+    return Entry((label,), Published.of("1.0", "0.2"), runs, mean_of("value"))
+
+
+def table(name: str, *entries: Entry) -> PaperTable:
+    stated: Callable[[Effort], Sequence[Entry]] = lambda effort: entries  # noqa: E731
+    return PaperTable(name, CONIC, name, "a table", ("label",), "", "", stated)
+
+
+def measured(one: PaperTable, only: Callable[[Entry], bool] = lambda entry: True) -> TableResult:
+    """Its cells, those that ``only`` says measured."""
+    results = {run: run.experiment.measure(run.parameters) for e in one.entries(EFFORTS["full"]) if only(e) for run in e.runs}
+    return TableResult(one, tuple(judge(e, results, dict.fromkeys(e.runs, "absent")) for e in one.entries(EFFORTS["full"])))
+
+
+def page(created: str, *tables: TableResult, picture: Picture | None = None) -> Reproduction:
+    head = (("versions", f"those of {created}"), ("created", created))
+    return Reproduction(CONIC, tables, (FigureResult(FIGURE, picture, ""),), EFFORTS["full"], head)
+
+
+def rows(folder: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
+    every = csv.DictReader((folder / "conic.csv").read_text(encoding="utf-8").splitlines())
+    return {(row["table"], row["cell"]): row for row in every}
+
+
+def never(entry: Entry) -> bool:
+    return False
+
+
+def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> None:
+    old, new = table("old", entry(0.8)), table("new", entry(0.7))
+    drawn = Picture("<svg/>", "figure", "a figure", "drawn then")
+    write_pages(page(FIRST, measured(old), measured(new, never), picture=drawn), tmp_path)
+    first = rows(tmp_path)
+    now = page(SECOND, measured(old, never), measured(new))
+    both = updated(now, read_kept(tmp_path, "conic"), ["new"])
+    write_pages(both, tmp_path)
+    found = rows(tmp_path)
+    assert found["old", "row"] == first["old", "row"]
+    assert found["old", "row"]["made"] == FIRST
+    assert found["new", "row"]["made"] == SECOND
+    assert both.missing == 0
+    assert both.pictures[0].picture == drawn
+    for name in ("conic.md", "conic.html"):
+        text = (tmp_path / name).read_text(encoding="utf-8")
+        assert f"those of {FIRST}" in text
+        assert f"those of {SECOND}" in text
+        assert "drawn then" in text
+        assert "1 cells and 1 figures" in text
+    again = updated(page("2026-03-03", measured(old, never), measured(new, never)), read_kept(tmp_path, "conic"), [])
+    write_pages(again, tmp_path)
+    assert rows(tmp_path) == found  # nothing was run: nothing changes, and this run's head is not shown
+    assert "2026-03-03" not in (tmp_path / "conic.md").read_text(encoding="utf-8")
+
+
+def test_a_cell_that_was_run_again_is_the_new_one(tmp_path: Path) -> None:
+    one = table("one", entry(0.8, 3))
+    write_pages(page(FIRST, measured(one)), tmp_path)
+    fewer = table("one", entry(0.8, 2))
+    for asked, repetitions, made in ((["one"], 2, ""), ([], 3, FIRST)):
+        (cell,) = updated(page(SECOND, measured(fewer)), read_kept(tmp_path, "conic"), asked).tables[0].cells
+        assert cell.value is not None
+        assert (cell.value.repetitions, cell.made) == (repetitions, made)
+
+
+@pytest.mark.parametrize(
+    "other",
+    [entry(0.9), entry(0.8, experiment=replace(COUNTED, layout=2)), entry(0.8, experiment=replace(COUNTED, name="other"))],
+    ids=["parameters", "layout", "experiment"],
+)
+def test_figures_of_another_protocol_are_not_taken_over(other: Entry, tmp_path: Path) -> None:
+    write_pages(page(FIRST, measured(table("one", entry(0.8)))), tmp_path)
+    changed = page(SECOND, measured(table("one", other), never))
+    (cell,) = updated(changed, read_kept(tmp_path, "conic"), ["one"]).tables[0].cells
+    assert cell.verdict is Verdict.MISSING
+
+
+def test_the_repetitions_are_no_part_of_what_is_run() -> None:
+    assert identified(entry(0.8, 2)) == identified(entry(0.8, 5))
+
+
+def test_an_unpublished_cell_stays_too(tmp_path: Path) -> None:
+    one = table("one", replace(entry(0.8), published=None))
+    write_pages(page(FIRST, measured(one)), tmp_path)
+    nothing = replace(page(SECOND), tables=(TableResult(one, ()),))  # cells that say nothing are left out of a run's tables
+    (cell,) = updated(nothing, read_kept(tmp_path, "conic"), []).tables[0].cells
+    assert cell.made == FIRST
+
+
+def test_files_that_are_no_pages_are_refused(tmp_path: Path) -> None:
+    assert not read_kept(tmp_path, "conic").cells
+    write_pages(page(FIRST, measured(table("one", entry(0.8)))), tmp_path)
+    (tmp_path / "conic.json").write_text('{"heads": {}}', encoding="utf-8")
+    with pytest.raises(DataError, match="no pages of this version"):
+        read_kept(tmp_path, "conic")
+
+
+def test_the_prompt_updates_a_page_table_by_table(tmp_path: Path) -> None:
+    words = ("--quick", "--quiet", "--out", str(tmp_path))
+    assert main(["reproduce", "frank-wolfe-table-5", *words]) == 0
+    assert main(["reproduce", "frank-wolfe-table-6", *words, "--update"]) == 0
+    lines = (tmp_path / "frank-wolfe.csv").read_text(encoding="utf-8").splitlines()
+    done = {row["table"] for row in csv.DictReader(lines) if row["measured"]}
+    assert {"frank-wolfe-table-6", "frank-wolfe-table-5"} <= done
+    assert len(list(tmp_path.glob("*.md"))) == 5  # the other papers' pages, and the index
