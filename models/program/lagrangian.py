@@ -90,6 +90,8 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         z, found = exact_beside(given, need, tangent.slopes)
         if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
             z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes)
+        if found is None:  # or some that are positive by rounding, which hide that equations are dependent
+            z, found = exact_beside(given.settled(_LIFT), need, tangent.slopes)
         if found is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")

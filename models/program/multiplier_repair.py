@@ -26,6 +26,7 @@ from ..arrays import BoolArray, FloatArray
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
+from .dependent_equations import independent
 from .form import Constraint, StandardForm
 
 __all__ = ["Moved", "Multipliers", "exact_beside"]
@@ -116,6 +117,15 @@ class Multipliers:
             start += c.rows
         return replace(self, z=np.concatenate(pieces) if pieces else self.z)
 
+    def settled(self, share: float) -> Multipliers:
+        """z with those of inequalities that are below this share of the largest set to zero: rounding, perhaps."""
+        pieces, start, largest = [], 0, float(np.abs(self.z).max(initial=0.0))
+        for c in self.form.constraints:
+            z = self.z[start : start + c.rows]
+            pieces.append(np.where(z < share * largest, 0.0, z) if isinstance(c.cone, Nonnegative) else z)
+            start += c.rows
+        return replace(self, z=np.concatenate(pieces) if pieces else self.z)
+
     def moved(self, change: FloatArray) -> Multipliers:
         """z + change, in the dual cones again."""
         pieces, start = [], 0
@@ -186,10 +196,16 @@ def exact_beside(
             return z, None
         z = z.moved(np.asarray(W @ (A.T @ step_by)))
     rounding = gamma(A.shape[1] + z.F.shape[0] + 8)  # relative to the diagonal, of the products in M
-    verified = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding)
+    verified, residual = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding), np.abs(slope) + error
     if verified is None:
-        return z, None
-    residual = np.abs(slope[indices]) + error[indices]
+        left = independent(z.form, z.F, (z.z != 0.0) | (abs(W).sum(axis=1) > 0.0), indices, M)
+        if left is None:
+            return z, None
+        indices, M = indices[left], M[np.ix_(left, left)]
+        verified = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding)
+        if verified is None:
+            return z, None
+    residual = residual[indices]
     distance = float(np.sqrt(np.sum(residual**2 / verified[0]))) * (1.0 + 1e-9)
     if not np.isfinite(distance) or (distance > 1.0 and bool(limited.any())):
         return z, None

@@ -127,6 +127,8 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
             Status.INACCURATE,
             (f"rounding may hide {hidden:.1e} of the gap: centre or scale the data, or ask for less than tol = {tol:g}",),
         )
+    if max(abs(objective), abs(bound)) <= tol * certificate.scale and bound <= 0.0 <= objective + hidden:
+        return Verdict(Status.INACCURATE, (_perhaps_zero(certificate, tol),))
     return Verdict(Status.INACCURATE)
 
 
@@ -148,6 +150,14 @@ def _enclosed(certificate: Certificate) -> str:
     """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, beside terms of {certificate.scale:.1e}"
+
+
+def _perhaps_zero(certificate: Certificate, tol: float) -> str:
+    """What to do where zero lies between objective and bound, and neither is near enough to it."""
+    return (
+        f"the optimum may be zero, which no relative gap shows: it is between {certificate.bound:.2g} and "
+        f"{certificate.objective:.2g} (minimised), beside terms of {certificate.scale:.1e}; a smaller tol than {tol:g} decides"
+    )
 
 
 def _stationary(answer: Answer, certificate: Certificate, tol: float) -> Verdict:
