@@ -98,12 +98,11 @@ def _mark(ax: Any, points: Sequence[tuple[float, float | None]], k: int, label: 
 
 def _swept(name: str) -> Callable[[Effort], Sequence[Run]]:
     def needs(effort: Effort) -> Sequence[Run]:
-        costs = effort.grid(_COSTS, _COSTS[::3])
         return [
             training_runs(effort, data, algorithm, C=C)[0]
             for data in effort.rows(_SWEPT[name], ())
             for algorithm in ALGORITHMS
-            for C in costs
+            for C in _COSTS
         ]
 
     return needs

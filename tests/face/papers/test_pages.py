@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import csv
 import re
 from html.parser import HTMLParser
 from pathlib import Path
@@ -11,7 +12,8 @@ import pytest
 from marginopt.papers.effort import EFFORTS
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.four import PAPERS
-from marginopt.papers.judge import judge
+from marginopt.papers.judge import Verdict, judge
+from marginopt.papers.kept import read_kept
 from marginopt.papers.page import write_pages
 from marginopt.papers.record import Paper, PaperTable
 from marginopt.papers.reproduce import FigureResult, Reproduction, TableResult
@@ -86,6 +88,20 @@ def test_a_page_is_whole_and_needs_no_network(name: str, tmp_path: Path) -> None
         assert len({len(row) for row in rows}) <= 1  # every row has every column
         words = " ".join(cell for row in rows for cell in row)
         assert words.count("not run") == len(one.cells)
+
+
+@pytest.mark.parametrize("name", list(PAPERS))
+def test_the_committed_pages_explain_what_is_outside_and_say_how_all_was_made(name: str) -> None:
+    pages = Path(__file__).parents[3] / "docs" / "papers"
+    kept = read_kept(pages, name)
+    rows = list(csv.DictReader((pages / f"{name}.csv").read_text(encoding="utf-8").splitlines()))
+    assert kept.cells
+    assert {row["verdict"] for row in rows} <= {str(verdict) for verdict in Verdict}
+    for row in rows:
+        assert row["notes"] or row["verdict"] not in (Verdict.ABOVE, Verdict.BELOW, Verdict.MISSING), row["cell"]
+    assert {row["made"] for row in kept.cells.values()} | {made for _, made in kept.pictures.values()} == set(kept.heads)
+    stated = {(table.name, " | ".join(e.labels)) for table in tables().values() for e in table.entries(EFFORTS["reduced"])}
+    assert set(kept.cells) <= stated  # no row of a table that is stated otherwise by now
 
 
 @pytest.mark.parametrize("name", list(PAPERS))
