@@ -46,6 +46,8 @@ class Certificate(Displayed):
     unmet : float or None
         The same and Σ_j |(Px + q - ΣF'z - ζ)_j x_j|, in units of the objective: what the conditions leave open between the
         objective and the Lagrangian at these multipliers.
+    undercut : float
+        Σ max(0, -<z_k, F_k x + g_k>), bounds included: what violated rows, at their prices, may have taken off the objective.
     bound : float
         Lower bound of the form's optimum, rounded outward; -inf where there is none.
     argument : str
@@ -69,6 +71,7 @@ class Certificate(Displayed):
     dual_residual: float | None = None
     complementarity: float | None = None
     unmet: float | None = None
+    undercut: float = 0.0
     bound: float = float("-inf")
     argument: str = "no multipliers"
     error: float = 0.0
@@ -142,9 +145,9 @@ def certify(
     if form.integer.any():
         integers = x[form.integer]
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
-    dual = complementarity = unmet = None
+    conditions = None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        dual, complementarity, unmet = _dual(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
+        conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
     found = _bound(form, x, multipliers, model)
     objective = form.evaluate(x)
     return Certificate(
@@ -152,9 +155,10 @@ def certify(
         primal_residual=primal,
         violations=violations,
         integrality=integrality,
-        dual_residual=dual,
-        complementarity=complementarity,
-        unmet=unmet,
+        dual_residual=None if conditions is None else conditions.dual,
+        complementarity=None if conditions is None else conditions.complementarity,
+        unmet=None if conditions is None else conditions.unmet,
+        undercut=0.0 if conditions is None else conditions.undercut,
         bound=found.value,
         argument=found.argument,
         error=objective.error,
@@ -209,24 +213,35 @@ def _row_units(F: sp.csr_array) -> FloatArray:
     return units
 
 
-def _dual(
-    form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray
-) -> tuple[float, float, float]:
+@dataclass(frozen=True)
+class _Conditions:
+    """What the optimality conditions leave open; see `Certificate`."""
+
+    dual: float
+    complementarity: float
+    unmet: float
+    undercut: float
+
+
+def _conditions(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray) -> _Conditions:
     gradient = form.gradient(x)
     pulled = np.zeros(form.n)
-    outside, products = 0.0, 0.0
+    outside, products, undercut = 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
         pulled += c.F.T @ z
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
         # row by row (cone by cone), so that a violated row does not cancel a slack one
-        products += float(np.abs((z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)).sum())
+        each = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)
+        products += float(np.abs(each).sum())
+        undercut += float(np.maximum(-each, 0.0).sum())
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
     low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
     missing = np.where(np.isfinite(form.lower), 0.0, low) + np.where(np.isfinite(form.upper), 0.0, high)
     slack_low = np.where(np.isfinite(form.lower), x - form.lower, 0.0)
     slack_high = np.where(np.isfinite(form.upper), form.upper - x, 0.0)
     products += float(low @ np.abs(slack_low)) + float(high @ np.abs(slack_high))
+    undercut += float(low @ np.maximum(-slack_low, 0.0)) + float(high @ np.maximum(-slack_high, 0.0))
     scale = 1.0 + max(
         np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
     )
@@ -234,7 +249,8 @@ def _dual(
     stationarity = float(residual.max(initial=0.0)) / scale
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
-    return max(stationarity, outside, unpriced), products / (1.0 + abs(form.objective(x))), unmet
+    dual = max(stationarity, outside, unpriced)
+    return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut)
 
 
 def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None, model: Model | None) -> Bound:

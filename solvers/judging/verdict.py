@@ -3,7 +3,9 @@
 The rules, in the order in which they are asked. A contradiction lowers every status: a bound above the objective of a feasible
 point, a feasible point beside a claim that there is none. An optimum needs a feasible point and the best evidence there is: a
 bound, rounded outward, within the tolerance of an objective whose own rounding error is within it too, else the optimality
-conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims.
+conditions at the multipliers, else (mixed-integer problems, solvers without multipliers) the bound that the solver claims. What
+violations within the tolerances are worth at their prices must be within the tolerance of the objective as well: where its terms
+cancel, a residual of 1e-8 may be half of it.
 
 A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound both enclose
 zero within their rounding errors, or where the objective is zero exactly and the bound is within 1e-9 of the objective's natural
@@ -118,7 +120,9 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     allowed = tol * max(abs(objective), abs(bound))
     # the bound is rounded outward already; the objective's own error must be within the tolerance, and is not added to the gap
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
-        return Verdict(Status.OPTIMAL)
+        if certificate.undercut <= allowed:
+            return Verdict(Status.OPTIMAL)
+        return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
     if bound <= 0.0 and _zero(certificate, tol):
         return Verdict(Status.OPTIMAL, (_enclosed(certificate),))
     hidden = certificate.error + certificate.bound_error
@@ -150,6 +154,14 @@ def _enclosed(certificate: Certificate) -> str:
     """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
     return f"{ZERO}: no further from it than {reach * (1.0 + 1e-2):.2e}, beside terms of {certificate.scale:.1e}"
+
+
+def _undercut(certificate: Certificate, tol: float) -> str:
+    """Why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
+    return (
+        f"the point violates its constraints by {certificate.primal_residual:.1e}, which at their prices is worth "
+        f"{certificate.undercut:.1e} of the objective: scale the data, or ask the solver for less than tol = {tol:g}"
+    )
 
 
 def _perhaps_zero(certificate: Certificate, tol: float) -> str:

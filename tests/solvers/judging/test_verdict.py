@@ -13,7 +13,7 @@ import marginopt as mo
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.solvers.judging.certificate import Certificate
 from marginopt.solvers.judging.natural_units import objective_scale
-from marginopt.solvers.judging.verdict import verdict
+from marginopt.solvers.judging.verdict import ZERO, verdict
 from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
 from marginopt.solvers.records.status import Status
@@ -127,3 +127,17 @@ def test_a_coefficient_that_is_nothing_beside_its_row_makes_no_unit(coefficient:
     assert objective_scale(form) == 0.0
     worse = mo.certify(form, {"x": np.zeros(3)}, multipliers={"row": np.zeros(1)})
     assert verdict(CLAIM, replace(worse, bound=-1e-3), 1e-6).status is Status.INACCURATE
+
+
+def test_a_violation_that_is_half_of_the_objective_is_no_optimum() -> None:
+    """A small ball one from the origin: ||w||² + t is 1 - 1 + 3e-8. Rows violated by 1e-8: SCS was OPTIMAL at 2.2e-8."""
+    rng, seen = np.random.default_rng(4), 0
+    for scale in (1e-4, 3e-5):
+        X = np.column_stack([np.ones(8), scale * rng.normal(size=(8, 3))])
+        best = mo.solve(mo.SVDD(X[:, 1:] / scale), "clarabel", tol=1e-9).objective * scale**2
+        for solver in ("scs", "osqp", "clarabel", "highs"):
+            result = mo.solve(mo.SVDD(X), solver)
+            if result.status is Status.OPTIMAL and ZERO not in result.evidence:
+                assert result.objective == pytest.approx(best, rel=3e-4), solver
+            seen += "at their prices" in result.evidence
+    assert seen
