@@ -11,6 +11,7 @@ import scipy.sparse as sp
 from ...errors import MarginoptWarning
 from ...rows import Rows
 from ..arrays import BoolArray, FloatArray, Points, to_dense
+from ..program.entries import Entries
 from ..record import Parameter
 
 __all__ = [
@@ -34,6 +35,8 @@ _SCALE_RATIO = 1e3
 
 def signed_rows(X: Points, y: FloatArray) -> sp.csr_array:
     """Rows y_i x_i' as CSR."""
+    if isinstance(X, np.ndarray):
+        return Entries.of(y[:, None] * X).csr
     return sp.csr_array(sp.diags_array(y) @ sp.csr_array(X))
 
 

@@ -101,6 +101,15 @@ class Constraint:
             return [self.label] if self.rows == 1 else [f"{self.label}[{i}]" for i in range(self.rows)]
         return [f"{self.label}[{k},{i}]" for k in range(self.cone.count) for i in range(self.cone.dim)]
 
+    @cached_property
+    def largest(self) -> FloatArray:
+        """max_j |F_ij| of every row; zero where nothing is stored."""
+        filled = self.F.indptr[1:] > self.F.indptr[:-1]
+        found = np.zeros(self.F.shape[0])
+        if self.F.data.size:
+            found[filled] = np.maximum.reduceat(np.abs(self.F.data), self.F.indptr[:-1][filled])
+        return frozen(found)
+
     def value(self, x: FloatArray) -> FloatArray:
         """``F x + g``."""
         return np.asarray(self.F @ x + self.g)

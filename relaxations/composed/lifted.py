@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import FloatArray, to_dense
+from ...models.arrays import FloatArray
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import PSD, Zero
@@ -58,7 +58,7 @@ class LiftedHulls(BoundingLoss):
         to.require("lifted", _bordered(at.w, W), PSD.of_order(p + 1))
         to.gain_of_squares(self.mu, at.w)
         to.cost(self.mu * svec(np.eye(p)), W)
-        A = to_dense(at.argument.terms["w"])
+        A = at.argument.terms["w"].dense()
         pieces = split_margins(to, at, self.of.branches(), self.reach, squares=True)
         squares = W.under(svec_rank_one(A))
         for q in pieces.squares:

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import to_dense
 from ...models.formulations.margin.assembly import Affine, Assembly
 from ...models.formulations.margin.part import Setting
 from ...models.program.cones import RotatedSecondOrder
@@ -35,7 +34,7 @@ class SingleHulls(BoundingLoss):
         to.cost(1.0, tau)
         to.gain_of_squares(self.mu, at.w)
         pieces = split_margins(to, at, self.of.branches(), self.reach, squares=True)
-        A = to_dense(at.argument.terms["w"])
+        A = at.argument.terms["w"].dense()
         squares = np.einsum("ij,ij->i", A, A)
         p = at.w.rows
         for i in np.flatnonzero(squares > 0).tolist():

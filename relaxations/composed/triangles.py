@@ -14,6 +14,7 @@ import scipy.sparse as sp
 
 from ...models.arrays import FloatArray, IntArray
 from ...models.formulations.margin.assembly import Affine
+from ...models.program.entries import Entries
 
 __all__ = ["all_triangles", "triangle_rows", "violated_triangles"]
 
@@ -30,7 +31,7 @@ def all_triangles(n: int) -> IntArray:
 
 def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequence[Affine]) -> Affine:
     """The inequalities as rows that are ≥ 0; ``products[i]`` is x z_i, and Z_ij its entry of the j-th binary."""
-    width = next(iter(x.terms.values())).shape[1]
+    width = next(iter(x.terms.values())).width
     signs, rows = _SIGNS[cuts[:, 3]], np.arange(cuts.shape[0])
     entries: dict[str, list[tuple[IntArray, IntArray, FloatArray]]] = {}
     for column in range(3):
@@ -42,7 +43,7 @@ def triangle_rows(cuts: IntArray, binary: IntArray, x: Affine, products: Sequenc
     terms = {}
     for label, parts in entries.items():
         at, columns, data = (np.concatenate([part[k] for part in parts]) for k in range(3))
-        terms[label] = sp.csr_array((data, (at, columns)), shape=(cuts.shape[0], width))
+        terms[label] = Entries.of(sp.csr_array((data, (at, columns)), shape=(cuts.shape[0], width)))
     return Affine(terms, _CONSTANT[cuts[:, 3]])
 
 

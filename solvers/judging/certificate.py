@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...display import Display, Displayed
 from ...models.arrays import FloatArray
@@ -189,7 +188,7 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
             continue
         violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
-        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.F)))
+        worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.largest)))
     below = np.where(np.isfinite(form.lower), form.lower - x, 0.0)
     above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
     outside = np.maximum(np.maximum(below, above), 0.0)
@@ -202,15 +201,9 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     return violations, max(worst, float((outside / size).max(initial=0.0)))
 
 
-def _row_units(F: sp.csr_array) -> FloatArray:
+def _row_units(largest: FloatArray) -> FloatArray:
     """The largest coefficient of each row, 1 at most and where it has none: a row is not met because it was made small."""
-    filled = np.diff(F.indptr) > 0
-    units = np.ones(F.shape[0])
-    if not F.nnz:
-        return units
-    largest = np.maximum.reduceat(np.abs(F.data), F.indptr[:-1][filled])
-    units[filled] = np.where(largest > 0.0, np.minimum(largest, 1.0), 1.0)
-    return units
+    return np.where(largest > 0.0, np.minimum(largest, 1.0), 1.0)
 
 
 @dataclass(frozen=True)

@@ -40,7 +40,8 @@ def natural_units(form: StandardForm) -> FloatArray:
     if not asked.any():
         return unit
     F, g = form.rows_matrix()
-    weights = sp.csr_array((np.where(_counted(F), np.abs(F.data), 0.0), F.indices, F.indptr), shape=F.shape)
+    counted = _counted(F, np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)]))
+    weights = sp.csr_array((np.where(counted, np.abs(F.data), 0.0), F.indices, F.indptr), shape=F.shape)
     weights.eliminate_zeros()
     if not unit.any():
         unit = _from_prices(form, weights)
@@ -55,24 +56,20 @@ def _curvature(form: StandardForm) -> FloatArray:
     return np.zeros(form.n) if form.quadratic is None else np.abs(form.quadratic.diagonal)
 
 
-def _counted(F: sp.csr_array) -> BoolArray:
+def _counted(F: sp.csr_array, largest: FloatArray) -> BoolArray:
     """Stored coefficients that are something beside the largest of their row."""
-    stored, size = np.diff(F.indptr), np.abs(F.data)
-    filled = stored > 0
-    largest = np.maximum.reduceat(size, F.indptr[:-1][filled]) if filled.any() else size
-    return np.asarray(size > _COUNTS * np.repeat(largest, stored[filled]))
+    return np.asarray(np.abs(F.data) > np.repeat(_COUNTS * largest, np.diff(F.indptr)))
 
 
 def _from_constants(form: StandardForm) -> FloatArray:
     squares, sides = np.zeros(form.n), np.zeros(form.n)
     for c in form.constraints:
-        stored = np.diff(c.F.indptr)
-        counted = (c.g != 0.0) & (stored > 0)
-        if not counted.any():
+        if not c.g.any():
             continue
-        kept = np.repeat(counted, stored) & _counted(c.F)
+        side = np.repeat(c.g, np.diff(c.F.indptr))
+        kept = (side != 0.0) & _counted(c.F, c.largest)
         squares += np.bincount(c.F.indices, kept * c.F.data**2, form.n)
-        sides += np.bincount(c.F.indices, kept * np.repeat(c.g**2, stored), form.n)
+        sides += np.bincount(c.F.indices, kept * side**2, form.n)
     unit = np.sqrt(np.divide(sides, squares, out=np.zeros(form.n), where=squares > 0.0))
     box = np.where(np.isfinite(form.lower) & np.isfinite(form.upper), form.upper - form.lower, 0.0)
     unit = np.where(box > 0.0, box, unit)

@@ -13,7 +13,7 @@ import scipy.linalg as sl
 from ....errors import InputError
 from ...arrays import FloatArray
 from ...views import ConicProblem
-from .piecewise_newton import newton_piecewise
+from .piecewise_newton import Slopes, newton_piecewise
 from .point import Coordinates
 
 __all__ = ["INNER_GAP", "best_mu", "best_v", "conjugate", "cost_and_constant", "slack_factor"]
@@ -69,7 +69,7 @@ def best_v(
     for delta in 10.0 ** -np.arange(1.0, 13.0):
         w = inner.minimise(w, delta)
         v = np.zeros_like(gamma)
-        v[support] = inner.slopes(1.0 - inner.rows @ w, delta)[0]
+        v[support] = inner.slopes(delta)(1.0 - inner.rows @ w)[0]
         value = _value(rows, factor, gamma, v, cost, 0.0)
         attained = min(attained, inner.exact(w))
         if value > best_value:
@@ -88,15 +88,19 @@ class _SmoothedInner:
         self.S = np.eye(rows.shape[1]) - (rows * gamma[:, None]).T @ rows
         self.linear = 2.0 * rows.T @ gamma
 
-    def slopes(self, r: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
-        """v = ψ_δ'(r) and its derivative."""
-        slack = delta / (2.0 * self.gamma)
-        outer = 2.0 * self.gamma / (1.0 + delta)
-        bend = slack * self.corner  # the linear piece is reached here
-        reach = bend + 0.5 * self.corner / self.gamma  # and left here
-        v = np.where(r < 0.0, outer * r, np.where(r < reach, np.minimum(r / slack, self.corner), outer * r))
-        rate = np.where((r < 0.0) | (r >= reach), outer, np.where(r < bend, 1.0 / slack, 0.0))
-        return v, rate
+    def slopes(self, delta: float) -> Slopes:
+        """v = ψ_δ'(r) and its derivative, as a function of r."""
+        corner, slack = self.corner, delta / (2.0 * self.gamma)
+        outer, steep = 2.0 * self.gamma / (1.0 + delta), 1.0 / slack
+        bend = slack * corner  # the linear piece is reached here
+        reach = bend + 0.5 * corner / self.gamma  # and left here
+
+        def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+            outside = (r < 0.0) | (r >= reach)
+            v = np.where(outside, outer * r, np.minimum(r / slack, corner))
+            return v, np.where(outside, outer, np.where(r < bend, steep, 0.0))
+
+        return at
 
     def exact(self, w: FloatArray) -> float:
         """The objective with ψ itself."""
@@ -109,7 +113,7 @@ class _SmoothedInner:
     def minimise(self, w: FloatArray, delta: float) -> FloatArray:
         """Newton's method from w."""
         floor = 1e-15 * max(abs(self.exact(w)), self.cost)
-        return newton_piecewise(self.rows, self.S, self.linear, lambda r: self.slopes(r, delta), w, floor, 40)
+        return newton_piecewise(self.rows, self.S, self.linear, self.slopes(delta), w, floor, 40)
 
 
 def best_mu(problem: ConicProblem, space: Coordinates, gamma: FloatArray, start: FloatArray | None) -> float:

@@ -10,6 +10,7 @@ from typing import TypeAlias
 
 import numpy as np
 import scipy.linalg as sl
+from scipy.linalg.lapack import dposv as posv
 
 from ...arrays import FloatArray
 
@@ -48,7 +49,7 @@ def newton_piecewise(
     for _ in range(limit):
         gradient = 2.0 * (S @ w) + linear - rows.T @ V
         hessian = 2.0 * S + (rows * rate[:, None]).T @ rows
-        hessian[np.diag_indices_from(hessian)] += 1e-14 * np.trace(hessian) / len(w)
+        hessian.flat[:: len(w) + 1] += 1e-14 * hessian.trace() / len(w)
         step = _solved(hessian, -gradient)
         descent = float(gradient @ step)
         if -descent <= floor:
@@ -63,11 +64,8 @@ def newton_piecewise(
 
 def _solved(hessian: FloatArray, right: FloatArray) -> FloatArray:
     """By Cholesky; by LDL' where rounding made it indefinite."""
-    try:
-        factor = sl.cho_factor(hessian, lower=True, check_finite=False)
-    except np.linalg.LinAlgError:
-        return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False))
-    return np.asarray(sl.cho_solve(factor, right, check_finite=False))
+    _, step, indefinite = posv(hessian, right, lower=1)  # SciPy's doors to it take longer than it does
+    return np.asarray(sl.solve(hessian, right, assume_a="sym", check_finite=False) if indefinite else step)
 
 
 def _length(slopes: Slopes, r: FloatArray, change: FloatArray, before: FloatArray, curvature: float, descent: float) -> float:

@@ -10,8 +10,9 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import InputError
-from ...arrays import FloatArray, IntArray
+from ...arrays import FloatArray
 from ...program.cones import Cone, Indicator, Nonnegative
+from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 
 __all__ = ["Affine", "Assembly"]
@@ -21,7 +22,7 @@ __all__ = ["Affine", "Assembly"]
 class Affine:
     """Rows Σ_label T_label x_label + constant in labelled variables; ``plain`` is the label where they are a block as it is."""
 
-    terms: Mapping[str, sp.csr_array]
+    terms: Mapping[str, Entries]
     constant: FloatArray
     plain: str = ""
 
@@ -34,12 +35,12 @@ class Affine:
         if not isinstance(other, Affine):
             return Affine(self.terms, self.constant + other)
         merged = dict(self.terms)
-        for label, matrix in other.terms.items():
-            merged[label] = merged[label] + matrix if label in merged else matrix
+        for label, entries in other.terms.items():
+            merged[label] = Entries.of(merged[label].csr + entries.csr) if label in merged else entries
         return Affine(merged, self.constant + other.constant)
 
     def __neg__(self) -> Affine:
-        return Affine({label: -matrix for label, matrix in self.terms.items()}, -self.constant + 0.0)
+        return Affine({label: -entries for label, entries in self.terms.items()}, -self.constant + 0.0)
 
     def __sub__(self, other: Affine | FloatArray | float) -> Affine:
         return self + (-other)
@@ -47,48 +48,38 @@ class Affine:
     def scaled(self, factors: FloatArray | float) -> Affine:
         """Every row times its factor."""
         factors = np.broadcast_to(np.asarray(factors, dtype=np.float64), self.constant.shape)
-        return Affine({label: _rows_times(factors, matrix) for label, matrix in self.terms.items()}, self.constant * factors)
+        return Affine({label: entries.times(factors) for label, entries in self.terms.items()}, self.constant * factors)
 
     def at(self, rows: Any) -> Affine:
         """Some of the rows."""
-        return Affine({label: sp.csr_array(matrix[rows]) for label, matrix in self.terms.items()}, self.constant[rows])
+        return Affine({label: entries.at(rows) for label, entries in self.terms.items()}, self.constant[rows])
 
     def under(self, matrix: Any) -> Affine:
         """matrix @ self."""
-        left = sp.csr_array(matrix)
         if self.plain:  # no product with the identity
-            return Affine({self.plain: left}, np.zeros(left.shape[0]))
-        return Affine({label: sp.csr_array(left @ m) for label, m in self.terms.items()}, np.asarray(left @ self.constant))
+            return Affine({self.plain: (entries := Entries.of(matrix))}, np.zeros(entries.rows))
+        left = sp.csr_array(matrix)
+        terms = {label: Entries.of(left @ entries.csr) for label, entries in self.terms.items()}
+        return Affine(terms, np.asarray(left @ self.constant))
 
     @staticmethod
     def interleaved(*parts: Affine) -> Affine:
         """Row 0 of every part, then row 1 of every part, ...: the rows of as many cones as the parts have rows."""
         n, k = parts[0].rows, len(parts)
-        widths = {label: matrix.shape[1] for part in parts for label, matrix in part.terms.items()}
+        widths = {label: entries.width for part in parts for label, entries in part.terms.items()}
         woven = {}
         for label, width in widths.items():
             mine = [(j, part.terms[label]) for j, part in enumerate(parts) if label in part.terms]
             counts = np.zeros((n, k), dtype=mine[0][1].indptr.dtype)
-            for j, matrix in mine:
-                counts[:, j] = np.diff(matrix.indptr)
+            for j, entries in mine:
+                counts[:, j] = entries.counts
             indptr = np.concatenate([[0], np.cumsum(counts)]).astype(counts.dtype)
             indices, data = np.empty(indptr[-1], dtype=counts.dtype), np.empty(indptr[-1])
-            for j, matrix in mine:
-                places = _places(matrix, indptr[:-1].reshape(n, k)[:, j])
-                indices[places], data[places] = matrix.indices, matrix.data
-            woven[label] = sp.csr_array((data, indices, indptr), shape=(n * k, width))
+            for j, entries in mine:
+                places = entries.places(indptr[:-1].reshape(n, k)[:, j])
+                indices[places], data[places] = entries.indices, entries.data
+            woven[label] = Entries(data, indices, indptr, width)
         return Affine(woven, np.stack([part.constant for part in parts], axis=1).ravel())
-
-
-def _rows_times(factors: FloatArray, matrix: sp.csr_array) -> sp.csr_array:
-    """Each row times its factor; SciPy's own product takes ten times as many calls."""
-    data = matrix.data * np.repeat(factors, np.diff(matrix.indptr))
-    return sp.csr_array((data, matrix.indices, matrix.indptr), shape=matrix.shape)
-
-
-def _places(matrix: sp.csr_array, starts: IntArray) -> IntArray:
-    """Where its entries go if those of row i begin at starts_i."""
-    return np.arange(matrix.nnz) + np.repeat(starts - matrix.indptr[:-1], np.diff(matrix.indptr))
 
 
 class Assembly:
@@ -126,7 +117,7 @@ class Assembly:
         self._lower.append(np.array(np.broadcast_to(np.asarray(lower, dtype=np.float64), size)))
         self._upper.append(np.array(np.broadcast_to(np.asarray(upper, dtype=np.float64), size)))
         self._integer.append(integer)
-        return Affine({label: sp.eye_array(size, format="csr")}, np.zeros(size), label)
+        return Affine({label: Entries.identity(size)}, np.zeros(size), label)
 
     def binaries(self, label: str, size: int) -> Affine:
         """New variables in {0, 1}."""
@@ -170,11 +161,13 @@ class Assembly:
     def form(self) -> StandardForm:
         """What was collected."""
         widths = {block.label: block.size for block in self._blocks}
+        first = dict(zip(widths, np.cumsum([0, *widths.values()]).tolist(), strict=False))
         q, r = np.zeros(sum(widths.values())), 0.0
         for rows, weights in self._linear:
-            q += self._stack(rows, widths).T @ weights
+            for label, entries in rows.terms.items():
+                q[first[label] : first[label] + entries.width] += entries.weighted_sum(weights)
             r += float(weights @ rows.constant)
-        quadratic, r = self._quadratic(widths, q, r)
+        quadratic, r = self._quadratic(widths, first, q, r)
         return StandardForm(
             name=self._name,
             blocks=tuple(self._blocks),
@@ -187,10 +180,12 @@ class Assembly:
             r=r,
         )
 
-    def _quadratic(self, widths: Mapping[str, int], q: FloatArray, r: float) -> tuple[Quadratic | None, float]:
+    def _quadratic(
+        self, widths: Mapping[str, int], first: Mapping[str, int], q: FloatArray, r: float
+    ) -> tuple[Quadratic | None, float]:
         """The squares and quadratic forms that are minimised, and r with what they add to it; q with it in place."""
-        if not self._forms and all(_single(rows) and weights.all() for rows, weights in self._squares):
-            return self._diagonal(widths), r
+        if not self._forms and all(_single(rows) for rows, _ in self._squares):
+            return self._diagonal(first, q.size), r
         P = sp.csc_array((q.size, q.size))
         for rows, weights in self._squares:
             E = self._stack(rows, widths)
@@ -206,18 +201,17 @@ class Assembly:
         P.eliminate_zeros()
         return Quadratic(matrix=sp.csc_array(0.5 * (P + P.T))) if P.nnz else None, r
 
-    def _diagonal(self, widths: Mapping[str, int]) -> Quadratic | None:
+    def _diagonal(self, first: Mapping[str, int], n: int) -> Quadratic | None:
         """The matrix of squares of single variables: products of such matrices take a thousand calls."""
-        first = dict(zip(widths, np.cumsum([0, *widths.values()]), strict=False))
-        diagonal = np.zeros(sum(widths.values()))
+        diagonal = np.zeros(n)
         for rows, weights in self._squares:
-            ((label, matrix),) = rows.terms.items()
-            diagonal[first[label] + matrix.indices] += 2.0 * (matrix.data * (matrix.data * weights))
+            ((label, entries),) = rows.terms.items()
+            diagonal[first[label] + entries.indices] += 2.0 * (entries.data * (entries.data * weights))
         used = np.flatnonzero(diagonal).astype(np.int32)
         if not used.size:
             return None
-        ends = np.searchsorted(used, np.arange(diagonal.size + 1)).astype(np.int32)
-        return Quadratic(matrix=sp.csc_array((diagonal[used], used, ends), shape=(diagonal.size, diagonal.size)))
+        ends = np.searchsorted(used, np.arange(n + 1)).astype(np.int32)
+        return Quadratic(matrix=sp.csc_array((diagonal[used], used, ends), shape=(n, n)))
 
     def _stack(self, rows: Affine, widths: Mapping[str, int]) -> sp.csr_array:
         """The rows over all variables."""
@@ -228,14 +222,14 @@ class Assembly:
             at += width
         if not parts:
             return sp.csr_array((n, at))
-        kind = np.int32 if max(at, sum(part.nnz for part, _ in parts)) < 2**31 else np.int64
+        kind = np.int32 if max(at, sum(part.data.size for part, _ in parts)) < 2**31 else np.int64
         indptr = np.array([part.indptr for part, _ in parts]).sum(axis=0, dtype=kind)
         indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
         before = indptr[:-1].copy()  # where each row's next entries go: SciPy's hstack takes twenty times as many calls
         for part, shift in parts:
-            places = _places(part, before)
+            places = part.places(before)
             indices[places], data[places] = part.indices + shift, part.data
-            before += np.diff(part.indptr)
+            before += part.counts
         stacked = sp.csr_array((data, indices, indptr), shape=(n, at))
         if not stacked.has_sorted_indices:  # products leave them in any order, and some solvers go by it
             stacked.sort_indices()
@@ -244,12 +238,10 @@ class Assembly:
 
 def _single(rows: Affine) -> bool:
     """Whether each row is a multiple of one variable, each of another, without a constant."""
+    if rows.plain:
+        return rows.rows > 0
     if len(rows.terms) != 1 or rows.constant.any():
         return False
-    (matrix,) = rows.terms.values()
-    one_each = bool((np.diff(matrix.indptr) == 1).all() and matrix.data.all())
-    return one_each and np.unique(matrix.indices).size == rows.rows > 0
-
-
-def _matrix(rows: Affine, label: str, count: int, width: int) -> sp.csr_array:
-    return rows.terms.get(label, sp.csr_array((count, width)))
+    (entries,) = rows.terms.values()
+    one_each = bool((entries.counts == 1).all() and entries.data.all())
+    return one_each and np.unique(entries.indices).size == rows.rows > 0

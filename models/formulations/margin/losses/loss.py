@@ -40,7 +40,7 @@ class Loss(Part):
 
     def rows(self, X: Points, y: FloatArray) -> tuple[sp.csr_array, FloatArray]:
         """A and c with argument Aw + c; margins unless a loss says otherwise."""
-        return sp.csr_array(signed_rows(X, y)), np.zeros(X.shape[0])
+        return signed_rows(X, y), np.zeros(X.shape[0])
 
     @abstractmethod
     def values(self, argument: FloatArray) -> FloatArray:

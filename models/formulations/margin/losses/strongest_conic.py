@@ -12,6 +12,7 @@ from ....program.cones import PSD, RotatedSecondOrder, Zero
 from ....program.svec import svec, svec_indices, svec_rank_one, svec_size
 from ....statement import Line
 from ....views import ConicProblem
+from ...linear import dense_signed_rows
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from .conic import curved_where_seen
@@ -42,7 +43,7 @@ class StrongestConic(Loss):
 
     def settled(self, X: Points, y: FloatArray, weights: FloatArray, curvature: FloatArray) -> StrongestConic:
         """With the regulariser's curvature."""
-        curved_where_seen(self.rows(X, y)[0].toarray(), curvature)
+        curved_where_seen(dense_signed_rows(X, y), curvature)
         return replace(self, curvature=curvature)
 
     def values(self, argument: FloatArray) -> FloatArray:
@@ -68,14 +69,17 @@ class StrongestConic(Loss):
         over, under = to.variables("r_plus", n, 0.0), to.variables("r_minus", n, 0.0)
         s, t = to.variables("s", n), to.variables("t", n)
         to.require("lifted", _lifted(at.w, W), PSD.of_order(p + 1))
-        A = at.argument.terms["w"].toarray()
+        A = at.argument.terms["w"].dense()
         to.require_nonnegative("hull", W.under(svec_rank_one(A)) + at.argument.scaled(-2.0) - s - t + 1.0)
         to.require("split", over - under + at.argument - 1.0, Zero(n))
         to.require("violated", Affine.interleaved(s.scaled(0.5), z, over), RotatedSecondOrder(3, n))
         to.require("kept", Affine.interleaved(t.scaled(0.5), -z + 1.0, under), RotatedSecondOrder(3, n))
         to.cost(svec(D), W)
         to.cost(at.weights, z)
-        to.cost_of_form(-D, at.w)
+        if self.curvature.ndim == 2:
+            to.cost_of_form(-D, at.w)
+        else:
+            to.gain_of_squares(self.curvature, at.w)
         return z
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
