@@ -229,6 +229,8 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         stated = _formulations().find_formulation(name)
         if stated is not None:
+            if stated in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
+                globals()[name] = stated.model
             return stated.model
         if name in _estimators():
             return _estimators()[name].estimator

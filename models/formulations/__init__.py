@@ -74,7 +74,7 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
 
 @functools.cache
-def _built_in() -> tuple[FormulationInfo, ...]:
+def built_in() -> tuple[FormulationInfo, ...]:
     """The records of every module below this package."""
     modules = pkgutil.walk_packages(__path__, __name__ + ".")
     found = [info for m in modules for info in getattr(importlib.import_module(m.name), "FORMULATIONS", ())]
@@ -92,7 +92,7 @@ def _accept(thing: object) -> FormulationInfo | None:
         return None
     if isabstract(thing.model):
         raise InputError(f"{thing.key} is abstract: it lacks {', '.join(sorted(thing.model.__abstractmethods__))}")
-    if any(thing.key == info.key and thing is not info for info in _built_in()):
+    if any(thing.key == info.key and thing is not info for info in built_in()):
         raise InputError(f"the class {thing.key} has the name of one of marginopt's own, which result files use; choose another")
     return thing
 
@@ -103,13 +103,13 @@ EXTENSIONS: extensions.Shelf[FormulationInfo] = extensions.Shelf(
     "a formulation",
     _accept,
     name_of=lambda info: info.name,
-    own=lambda: {info.name for info in _built_in()},
+    own=lambda: {info.name for info in built_in()},
 )
 
 
 def all_formulations() -> FormulationTable:
     """Every formulation by its name at the prompt: our own, then those from outside."""
-    return FormulationTable((*_built_in(), *EXTENSIONS.usable().values()), EXTENSIONS.failures())
+    return FormulationTable((*built_in(), *EXTENSIONS.usable().values()), EXTENSIONS.failures())
 
 
 def get_formulation(name: str) -> FormulationInfo:
@@ -122,7 +122,7 @@ def get_formulation(name: str) -> FormulationInfo:
     ExtensionError
         Another package promises it, and it cannot be used.
     """
-    for info in _built_in():
+    for info in built_in():
         if name in (info.name, info.key):
             return info
     outside = EXTENSIONS.get(name)
@@ -139,7 +139,7 @@ def get_formulation(name: str) -> FormulationInfo:
 
 def public_formulations() -> tuple[FormulationInfo, ...]:
     """Ours and the session's, whose classes are names of ``marginopt``; what another package defines is imported from there."""
-    return (*_built_in(), *EXTENSIONS.session.values())
+    return (*built_in(), *EXTENSIONS.session.values())
 
 
 def find_formulation(name: str) -> FormulationInfo | None:

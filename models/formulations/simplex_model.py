@@ -49,7 +49,8 @@ class SimplexModel(Model):
         """Block ``a`` ≥ 0; constraint ``sum``: Σa - 1 = 0, one row for each simplex."""
         view = self.simplex
         n, k = view.n, view.simplices
-        sums = sp.csr_array((np.ones(n), (view.groups, np.arange(n))), shape=(k, n))
+        ends = np.concatenate([[0], np.cumsum(np.bincount(view.groups, minlength=k))])
+        sums = sp.csr_array((np.ones(n), np.argsort(view.groups, kind="stable"), ends), shape=(k, n))
         return StandardForm(
             name=self.name,
             blocks=(Block("a", (n,)),),

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ..arrays import FloatArray
 from .cones import Nonnegative, RotatedSecondOrder, SecondOrder
+from .entries import Entries
 from .form import Block, Constraint, Quadratic, StandardForm
 
 __all__ = ["BoundsToRows", "Bridge", "DualPoint", "EpigraphBridge", "RotatedBridge", "factor_of"]
@@ -240,4 +241,4 @@ def _check_convex(smallest: float, largest: float) -> None:
 
 
 def _selection(indices: np.ndarray, n: int) -> sp.csr_array:
-    return sp.csr_array((np.ones(indices.size), (np.arange(indices.size), indices)), shape=(indices.size, n))
+    return Entries.identity(n).at(indices).csr

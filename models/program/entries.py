@@ -5,6 +5,7 @@ A small form passes through a hundred of them, and the checks took most of the t
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
@@ -46,6 +47,29 @@ class Entries:
         ends = np.arange(size + 1, dtype=np.int32)
         return Entries(np.ones(size), ends[:-1], ends, size)
 
+    @staticmethod
+    def beside(parts: Sequence[tuple[Entries, int]], rows: int, width: int) -> Entries:
+        """The parts side by side, each from its first column on."""
+        kind = _kind(max(width, sum(part.data.size for part, _ in parts)))
+        if not parts:
+            return Entries(np.zeros(0), np.zeros(0, dtype=kind), np.zeros(rows + 1, dtype=kind), width)
+        indptr = np.array([part.indptr for part, _ in parts]).sum(axis=0, dtype=kind)
+        indices, data = np.empty(indptr[-1], dtype=kind), np.empty(indptr[-1])
+        before = indptr[:-1].copy()  # where each row's next entries go: SciPy's hstack takes twenty times as many calls
+        for part, shift in parts:
+            places = part.places(before)
+            indices[places], data[places] = part.indices + shift, part.data
+            before += part.counts
+        return Entries(data, indices, indptr, width)
+
+    @staticmethod
+    def below(*parts: Entries) -> Entries:
+        """The parts of one width, one below the other."""
+        data = np.concatenate([part.data for part in parts])
+        kind = _kind(max(parts[0].width, data.size))
+        ends = np.cumsum(np.concatenate([[0], *(part.counts for part in parts)])).astype(kind)
+        return Entries(data, np.concatenate([part.indices for part in parts]).astype(kind, copy=False), ends, parts[0].width)
+
     @property
     def rows(self) -> int:
         """How many."""
@@ -68,8 +92,10 @@ class Entries:
     def __neg__(self) -> Entries:
         return Entries(-self.data, self.indices, self.indptr, self.width)
 
-    def times(self, factors: FloatArray) -> Entries:
-        """Each row times its factor."""
+    def times(self, factors: FloatArray | float) -> Entries:
+        """Each row times its factor, or all times one."""
+        if np.ndim(factors) == 0:
+            return Entries(self.data * factors, self.indices, self.indptr, self.width)
         return Entries(self.data * np.repeat(factors, self.counts), self.indices, self.indptr, self.width)
 
     def at(self, rows: Any) -> Entries:
@@ -90,8 +116,13 @@ class Entries:
         return np.asarray(np.arange(self.data.size) + np.repeat(starts - self.indptr[:-1], self.counts))
 
 
+def _kind(largest: int) -> type[np.signedinteger[Any]]:
+    """Of numbers up to this one, as SciPy has them."""
+    return np.int32 if largest < 2**31 else np.int64
+
+
 def _of_dense(matrix: np.ndarray) -> Entries:
     rows, columns = np.nonzero(matrix)
-    ends = np.zeros(matrix.shape[0] + 1, dtype=np.int32 if rows.size < 2**31 else np.int64)
+    ends = np.zeros(matrix.shape[0] + 1, dtype=_kind(rows.size))
     np.cumsum(np.bincount(rows, minlength=matrix.shape[0]), out=ends[1:])
     return Entries(matrix[rows, columns].astype(np.float64), columns.astype(ends.dtype), ends, matrix.shape[1])

@@ -14,6 +14,7 @@ from ..arrays import BoolArray, FloatArray, frozen, to_dense
 from ..rounding import Rounded, dot
 from .cones import Feature, Zero
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, on_equalities
+from .entries import Entries
 from .parts import Block, Constraint, Quadratic
 
 __all__ = ["FormData"]
@@ -180,4 +181,4 @@ class FormData:
         chosen = self.constraints if labels is None else tuple(self.constraint(label) for label in labels)
         if not chosen:
             return sp.csr_array((0, self.n)), np.zeros(0)
-        return sp.csr_array(sp.vstack([c.F for c in chosen], format="csr")), np.concatenate([c.g for c in chosen])
+        return Entries.below(*(Entries.of(c.F) for c in chosen)).csr, np.concatenate([c.g for c in chosen])

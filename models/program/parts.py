@@ -178,6 +178,14 @@ class Quadratic:
         return matrix
 
     @cached_property
+    def upper(self) -> sp.csc_matrix:
+        """The upper triangle of P, as native interfaces take it."""
+        P = self.csc
+        kept = P.indices <= np.repeat(np.arange(self.n), np.diff(P.indptr))
+        ends = np.concatenate([[0], np.cumsum(kept)])[P.indptr].astype(P.indptr.dtype)
+        return sp.csc_matrix((P.data[kept], P.indices[kept], ends), shape=P.shape)
+
+    @cached_property
     def convexity(self) -> Convexity:
         """Evidence that P ⪰ 0: its factor, its kernel's theorem, or a factorisation (`models.program.convexity`)."""
         if self.factor is not None:
@@ -239,10 +247,20 @@ def _check_names(label: str, own: tuple[str, ...] | None, size: int) -> None:
         raise InputError(f"{label}: {len(own)} names for {size} scalars")
 
 
+def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
+    """To the bit, entries in order: a difference of sparse matrices takes ten times as long to say so."""
+    if isinstance(P, np.ndarray):
+        return bool(np.array_equal(P, P.T))
+    rows = P.tocsr()
+    return all(np.array_equal(getattr(P, name), getattr(rows, name)) for name in ("indptr", "indices", "data"))
+
+
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:
     data = P if isinstance(P, np.ndarray) else P.data
     if P.ndim != 2 or P.shape[0] != P.shape[1] or not np.isfinite(data).all():
         raise InputError(f"P must be a finite square matrix; its shape is {P.shape}")
+    if _exactly_symmetric(P):
+        return
     asymmetry = float(abs(P - P.T).max()) if data.size else 0.0
     if asymmetry > 1e-12 * max(float(np.abs(data).max(initial=0.0)), 1.0):
         raise InputError(f"P must be symmetric; it differs from its transpose by {asymmetry:.3g}")

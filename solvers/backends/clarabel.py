@@ -129,8 +129,7 @@ class Clarabel(Backend):
 
     def _settings(self, clarabel: Any, options: Options) -> Any:
         settings = clarabel.DefaultSettings()
-        known = [name for name in dir(settings) if not (name.startswith("_") or callable(getattr(settings, name)))]
-        check_native("clarabel", options.native, known)
+        check_native("clarabel", options.native, _known(clarabel.DefaultSettings))
         settings.verbose = options.verbose
         tol = max(1e-2 * options.tolerance(self.info.tolerance), 1e-11)
         settings.tol_gap_rel = settings.tol_feas = tol
@@ -158,9 +157,16 @@ def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: flo
     return solver.solve()
 
 
+@functools.cache
+def _known(settings: Any) -> tuple[str, ...]:
+    """Names of the settings."""
+    made = settings()
+    return tuple(name for name in dir(made) if not (name.startswith("_") or callable(getattr(made, name))))
+
+
 def _objective(form: StandardForm) -> sp.csc_matrix:
     """The upper triangle of P."""
-    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
+    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
 
 
 def _cones(clarabel: Any, c: Constraint) -> list[Any]:

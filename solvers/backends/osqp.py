@@ -165,7 +165,7 @@ class Osqp(Backend):
 
 def _objective(form: StandardForm) -> sp.csc_matrix:
     """The upper triangle of P."""
-    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else sp.csc_matrix(sp.triu(form.quadratic.csc))
+    return sp.csc_matrix((form.n, form.n)) if form.quadratic is None else form.quadratic.upper
 
 
 def _rows(form: StandardForm, bounded: IntArray) -> sp.csc_matrix:

@@ -109,7 +109,7 @@ class Scs(Backend):
             A, b, cone = sp.csc_matrix((1, form.n)), np.ones(1), {"l": 1}
         data = {"A": A, "b": b, "c": np.array(form.q)}
         if form.quadratic is not None:
-            data["P"] = sp.csc_matrix(sp.triu(form.quadratic.csc, format="csc"))
+            data["P"] = form.quadratic.upper
         return _Workspace(self._load(scs, data, cone, options, begin), order, A, b)
 
     def _solve(self, workspace: _Workspace, form: StandardForm, options: Options, begin: float, *, again: bool) -> Answer:

@@ -14,6 +14,7 @@ from ....errors import InputError
 from ...arrays import FloatArray, as_positive, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
+from ...program.entries import Entries
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma
@@ -199,19 +200,18 @@ class HingeQuadratic(Model):
     def compile(self) -> StandardForm:
         """The form of the notes above."""
         m, p = self.factor.shape
-        G = sp.csr_array(self.factor.G)
+        G, identity = Entries.of(self.factor.G), Entries.identity(m)
         constraints = []
         if m:
-            rows = sp.csr_array(sp.hstack([G, sp.eye_array(m)], format="csr"))
-            constraints.append(Constraint("margin", rows, -self.h, Nonnegative(m)))
+            rows = Entries.beside([(G, 0), (identity, p)], m, p + m)
+            constraints.append(Constraint("margin", rows.csr, -self.h, Nonnegative(m)))
         pinball = np.flatnonzero(self.tau > 0)
         if pinball.size:
             tau = self.tau[pinball]
-            rows = sp.csr_array(
-                sp.hstack([-sp.diags_array(tau) @ G[pinball], sp.eye_array(m, format="csr")[pinball]], format="csr")
-            )
-            constraints.append(Constraint("overshoot", rows, tau * self.h[pinball], Nonnegative(pinball.size)))
-        H = 0.5 * (self.factor.H + self.factor.H.T)
+            rows = Entries.beside([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
+            constraints.append(Constraint("overshoot", rows.csr, tau * self.h[pinball], Nonnegative(pinball.size)))
+        H = Entries.of(0.5 * (self.factor.H + self.factor.H.T))  # symmetric: its rows are its columns
+        ends = np.concatenate([H.indptr, np.full(m, H.indptr[-1])])
         return StandardForm(
             name=self.name,
             blocks=(Block("u", (p,)), Block("xi", (m,))) if m else (Block("u", (p,)),),
@@ -220,7 +220,7 @@ class HingeQuadratic(Model):
             lower=np.concatenate([np.full(p, -np.inf), np.where(self.tau > 0, -np.inf, 0.0)]),
             upper=np.full(p + m, np.inf),
             integer=np.zeros(p + m, dtype=bool),
-            quadratic=Quadratic(matrix=sp.csc_array(sp.block_diag([sp.csc_array(H), sp.csc_array((m, m))], format="csc"))),
+            quadratic=Quadratic(matrix=sp.csc_array((H.data, H.indices, ends), shape=(p + m, p + m))),
             r=self.constant,
         )
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import numpy as np
-import scipy.sparse as sp
 
 from ....arrays import FloatArray
 from ....program.cones import Nonnegative, RotatedSecondOrder
+from ....program.entries import Entries
 from ....program.form import Block, Constraint, StandardForm
 from .problem import ChebyshevProblem
 
@@ -31,14 +31,17 @@ def chebyshev_form(model: ChebyshevProblem, P: FloatArray) -> StandardForm:
         near = model.near(k)
         u, v, xi = 1 + k * p, 1 + K * p + k * d, int(starts[k])
         m = sizes[k]
-        margin = _place([(psi[~near], u), (sp.eye_array(m), xi)], m, n)
-        constraints.append(Constraint(f"margin_{k}", margin, -np.ones(m), Nonnegative(m)))
+        margin = Entries.beside([(Entries.of(psi[~near]), u), (Entries.identity(m), xi)], m, n)
+        constraints.append(Constraint(f"margin_{k}", margin.csr, -np.ones(m), Nonnegative(m)))
         weight = float(np.asarray(model.weights)[k])
-        head = _place([(np.array([[1.0 / weight]]), 0), (np.full((1, m), -model.c), xi)], 1, n)
-        rows = [head, sp.csr_array((1, n)), _place([(psi[near], u)], int(near.sum()), n)]
-        rows.append(_place([(np.sqrt(model.r1) * sp.eye_array(p), u), (-np.sqrt(model.r1) * P, v)], p, n))
-        rows.append(_place([(np.sqrt(model.r2) * sp.eye_array(d), v)], d, n))
-        F = sp.csr_array(sp.vstack(rows, format="csr"))
+        root1, root2 = np.sqrt(model.r1), np.sqrt(model.r2)
+        F = Entries.below(
+            Entries.beside([(Entries.of(np.array([[1.0 / weight]])), 0), (Entries.of(np.full((1, m), -model.c)), xi)], 1, n),
+            Entries.beside([], 1, n),
+            Entries.beside([(Entries.of(psi[near]), u)], int(near.sum()), n),
+            Entries.beside([(Entries.identity(p).times(root1), u), (Entries.of(-root1 * P), v)], p, n),
+            Entries.beside([(Entries.identity(d).times(root2), v)], d, n),
+        ).csr
         g = np.zeros(F.shape[0])
         g[0], g[1] = -model.smoothness(P), 1.0
         constraints.append(Constraint(f"objective_{k}", F, g, RotatedSecondOrder(F.shape[0])))
@@ -55,15 +58,6 @@ def chebyshev_form(model: ChebyshevProblem, P: FloatArray) -> StandardForm:
         upper=np.full(n, np.inf),
         integer=np.zeros(n, dtype=bool),
     )
-
-
-def _place(pieces: list[tuple[FloatArray | sp.sparray, int]], rows: int, columns: int) -> sp.csr_array:
-    """A rows × columns matrix that holds the pieces from their first columns on."""
-    total = sp.csr_array((rows, columns))
-    for piece, start in pieces:
-        block = sp.coo_array(piece)
-        total = total + sp.csr_array((block.data, (block.row, block.col + start)), shape=(rows, columns))
-    return sp.csr_array(total)
 
 
 def chebyshev_multipliers(
