@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import enum
+import functools
 import hashlib
 import json
 from collections.abc import Mapping
@@ -70,10 +71,15 @@ def identity(value: Any) -> Any:
     if isinstance(value, enum.Enum):
         return [type(value).__qualname__, value.name]
     if dataclasses.is_dataclass(value) and not isinstance(value, type):
-        fields = {f.name: identity(getattr(value, f.name)) for f in dataclasses.fields(value) if f.init}
-        return [type(value).__qualname__, fields]
+        return [type(value).__qualname__, {name: identity(getattr(value, name)) for name in _stated(type(value))}]
     if isinstance(value, Mapping):
         return {str(key): identity(item) for key, item in value.items()}
     if isinstance(value, tuple | list):
         return [identity(item) for item in value]
     raise DataError(f"a value of type {type(value).__name__} has no identity to store a cell under")
+
+
+@functools.cache
+def _stated(kind: type[Any]) -> tuple[str, ...]:
+    """The fields that a data class is made from."""
+    return tuple(field.name for field in dataclasses.fields(kind) if field.init)

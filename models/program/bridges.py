@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import scipy.linalg
@@ -69,27 +69,20 @@ class EpigraphBridge(Bridge):
         assert form.quadratic is not None
         R = factor_of(form.quadratic)
         rows = R.shape[0]
-        cone_rows = sp.csr_array(
-            sp.vstack(
-                [
-                    sp.csr_array(([1.0], ([0], [form.n])), shape=(1, form.n + 1)),
-                    sp.csr_array((1, form.n + 1)),
-                    sp.hstack([R, sp.csr_array((rows, 1))], format="csr"),
-                ],
-                format="csr",
-            )
-        )
+        width = form.n + 1
+        top = Entries.beside([(Entries.identity(1), form.n)], 1, width)
+        squares = replace(Entries.of(R), width=width)
         g = np.zeros(rows + 2)
         g[1] = 1.0
-        widened = tuple(
-            Constraint(c.label, sp.csr_array(sp.hstack([c.F, sp.csr_array((c.rows, 1))], format="csr")), c.g, c.cone)
-            for c in form.constraints
+        widened = tuple(Constraint(c.label, replace(Entries.of(c.F), width=width).csr, c.g, c.cone) for c in form.constraints)
+        quadratic = Constraint(
+            "quadratic", Entries.below(top, Entries.beside([], 1, width), squares).csr, g, RotatedSecondOrder(rows + 2)
         )
         return form.replace(
             blocks=(*form.blocks, Block("epigraph", ())),
             q=np.append(form.q, 1.0),
             quadratic=None,
-            constraints=(*widened, Constraint("quadratic", cone_rows, g, RotatedSecondOrder(rows + 2))),
+            constraints=(*widened, quadratic),
             lower=np.append(form.lower, -np.inf),
             upper=np.append(form.upper, np.inf),
             integer=np.append(form.integer, False),
@@ -127,11 +120,7 @@ class RotatedBridge(Bridge):
         assert isinstance(c.cone, RotatedSecondOrder)
         if c in _TURNED:
             return _TURNED[c]
-        half = np.sqrt(0.5)
-        turn = np.eye(c.cone.dim)
-        turn[:2, :2] = [[half, half], [half, -half]]
-        whole = sp.kron(sp.eye_array(c.cone.count), sp.csr_array(turn), format="csr")
-        F = sp.csr_array(whole @ c.F)
+        F = sp.csr_array(_turn_of(c.cone.dim, c.cone.count).csr @ c.F)
         F.eliminate_zeros()
         _TURNED[c] = Constraint(c.label, F, c.cone.rotate(c.g), SecondOrder(c.cone.dim, c.cone.count))
         return _TURNED[c]
@@ -238,6 +227,17 @@ def _check_convex(smallest: float, largest: float) -> None:
         raise InputError(
             f"the quadratic objective is not convex: the smallest eigenvalue of P is {smallest:.3g}, the largest {largest:.3g}"
         )
+
+
+def _turn_of(dim: int, count: int) -> Entries:
+    """T, once for each cone: two entries in its first two rows, one in the others."""
+    half = np.sqrt(0.5)
+    data = np.concatenate([[half, half, half, -half], np.ones(dim - 2)])
+    columns = np.concatenate([[0, 1, 0, 1], np.arange(2, dim)])
+    counts = np.concatenate([[2, 2], np.ones(dim - 2, dtype=np.int64)])
+    indices = (columns + dim * np.arange(count)[:, None]).ravel().astype(np.int32)
+    ends = np.concatenate([[0], np.cumsum(np.tile(counts, count))]).astype(np.int32)
+    return Entries(np.tile(data, count), indices, ends, dim * count)
 
 
 def _selection(indices: np.ndarray, n: int) -> sp.csr_array:

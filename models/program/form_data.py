@@ -61,7 +61,7 @@ class FormData:
 
     # -- sizes and looks ----------------------------------------------------------------------------------------
 
-    @property
+    @cached_property
     def n(self) -> int:
         """Number of scalar variables."""
         return sum(b.size for b in self.blocks)

@@ -23,7 +23,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg
+from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
 
 from ..arrays import BoolArray, FloatArray, to_dense
 from ..rounding import Rounded, dot, gamma, total
@@ -119,7 +119,7 @@ class _Tangent:
     convexity: Convexity
     curved: BoolArray  # unbounded on some side, with verified curvature
     least: FloatArray  # μD_j there
-    factor: tuple[FloatArray, bool] | None  # of P on the free ones among them
+    factor: FloatArray | None  # of P on the free ones among them
 
     @classmethod
     def of(cls, form: StandardForm, x: FloatArray | None) -> _Tangent:
@@ -130,10 +130,8 @@ class _Tangent:
         if solved.any() and form.quadratic is not None:
             indices = np.flatnonzero(solved)
             block = to_dense(form.quadratic.materialised[:, indices][indices, :])
-            try:
-                factor = scipy.linalg.cho_factor(block, lower=True)
-            except np.linalg.LinAlgError:
-                factor = None
+            lower, indefinite = potrf(block, lower=1, clean=0)
+            factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0
         return cls(form, hat, convexity, curved, least, factor)
 
@@ -146,7 +144,7 @@ class _Tangent:
         if self.factor is not None and settle:
             free = self.curved & ~np.isfinite(self.form.lower) & ~np.isfinite(self.form.upper)
             for _ in range(2):  # the second step takes away the rounding of the first
-                self.hat[free] -= scipy.linalg.cho_solve(self.factor, (quadratic.product(self.hat) + d)[free])
+                self.hat[free] -= potrs(self.factor, (quadratic.product(self.hat) + d)[free], lower=1)[0]
         s = quadratic.product(self.hat) + d
         return s, (error + quadratic.product_error(self.hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
 

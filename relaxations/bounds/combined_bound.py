@@ -38,7 +38,7 @@ from ...errors import InputError
 from ...models.arrays import FloatArray
 from ...models.formulations.conic.bound import MARGINS, repair_gamma
 from ...models.formulations.conic.dual_value import proved_sum
-from ...models.formulations.conic.piecewise_newton import newton_piecewise
+from ...models.formulations.conic.piecewise_newton import Slopes, newton_piecewise
 from ...models.formulations.conic.point import coordinates
 
 __all__ = ["CombinedBound", "PointLosses", "combined_bound", "combined_value"]
@@ -96,24 +96,29 @@ class PointLosses:
         beyond = np.where(self.last >= V, np.where(self.c < self.M, square - self.weights, 0.0), wall)
         return np.where(V < 0.0, square, np.where(self.s >= V, 0.0, np.maximum(beyond, 0.0)))
 
-    def slopes(self, r: FloatArray, delta: float) -> tuple[FloatArray, FloatArray]:
+    def slopes(self, delta: float) -> Slopes:
         """The maximiser of V r - χ*(V) - ½κV² and its derivative in r, κ_i = δ c_i/s_i: χ' smoothed (Moreau-Yosida).
 
         r = t + κV with V in ∂χ(t): linear in r between the breakpoints 0, κs, c + κs, M + κ·last.
         """
-        kappa = delta * self.c / self.s
+        M, s, last, wall = self.M, self.s, self.last, self.c >= self.M
+        kappa = delta * self.c / s
         outer = 2.0 * self.gamma / (1.0 + 2.0 * self.gamma * kappa)
-        bend, leave, end = kappa * self.s, self.c + kappa * self.s, self.M + kappa * self.last
-        V = np.where(r < 0.0, outer * r, np.minimum(r / kappa, self.s))
-        V = np.where(r > leave, np.clip(outer * r, self.s, self.last), V)
-        V = np.where(r > end, (r - self.M) / kappa, V)
-        flat = ((r >= bend) & (r <= leave)) | ((r > leave) & (r <= end) & (self.c >= self.M))
-        rate = np.where(flat, 0.0, np.where((r < 0.0) | ((r > leave) & (r <= end)), outer, 1.0 / kappa))
-        return V, rate
+        bend, leave, end = kappa * s, self.c + kappa * s, M + kappa * last
+
+        def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
+            beyond = (r > leave) & (r <= end)
+            V = np.where(r < 0.0, outer * r, np.minimum(r / kappa, s))
+            V = np.where(r > leave, np.minimum(np.maximum(outer * r, s), last), V)
+            V = np.where(r > end, (r - M) / kappa, V)
+            flat = ((r >= bend) & (r <= leave)) | (beyond & wall)
+            return V, np.where(flat, 0.0, np.where((r < 0.0) | beyond, outer, 1.0 / kappa))
+
+        return at
 
     def smoothed(self, r: FloatArray, delta: float) -> FloatArray:
         """Value of that maximum."""
-        V, _ = self.slopes(r, delta)
+        V, _ = self.slopes(delta)(r)
         return V * r - self.conjugate(V) - 0.5 * delta * self.c / self.s * V * V
 
 
@@ -195,7 +200,7 @@ def _maximise(rows: FloatArray, losses: PointLosses, w: FloatArray) -> FloatArra
     best, best_value = np.zeros_like(losses.s), -np.inf
     for delta in 10.0 ** -np.arange(1.0, 12.0):
         w = _newton(rows, losses, w, delta)
-        V, _ = losses.slopes(1.0 - rows @ w, delta)
+        V, _ = losses.slopes(delta)(1.0 - rows @ w)
         value = combined_value(rows, losses, V)
         if value <= best_value:
             break
@@ -207,4 +212,4 @@ def _newton(rows: FloatArray, losses: PointLosses, w: FloatArray, delta: float) 
     """min over w of w'Sw + 2Σγu + Σ χ_δ(1 - u)."""
     S = np.eye(rows.shape[1]) - (rows * losses.gamma[:, None]).T @ rows
     linear, floor = 2.0 * rows.T @ losses.gamma, 1e-15 * float(losses.weights.sum())
-    return newton_piecewise(rows, S, linear, lambda r: losses.slopes(r, delta), w, floor)
+    return newton_piecewise(rows, S, linear, losses.slopes(delta), w, floor)

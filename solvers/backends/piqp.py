@@ -67,39 +67,39 @@ class Piqp(Backend):
     def solve_form(self, form: StandardForm, options: Options) -> Answer:
         """Solve by the dense or the sparse code, with native tolerances at least two orders below the gap asked for."""
         begin = time.perf_counter()
-        return self._solve(self._build(form, options), form, options, begin)
+        rows = LinearRows.of(form)
+        return self._solve(self._build(rows, options), rows, options, begin)
 
     def solve_kept(self, form: StandardForm, options: Options, kept: Kept) -> Answer:
         """Update in place where the non-zeros stay where they are."""
-        begin = time.perf_counter()
+        begin, rows = time.perf_counter(), LinearRows.of(form)
         parts = kept.updates(form, frozenset({"P", "q", "r", "F", "g", "bounds"}))
         if parts is None:
-            kept.hold(form, self._build(form, options))
+            kept.hold(form, self._build(rows, options))
         else:
             solver, dense = kept.native
-            changed = _data(form, dense, parts)
+            changed = _data(rows, dense, parts)
             if changed:
                 solver.update(**changed)
             kept.hold(form, kept.native)
-        return self._solve(kept.native, form, options, begin)
+        return self._solve(kept.native, rows, options, begin)
 
-    def _build(self, form: StandardForm, options: Options) -> tuple[Any, bool]:
+    def _build(self, rows: LinearRows, options: Options) -> tuple[Any, bool]:
         """A native solver, and whether it is the dense one."""
         import piqp
 
-        rows = LinearRows.of(form)
+        form = rows.form
         P = sp.csc_array((form.n, form.n)) if form.quadratic is None else form.quadratic.csc
         filled = P.nnz + rows.E.nnz + rows.G.nnz
         dense = filled >= _DENSE * form.n * (form.n + rows.equal.size)
         solver = piqp.DenseSolver() if dense else piqp.SparseSolver()
         self._set(solver.settings, options)
 
-        solver.setup(**_data(form, dense, _PARTS))
+        solver.setup(**_data(rows, dense, _PARTS))
         return solver, dense
 
-    def _solve(self, native: tuple[Any, bool], form: StandardForm, options: Options, begin: float) -> Answer:
-        solver, dense = native
-        rows = LinearRows.of(form)
+    def _solve(self, native: tuple[Any, bool], rows: LinearRows, options: Options, begin: float) -> Answer:
+        (solver, dense), form = native, rows.form
         loaded = time.perf_counter()
         word = solver.solve().name
         solved = time.perf_counter()
@@ -155,8 +155,9 @@ def _size(*parts: FloatArray) -> float:
 _PARTS = frozenset({"P", "q", "F", "g", "bounds"})
 
 
-def _data(form: StandardForm, dense: bool, parts: frozenset[str]) -> dict[str, Any]:
+def _data(rows: LinearRows, dense: bool, parts: frozenset[str]) -> dict[str, Any]:
     """The arguments of PIQP's setup, or those of them that belong to these parts of a form."""
+    form = rows.form
 
     def native(matrix: Any) -> Any:
         return np.asfortranarray(matrix.toarray()) if dense else sp.csc_matrix(matrix)
@@ -170,7 +171,6 @@ def _data(form: StandardForm, dense: bool, parts: frozenset[str]) -> dict[str, A
         data |= {"x_l": np.array(form.lower), "x_u": np.array(form.upper)}
     if not parts & {"F", "g"}:
         return data
-    rows = LinearRows.of(form)
     if rows.e.size:
         data |= {"A": native(rows.E), "b": -rows.e}
     if rows.h.size:

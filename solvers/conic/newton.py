@@ -238,7 +238,7 @@ def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
     H *= jacobi
     regularisation = 1e-15
     while True:
-        H[np.diag_indices_from(H)] = 1.0 + regularisation
+        H.flat[:: H.shape[0] + 1] = 1.0 + regularisation
         factor, info = sl.lapack.dpotrf(H, lower=1, clean=0)
         if info == 0:
             return factor, jacobi

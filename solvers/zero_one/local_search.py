@@ -95,7 +95,7 @@ class LocalSearch:
         if tight.size:
             chosen = self._rows[self._near[self._rng.integers(0, self._near.size, (tight.size, p - 1))]]
             gram = chosen.transpose(0, 2, 1) @ chosen
-            trace = np.trace(gram, axis1=1, axis2=2)
+            trace = gram.trace(axis1=1, axis2=2)
             gram += (1e-10 * trace + 1e-300)[:, None, None] * np.eye(p)
             found[tight] = np.linalg.solve(gram, found[tight][:, :, None])[:, :, 0]
         norms = np.sqrt((found * found).sum(axis=1))
@@ -133,15 +133,15 @@ def line_minima(
     rises = slopes > 0.0
     cost = (weights[:, None] * np.where(flat, margins < 1.0 - NEAR, rises)).sum(axis=0)
     order = np.argsort(at, axis=0, kind="stable")
-    at = np.take_along_axis(at, order, axis=0)
-    jump = np.take_along_axis(np.where(flat, 0.0, np.where(rises, -weights[:, None], weights[:, None])), order, axis=0)
+    columns = np.arange(order.shape[1])
+    at = at[order, columns]
+    jump = np.where(flat, 0.0, np.where(rises, -weights[:, None], weights[:, None]))[order, columns]
     total = np.cumsum(jump, axis=0)
     # a falling margin is still kept at its crossing
     here = cost + total - np.maximum(jump, 0.0)
     crossing = np.where(np.isfinite(at), at, 0.0)
     values = np.where(np.isfinite(at), a0 + crossing * (2.0 * a1 + crossing * a2) + here, np.inf)
     best = values.argmin(axis=0)
-    columns = np.arange(directions.shape[1])
     steps, lowest = crossing[best, columns], values[best, columns]
     bottom = a0 + vertex * (2.0 * a1 + vertex * a2) + weights @ (margins + vertex * slopes < 1.0 - NEAR)
     lower = bottom < lowest

@@ -9,10 +9,11 @@ and at w = -½S⁻¹g as computed ρ is a rounding error, whose square costs not
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.linalg as sl
+from scipy.linalg.lapack import dpotrs as potrs
 
 from ...arrays import FloatArray
 from ...rounding import UNIT, dot, gamma as gamma_n, total, transposed_product
@@ -57,7 +58,7 @@ def proved_sum(
     if factor is None or not (least > 0.0 and np.isfinite(penalty).all() and np.isfinite(size).all()):
         return -np.inf, 0.0
     terms = _Terms(rows, np.abs(rows), gamma, v, penalty, size, constant)
-    w = -0.5 * sl.cho_solve((factor, True), rows.T @ (2.0 * gamma - v), check_finite=False)
+    w = -0.5 * potrs(factor, rows.T @ (2.0 * gamma - v), lower=1)[0]
     best = (-np.inf, 0.0)
     for careful in (False, True):
         best = max(best, terms.bound_at(w, least, careful))
@@ -94,7 +95,8 @@ class _Terms:
             rho = 2.0 * w + rows.T @ pull
             doubt = absolute.T @ (2.0 * gamma * off + gamma_n(n + 8) * np.abs(pull)) + 8.0 * UNIT * np.abs(w)
             doubt += 8.0 * UNIT * (absolute.T @ (2.0 * gamma * (np.abs(u) + 1.0) + np.abs(v)))
-        residual = float(np.linalg.norm(np.abs(rho) + doubt)) * (1.0 + 1e-9)
+        most = np.abs(rho) + doubt
+        residual = math.sqrt(float(most @ most)) * (1.0 + 1e-9)
         terms = u * (2.0 * gamma - v - gamma * u)
         value = dot(w, w) + total(np.concatenate([terms, v, -gamma, -self.penalty, [-self.constant]]))
         lost = float(np.abs(pull) @ off + gamma @ (off * off))
@@ -107,5 +109,5 @@ class _Terms:
 def _least(rows: FloatArray, gamma: FloatArray) -> float:
     """ℓ with I - Σγ_i a_i a_i' ⪰ ℓI, the rounding of the sum and of the eigenvalues subtracted."""
     moments = (rows * gamma[:, None]).T @ rows
-    size = float(np.trace(moments))
+    size = float(moments.trace())
     return 1.0 - float(np.linalg.eigvalsh(moments)[-1]) - (gamma_n(rows.shape[0] + 4) + gamma_n(16 * rows.shape[1])) * size

@@ -68,7 +68,7 @@ def test_the_best_multiplier_of_the_row_gives_the_same_function(lam: float, M: f
 def test_smoothed_slopes_increase_and_maximise(lam: float, M: float, gamma: float, delta: float) -> None:
     losses = one(lam, M, gamma)
     r = np.linspace(-1.5 * M, 1.5 * M, 601)
-    slopes = np.array([float(losses.slopes(np.array([v]), delta)[0][0]) for v in r])
+    slopes = np.array([float(losses.slopes(delta)(np.array([v]))[0][0]) for v in r])
     assert (np.diff(slopes) >= -1e-9 * (1 + np.abs(slopes[:-1]))).all()
     kappa = delta * float(losses.c[0] / losses.s[0])
     for v, slope in zip(r[::60], slopes[::60], strict=True):
