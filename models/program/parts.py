@@ -16,6 +16,7 @@ from ..memory import check_bytes
 from ..rounding import Rounded, dot, gamma, transposed_product
 from .cones import Cone
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity
+from .entries import Entries
 from .svec import smat, svec, svec_indices, svec_size
 
 __all__ = ["Block", "Constraint", "Quadratic"]
@@ -113,6 +114,10 @@ class Constraint:
     def value(self, x: FloatArray) -> FloatArray:
         """``F x + g``."""
         return np.asarray(self.F @ x + self.g)
+
+    def pulled(self, z: FloatArray) -> FloatArray:
+        """``F'z``."""
+        return Entries.of(self.F).weighted_sum(z)
 
 
 @dataclass(frozen=True, eq=False)

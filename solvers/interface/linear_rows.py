@@ -12,6 +12,7 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.program.cones import Zero
+from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
 from ..records.options import Options
 
@@ -44,7 +45,8 @@ class LinearRows:
         F, g = form.rows_matrix()
         kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
         equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
-        return cls(form, equal, sp.csr_array(F[equal]), g[equal], sp.csr_array(F[~equal]), g[~equal])
+        rows = Entries.of(F)
+        return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:
         """z by label from those of E x + e = 0 and of G x + h ≥ 0, both in the form's sign."""

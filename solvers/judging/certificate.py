@@ -222,7 +222,7 @@ def _conditions(form: StandardForm, x: FloatArray, multipliers: Mapping[str, Flo
     outside, products, undercut = 0.0, 0.0, 0.0
     for c in form.constraints:
         z = np.asarray(multipliers.get(c.label, np.zeros(c.rows)), dtype=np.float64)
-        pulled += c.F.T @ z
+        pulled += c.pulled(z)
         outside = max(outside, c.cone.dual_violation(z) / (1.0 + float(np.abs(z).max(initial=0.0))))
         # row by row (cone by cone), so that a violated row does not cancel a slack one
         each = (z * c.value(x)).reshape(-1, c.cone.block).sum(axis=1)

@@ -6,6 +6,8 @@ rows hand them on to variables that have none; where nothing is constant, a quad
 
 from __future__ import annotations
 
+import weakref
+
 import numpy as np
 import scipy.sparse as sp
 
@@ -18,12 +20,16 @@ __all__ = ["natural_units", "objective_scale"]
 _COUNTS = 1e-6
 #: How many rows a unit is handed on over.
 _HANDS = 3
+#: What was found for forms that still live: several points of one are judged.
+_SCALES: weakref.WeakKeyDictionary[StandardForm, float] = weakref.WeakKeyDictionary()
 
 
 def objective_scale(form: StandardForm) -> float:
-    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j (`natural_units`)."""
-    unit = natural_units(form)
-    return float(np.maximum(np.abs(form.q) * unit, 0.5 * _curvature(form) * unit**2).max(initial=0.0))
+    """max over j of |q_j| τ_j and ½P_jj τ_j², τ_j the natural unit of x_j (`natural_units`); computed once for each form."""
+    if form not in _SCALES:
+        unit = natural_units(form)
+        _SCALES[form] = float(np.maximum(np.abs(form.q) * unit, 0.5 * _curvature(form) * unit**2).max(initial=0.0))
+    return _SCALES[form]
 
 
 def natural_units(form: StandardForm) -> FloatArray:
