@@ -19,6 +19,18 @@ ROOT = Path(__file__).resolve().parents[1]
 #: What the packages are made of.
 SOURCES = ("marginopt", "models", "solvers", "relaxations", "instances", "pyproject.toml", "README.md", "LICENSE")
 
+#: Where version managers and installers keep interpreters that are not on the path, and where in there one of a version is.
+PLACES = (
+    ("~/.pyenv/versions", "{}.*/bin/python"),
+    ("~/.local/share/uv/python", "cpython-{}.*/bin/python3"),
+    ("~/.local/share/mise/installs/python", "{}.*/bin/python"),
+    ("~/.asdf/installs/python", "{}.*/bin/python"),
+    ("/opt/hostedtoolcache/Python", "{}.*/*/bin/python"),
+    ("/Library/Frameworks/Python.framework/Versions", "{}/bin/python3"),
+    ("/usr/local/bin", "python{}"),
+    ("/opt/homebrew/bin", "python{}"),
+)
+
 #: A user's first minute: a convex problem, a mixed-integer one by two solvers, compiled loops, the prompt.
 SMOKE = """
 import subprocess, sys
@@ -66,7 +78,8 @@ def built(folder: Path) -> tuple[Path, Path]:
 
 def tried(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
     """Both in a fresh environment of this Python; the sdist comes second and finds the dependencies there."""
-    environment = folder / Path(python).name
+    environment = folder / "environment"
+    folder.mkdir()
     run(python, "-m", "venv", environment, cwd=folder)
     inside = environment / ("Scripts" if sys.platform == "win32" else "bin") / "python"
     run(inside, "-m", "pip", "install", "--quiet", "--constraint", ROOT / "constraints.txt", wheel, cwd=folder)
@@ -75,10 +88,14 @@ def tried(python: str, sdist: Path, wheel: Path, folder: Path) -> None:
     print("sdist:", run(inside, "-c", SMOKE, cwd=folder).strip(), flush=True)
 
 
-def _runs(python: str) -> bool:
-    """Whether there is such a Python (a version manager may have the name alone)."""
-    path = shutil.which(python)
-    return path is not None and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0
+def found(python: str) -> str | None:
+    """An interpreter of this name that runs: on the path (a manager's shim may be the name alone), or in one of `PLACES`."""
+    version = python.removeprefix("python")
+    kept = [path for place, name in PLACES for path in sorted(Path(place).expanduser().glob(name.format(version)), reverse=True)]
+    for path in (shutil.which(python), *map(str, kept)):
+        if path is not None and subprocess.run([path, "--version"], capture_output=True, check=False).returncode == 0:
+            return path
+    return None
 
 
 def main() -> None:
@@ -87,15 +104,15 @@ def main() -> None:
     parser.add_argument("--keep", type=Path, help="copy the sdist and the wheel there")
     parser.add_argument("pythons", nargs="+")
     a = parser.parse_args()
-    there = [name for name in a.pythons if _runs(name)]
+    there = {name: path for name in a.pythons if (path := found(name)) is not None}
     print("not there:", ", ".join(name for name in a.pythons if name not in there) or "none", flush=True)
     if not there:
         sys.exit("none of these Pythons is there")
     with tempfile.TemporaryDirectory() as scratch:
         sdist, wheel = built(Path(scratch))
         print(f"{wheel.name}: {wheel.stat().st_size / 1e6:.2f} MB, {sdist.name}: {sdist.stat().st_size / 1e6:.2f} MB", flush=True)
-        for python in there:
-            tried(python, sdist, wheel, Path(scratch))
+        for name, python in there.items():
+            tried(python, sdist, wheel, Path(scratch, name))
         if a.keep:
             a.keep.mkdir(parents=True, exist_ok=True)
             shutil.copy(sdist, a.keep)

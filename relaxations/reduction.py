@@ -107,11 +107,18 @@ class Reduction(ABC, Generic[T]):
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM,)
     #: Whether a report draws its bound against its largest M.
     against_m: ClassVar[bool] = False
+    #: Whether that picture has its bound as the level beside them: it needs no M.
+    beside_m: ClassVar[bool] = False
 
     @property
     @abstractmethod
     def name(self) -> str:
         """Short name for tables, with the parameters that matter."""
+
+    @property
+    def base(self) -> int | None:
+        """Its turn as the relaxation from which a report counts the gap closed, the least first; None where it is not one."""
+        return None
 
     @property
     def needs(self) -> tuple[Need, ...]:

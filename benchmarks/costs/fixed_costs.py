@@ -83,7 +83,9 @@ def main() -> None:
     print(f"{least(report, 2):8.2f} s, the report on one instance of 40 points in two dimensions")
     profile = cProfile.Profile()
     profile.runcall(report)
-    print(f"{sum(row[1] for row in pstats.Stats(profile).stats.values()):8d} calls of functions in it")  # type: ignore[attr-defined]
+    calls = {name: row[1] for name, row in pstats.Stats(profile).stats.items()}  # type: ignore[attr-defined]
+    python = sum(count for (file, _, _), count in calls.items() if file != "~")  # the profiler's name for what is built in
+    print(f"{python:8d} calls of Python functions in it, {sum(calls.values())} with those that are built in")
 
 
 if __name__ == "__main__":

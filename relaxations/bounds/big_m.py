@@ -110,6 +110,11 @@ class BigM(WithConstants[StandardForm]):
     against_m = True
 
     @property
+    def base(self) -> int:
+        """Constants that are valid without any point come first."""
+        return 0 if self == BigM("zero") else 1
+
+    @property
     def name(self) -> str:
         """Name with the constants' source."""
         return f"big-M, {self.source_name}"

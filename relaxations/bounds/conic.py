@@ -23,6 +23,8 @@ class Conic(WholeNorm[ConicSVM]):
     It takes one λ; `Combined` takes one for each point.
     """
 
+    beside_m = True
+
     @property
     def name(self) -> str:
         """Name for tables."""

@@ -20,7 +20,6 @@ from ...solvers.parallel import Cluster, team_of
 from ...solvers.records.licence import OPEN
 from ...solvers.records.options import Options
 from ...solvers.registry import get_solver, installed
-from ..bounds.big_m import BigM
 from ..reduction import Reduction
 from .asked import Problem, limits_asked
 from .cells.exact import ExactCell
@@ -133,8 +132,8 @@ def gap_report(
     of = {kind: [r["cell"] for t, r in zip(tasks, records, strict=True) if t.kind == kind] for kind in _KINDS}
     relaxed = tuple(RelaxationCell.from_record(r) for r in of["relaxation"])
     exacts = tuple(ExactCell.from_record(r) for r in of["exact"])
-    base = next((r.name for r in plan.relaxations if r == BigM("zero")), None)
-    base = base or next((r.name for r in plan.relaxations if isinstance(r, BigM)), "")
+    turns = [(r.base, place, r.name) for place, r in enumerate(plan.relaxations) if r.base is not None]
+    base = min(turns)[2] if turns else ""
     named = {label: solver for task in tasks for label, solver in task.solvers.items()}
     used = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
     meta = _meta(plan, [named[label] if label in named else get_solver(label) for label in sorted(used)])

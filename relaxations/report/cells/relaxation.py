@@ -39,6 +39,8 @@ class RelaxationCell(Cell):
     m_low, m_high : float or None
     against_m : bool
         Whether the bound is drawn against M (`Reduction.against_m`).
+    beside_m : bool
+        Whether it is the level beside those (`Reduction.beside_m`).
     recovered : float or None
         True 0-1 objective of the classifier recovered from the relaxation.
     violations, misclassified : int or None
@@ -75,12 +77,14 @@ class RelaxationCell(Cell):
     solve_seconds: float | None = None
     reason: str = ""
     against_m: bool = False
+    beside_m: bool = False
 
     @classmethod
     def from_record(cls, record: dict[str, Any]) -> Self:
-        """As for every cell; one that was stored before ``against_m`` has its relaxation's name and nothing else."""
-        if isinstance(record, dict) and "against_m" not in record:
-            record = {**record, "against_m": str(record.get("relaxation")).startswith("big-M, ")}
+        """As for every cell; one that was stored before there were fields for M has its relaxation's name and nothing else."""
+        if isinstance(record, dict):
+            name = str(record.get("relaxation"))
+            record = {"against_m": name.startswith("big-M, "), "beside_m": name == "conic SDP", **record}
         return super().from_record(record)
 
     @property
@@ -145,6 +149,7 @@ class RelaxationTask(Task[Subject]):
             caveat=solved.caveat,
             m_source=reduction.m_source(model),
             against_m=reduction.against_m,
+            beside_m=reduction.beside_m,
             m_low=None if M is None else float(M.min()),
             m_high=None if M is None else float(M.max()),
             recovered=as_number(solved.objective),

@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from ....drawing import COLOURS, GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
-from ...bounds.conic import Conic
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key, where
@@ -71,9 +70,9 @@ def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
 
 
 def against_m(report: ReportData) -> str | None:
-    """Bound of the big-M relaxation over ζ against its largest M, a panel for each instance with three M or more.
+    """Bounds over ζ of the relaxations that stand on an M (`Reduction.against_m`) against it; three M or more make a panel.
 
-    Hollow points: M is not proved valid, and the value no bound. The dashed line is the conic relaxation, which needs no M.
+    Hollow points: M is not proved valid, and the value no bound. Dashed: what needs no M (`Reduction.beside_m`).
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
@@ -89,12 +88,12 @@ def against_m(report: ReportData) -> str | None:
         zeta = report.best[instance.key].high
         x = [c.m_high for c in cells]
         y = [(c.bound or 0.0) / zeta for c in cells]
-        ax.plot(x, y, color=COLOURS[0], lw=1.2, label="big-M")
+        ax.plot(x, y, color=COLOURS[0], lw=1.2, label="with M")
         for c, at, value in zip(cells, x, y, strict=True):
             ax.plot([at], [value], marker="o", ms=5, color=COLOURS[0], mfc="white" if c.caveat else COLOURS[0])
-        conic = next((c.bound for c in report.relaxations_of(instance.key) if c.relaxation == Conic().name), None)
-        if conic is not None:
-            ax.axhline(conic / zeta, color=COLOURS[1], ls="--", lw=1.2, label=Conic().name)
+        beside = (c for c in report.relaxations_of(instance.key) if c.beside_m and c.bound is not None)
+        for level, colour in zip(beside, COLOURS[1:], strict=False):
+            ax.axhline((level.bound or 0.0) / zeta, color=colour, ls="--", lw=1.2, label=level.relaxation)
         ax.set_xscale("log")
         ax.set_title(plain(where(titled(instance), instance.lam)), fontsize=9)
         _finish(ax, "largest M", "bound / ζ")

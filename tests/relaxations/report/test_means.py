@@ -51,8 +51,9 @@ def made_up(count: int = 3) -> GapReport:
                                m_source="M", m_low=m / 2, m_high=m, recovered=11.0, solve_seconds=0.01, against_m=True)
             )  # fmt: skip
         relaxations.append(
-            RelaxationCell(name, 1.0, "conic SDP", "conic-ipm", "1", "optimal", bound=6.0, kind="proved", solve_seconds=3.0)
-        )
+            RelaxationCell(name, 1.0, "conic SDP", "conic-ipm", "1", "optimal", bound=6.0, kind="proved", solve_seconds=3.0,
+                           beside_m=True)
+        )  # fmt: skip
         for seed in (0, 1):
             trace = ((0.0, None, None), (0.1, 12.0, 1.0), (2.0 + k, 10.0, 10.0))
             done = ExactCell(name, 1.0, "scip", "9", "big-M", "M from incumbent", "optimal", "optimal", True, 10.0, 10.0, 10.0,
@@ -171,6 +172,22 @@ def test_the_primal_dual_integral_has_a_picture() -> None:
     drawn = integrals(GapReport(report.instances, report.relaxations, traced))
     assert drawn is not None and all(c.variant in drawn for c in traced)
     assert integrals(GapReport(report.instances, report.relaxations, ())) is None
+
+
+def test_what_is_drawn_beside_m_is_a_field_and_not_a_name() -> None:
+    report = made_up()
+    renamed = tuple(replace(c, relaxation="theirs") if c.beside_m else c for c in report.relaxations)
+    theirs = GapReport(report.instances, renamed, report.exacts)
+    without_level = GapReport(report.instances, tuple(replace(c, beside_m=False) for c in renamed), report.exacts)
+    drawn, bare = against_m(theirs), against_m(without_level)
+    assert drawn is not None and bare is not None
+    assert "theirs" in drawn and "theirs" not in bare
+
+
+def test_relaxations_of_stores_without_the_fields_are_known_by_name() -> None:
+    records = [c.record() for c in made_up().relaxations[:4]]
+    old = [{k: v for k, v in record.items() if k not in ("against_m", "beside_m")} for record in records]
+    assert [RelaxationCell.from_record(record) for record in old] == list(made_up().relaxations[:4])
 
 
 def test_pictures_of_sweeps(monkeypatch: pytest.MonkeyPatch) -> None:
