@@ -1,8 +1,8 @@
 """Programs of known collections, from files in the directory of MARGINOPT_DATA: Maros and Mészáros's QPs, Netlib's LPs.
 
 Nothing of them is in the package. They are where other packages keep their tests: the SIF files (which are QPS) in the source
-distribution of ProxSuite, under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy, under
-benchmarks/benchmarks/linprog_benchmark_files, infeasible ones in a folder of their own. They go to
+distribution of ProxSuite (0.8.0), under test/data/maros_meszaros_data/sif/sif_data; the arguments of ``linprog`` in that of SciPy
+(1.17.1), under benchmarks/benchmarks/linprog_benchmark_files, infeasible ones in a folder of their own. They go to
 
     MARGINOPT_DATA/maros-meszaros/HS21.SIF    MARGINOPT_DATA/netlib/AFIRO.npz    MARGINOPT_DATA/netlib/infeasible/klein1.npz
 """
@@ -26,20 +26,39 @@ __all__ = ["MAROS_MESZAROS", "Collection", "StoredProgram", "linprog_arguments",
 
 Collection: TypeAlias = Literal["maros-meszaros", "netlib", "netlib-infeasible"]
 
-#: Optima to the nine digits that Maros and Mészáros print (A repository of convex quadratic programming problems, 1999).
+#: Optima to the eight digits of 00readme.qp, which goes with the collection (I. Maros, Cs. Mészáros, October 1998): what BPMPD
+#: found with its default settings. Those of HS268 and S268 are its errors: the optimum is zero.
 MAROS_MESZAROS: dict[str, float] = {
-    "CVXQP1_S": 1.15907181e4, "CVXQP2_S": 8.12094048e3, "CVXQP3_S": 1.19434322e4, "DPKLO1": 3.70096217e-1,
-    "DUAL1": 3.50129657e-2, "DUAL2": 3.37336761e-2, "DUAL3": 1.35755839e-1, "DUAL4": 7.46090842e-1,
-    "DUALC1": 6.15525083e3, "DUALC2": 3.55130769e3, "DUALC5": 4.27232327e2, "DUALC8": 1.83093588e4,
-    "GENHS28": 9.27173694e-1, "HS118": 6.64820452e2, "HS21": -9.99599999e1, "HS268": 5.73107049e-7, "HS35": 1.11111111e-1,
-    "HS35MOD": 2.50000001e-1, "HS51": 8.88178420e-16, "HS52": 5.32664756e0, "HS53": 4.09302326e0, "HS76": -4.68181818e0,
-    "KSIP": 5.75797941e-1, "LOTSCHD": 2.39841590e3, "MOSARQP1": -9.52875441e2, "MOSARQP2": -1.59748211e3,
-    "PRIMAL1": -3.50129646e-2, "PRIMAL2": -3.37336761e-2, "PRIMAL3": -1.35755837e-1, "PRIMAL4": -7.46090842e-1,
-    "PRIMALC1": -6.15525083e3, "PRIMALC2": -3.55130769e3, "PRIMALC5": -4.27232327e2, "PRIMALC8": -1.83094298e4,
-    "QADLITTL": 4.80318859e5, "QAFIRO": -1.59078179e0, "QBEACONF": 1.64712062e5, "QBORE3D": 3.10020080e3,
-    "QBRANDY": 2.83751149e4, "QE226": 2.12653433e2, "QISRAEL": 2.53478378e7, "QPCBOEI2": 8.17196224e6, "QPTEST": 4.37187500e0,
-    "QRECIPE": -2.66616000e2, "QSC205": -5.81395349e-3, "QSCAGR7": 2.68659486e7, "QSEBA": 8.14818004e7,
-    "QSHARE2B": 1.17036917e4, "QSTAIR": 7.98545276e6, "TAME": 0.0, "ZECEVIC2": -4.12500000e0,
+    "AUG2D": 1.6874118e6, "AUG2DC": 1.8183681e6, "AUG2DCQP": 6.4981348e6, "AUG2DQP": 6.2370121e6, "AUG3D": 5.5406773e2,
+    "AUG3DC": 7.7126244e2, "AUG3DCQP": 9.9336215e2, "AUG3DQP": 6.7523767e2, "BOYD1": -6.173522e7, "BOYD2": 2.1256767e1,
+    "CONT-050": -4.5638509, "CONT-100": -4.6443979, "CONT-101": 1.9552733e-1, "CONT-200": -4.6848759,
+    "CONT-201": 1.9248337e-1, "CONT-300": 1.9151232e-1, "CVXQP1_L": 1.087048e8, "CVXQP1_M": 1.0875116e6,
+    "CVXQP1_S": 1.1590718e4, "CVXQP2_L": 8.1842458e7, "CVXQP2_M": 8.2015543e5, "CVXQP2_S": 8.1209405e3,
+    "CVXQP3_L": 1.157111e8, "CVXQP3_M": 1.3628287e6, "CVXQP3_S": 1.1943432e4, "DPKLO1": 3.7009622e-1, "DTOC3": 2.3526248e2,
+    "DUAL1": 3.5012966e-2, "DUAL2": 3.3733676e-2, "DUAL3": 1.3575584e-1, "DUAL4": 7.4609084e-1, "DUALC1": 6.1552508e3,
+    "DUALC2": 3.5513077e3, "DUALC5": 4.2723233e2, "DUALC8": 1.8309359e4, "EXDATA": -1.4184343e2, "GENHS28": 9.2717369e-1,
+    "GOULDQP2": 1.8427534e-4, "GOULDQP3": 2.062784, "HS118": 6.6482045e2, "HS21": -9.996e1, "HS268": 5.7310705e-7,
+    "HS35": 1.1111111e-1, "HS35MOD": 2.5e-1, "HS51": 8.8817842e-16, "HS52": 5.3266476, "HS53": 4.0930233,
+    "HS76": -4.6818182, "HUES-MOD": 3.482469e7, "HUESTIS": 3.482469e11, "KSIP": 5.7579794e-1, "LASER": 2.4096014e6,
+    "LISWET1": 3.6122402e1, "LISWET10": 4.9485785e1, "LISWET11": 4.9523957e1, "LISWET12": 1.7369274e3,
+    "LISWET2": 2.4998076e1, "LISWET3": 2.500122e1, "LISWET4": 2.5000112e1, "LISWET5": 2.5034253e1, "LISWET6": 2.4995748e1,
+    "LISWET7": 4.9884089e2, "LISWET8": 7.1447006e3, "LISWET9": 1.9632513e3, "LOTSCHD": 2.3984159e3,
+    "MOSARQP1": -9.5287544e2, "MOSARQP2": -1.5974821e3, "POWELL20": 5.2089583e10, "PRIMAL1": -3.5012965e-2,
+    "PRIMAL2": -3.3733676e-2, "PRIMAL3": -1.3575584e-1, "PRIMAL4": -7.4609083e-1, "PRIMALC1": -6.1552508e3,
+    "PRIMALC2": -3.5513077e3, "PRIMALC5": -4.2723233e2, "PRIMALC8": -1.830943e4, "Q25FV47": 1.3744448e7,
+    "QADLITTL": 4.8031886e5, "QAFIRO": -1.5907818, "QBANDM": 1.6352342e4, "QBEACONF": 1.6471206e5, "QBORE3D": 3.1002008e3,
+    "QBRANDY": 2.8375115e4, "QCAPRI": 6.6793293e7, "QE226": 2.1265343e2, "QETAMACR": 8.676037e4, "QFFFFF80": 8.7314747e5,
+    "QFORPLAN": 7.4566315e9, "QGFRDXPN": 1.0079059e11, "QGROW15": -1.0169364e8, "QGROW22": -1.4962895e8,
+    "QGROW7": -4.2798714e7, "QISRAEL": 2.5347838e7, "QPCBLEND": -7.8425409e-3, "QPCBOEI1": 1.1503914e7,
+    "QPCBOEI2": 8.1719623e6, "QPCSTAIR": 6.2043875e6, "QPILOTNO": 4.7285869e6, "QPTEST": 4.371875, "QRECIPE": -2.66616e2,
+    "QSC205": -5.8139518e-3, "QSCAGR25": 2.0173794e8, "QSCAGR7": 2.6865949e7, "QSCFXM1": 1.6882692e7,
+    "QSCFXM2": 2.7776162e7, "QSCFXM3": 3.0816355e7, "QSCORPIO": 1.8805096e3, "QSCRS8": 9.0456001e2, "QSCSD1": 8.6666667,
+    "QSCSD6": 5.0808214e1, "QSCSD8": 9.4076357e2, "QSCTAP1": 1.4158611e3, "QSCTAP2": 1.7350265e3, "QSCTAP3": 1.4387547e3,
+    "QSEBA": 8.1481801e7, "QSHARE1B": 7.2007832e5, "QSHARE2B": 1.1703692e4, "QSHELL": 1.5726368e12, "QSHIP04L": 2.4200155e6,
+    "QSHIP04S": 2.4249937e6, "QSHIP08L": 2.3760406e6, "QSHIP08S": 2.3857289e6, "QSHIP12L": 3.0188766e6,
+    "QSHIP12S": 3.0569623e6, "QSIERRA": 2.3750458e7, "QSTAIR": 7.9854528e6, "QSTANDAT": 6.4118384e3, "S268": 5.7310705e-7,
+    "STADAT1": -2.8526864e7, "STADAT2": -3.2626665e1, "STADAT3": -3.5779453e1, "STCQP1": 1.5514356e5, "STCQP2": 2.2327313e4,
+    "TAME": 0.0, "UBH1": 1.1160008, "VALUES": -1.3966211, "YAO": 1.9770426e2, "ZECEVIC2": -4.125,
 }  # fmt: skip
 
 _FOLDERS: dict[Collection, tuple[str, tuple[str, ...]]] = {

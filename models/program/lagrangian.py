@@ -9,8 +9,8 @@ Where a variable has none on the side to which s_j descends there are two ways:
 
 - *it has curvature*: P ⪰ μD on such variables, verified by Cholesky, and s_j x_j + ½μD_j y_j² ≥ s_j x̂_j - s_j²/(2μD_j); x̂ is
   chosen so that these s_j are rounding errors, whose squares cost nothing;
-- *it has none*: the multipliers are moved so that s_j = 0, first in floating point and then in the mind: multipliers that meet
-  the equations exactly exist within a known distance (`models.program.multiplier_repair`).
+- *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
+  then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
 
 Of a problem without constants, whose objective is linear, a bound that is finite is zero.
 
@@ -31,6 +31,7 @@ from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
 from .form import StandardForm
 from .multiplier_repair import Moved, Multipliers, exact_beside
+from .point_moves import PointMoves
 
 __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
 
@@ -74,7 +75,13 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     z = Multipliers.projected(form, multipliers)
     if z is None:
         return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
-    tangent = _Tangent.of(form, x)
+    found = _bound(form, z, _Tangent.of(form, x), None)
+    flat = _Tangent.flat(form, x) if found.value == -np.inf else None
+    return found if flat is None else _bound(form, z, flat, flat.moves)
+
+
+def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
+    """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
     moved = Moved.nothing(form.n)
     settle = True
     for _ in range(_ROUNDS):
@@ -87,11 +94,11 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         if (need == moved.zeroed).all():
             return _value(form, tangent, z, slope, error, moved)
         given = z
-        z, found = exact_beside(given, need, tangent.slopes)
+        z, found = exact_beside(given, need, tangent.slopes, point)
         if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
-            z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes)
+            z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes, point)
         if found is None:  # or some that are positive by rounding, which hide that equations are dependent
-            z, found = exact_beside(given.settled(_LIFT), need, tangent.slopes)
+            z, found = exact_beside(given.settled(_LIFT), need, tangent.slopes, point)
         if found is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
@@ -147,6 +154,21 @@ class _Tangent:
                 self.hat[free] -= potrs(self.factor, (quadratic.product(self.hat) + d)[free], lower=1)[0]
         s = quadratic.product(self.hat) + d
         return s, (error + quadratic.product_error(self.hat) + gamma(1) * np.abs(s)) * (1.0 + 1e-12)
+
+    @classmethod
+    def flat(cls, form: StandardForm, x: FloatArray | None) -> _Tangent | None:
+        """Without curvature, so that x̂ may move; None where P is no matrix or its convexity has a deficit, which depends on x̂."""
+        quadratic, convexity = form.quadratic, form.convexity
+        if quadratic is None or quadratic.matrix is None or convexity.deficit is not None or convexity.penalty:
+            return None
+        hat = np.zeros(form.n) if x is None else np.where(np.isfinite(x), x, 0.0)
+        return cls(form, hat, convexity, np.zeros(form.n, dtype=bool), np.zeros(form.n), None)
+
+    @property
+    def moves(self) -> PointMoves:
+        """Of x̂."""
+        assert self.form.quadratic is not None
+        return PointMoves(self.hat, self.form.quadratic)
 
     def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
         """Variables without curvature whose slope descends, or may within its error, where there is no bound."""

@@ -8,6 +8,8 @@ the columns of A = F_S'W, S the variables in question, the least-norm solution o
 ||y||² = s_S'(AA')⁻¹s_S ≤ Σ s_j²/(μ (AA')_jj) once AA' ⪰ μ diag(AA') is verified (by Cholesky, errors included). If that is at
 most 1 exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row.
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
+
+With a quadratic objective the point of its tangent may move too (`models.program.point_moves`): further columns of A.
 """
 
 from __future__ import annotations
@@ -28,6 +30,7 @@ from .cones import Nonnegative, Zero
 from .convexity import definite_on
 from .dependent_equations import independent
 from .form import Constraint, StandardForm
+from .point_moves import PointMoves
 
 __all__ = ["Moved", "Multipliers", "exact_beside"]
 
@@ -174,16 +177,24 @@ class Moved:
 
 
 def exact_beside(
-    z: Multipliers, chosen: BoolArray, slopes: Callable[[Multipliers], tuple[FloatArray, FloatArray]]
+    z: Multipliers,
+    chosen: BoolArray,
+    slopes: Callable[[Multipliers], tuple[FloatArray, FloatArray]],
+    point: PointMoves | None = None,
 ) -> tuple[Multipliers, Moved | None]:
-    """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven."""
+    """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.
+
+    With ``point`` the tangent's point is corrected as well.
+    """
     indices = np.flatnonzero(chosen)
     if indices.size > _MOST or not z.F.shape[0]:
         return z, None
     for step in range(_STEPS + 1):
         slope, error = slopes(z)
-        W, limited = z.moves
+        W, limited = z.moves if point is None else _moves_with(point, z)
         A = sp.csr_array(z.F[:, indices].T @ W)
+        if point is not None:
+            A = sp.csr_array(sp.hstack([A, point.columns[indices]], format="csr"))
         M = np.asarray((A @ A.T).toarray())
         own = np.diagonal(M).copy()
         if not (own > 0.0).all():
@@ -194,7 +205,10 @@ def exact_beside(
         step_by = _solve(M, own, slope[indices])
         if step_by is None:
             return z, None
-        z = z.moved(np.asarray(W @ (A.T @ step_by)))
+        change = np.asarray(A.T @ step_by)
+        z = z.moved(np.asarray(W @ change[: W.shape[1]]))
+        if point is not None:
+            point.move(change[W.shape[1] :])
     rounding = gamma(A.shape[1] + z.F.shape[0] + 8)  # relative to the diagonal, of the products in M
     verified, residual = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding), np.abs(slope) + error
     if verified is None:
@@ -210,8 +224,11 @@ def exact_beside(
     if not np.isfinite(distance) or (distance > 1.0 and bool(limited.any())):
         return z, None
     rows = sp.csr_array(z.F.T @ W)
+    if point is not None:
+        rows = sp.csr_array(sp.hstack([rows, point.columns], format="csr"))
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) * (1.0 + 1e-9)
     constant = float(np.linalg.norm(W.T @ z.g)) * (1.0 + 1e-9) * distance
+    constant += 0.0 if point is None else point.cost(distance)
     return z, Moved(chosen.copy(), np.where(chosen, 0.0, distance * norms), constant)
 
 
@@ -222,6 +239,8 @@ def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | No
     the attack met once.
     """
     root = np.sqrt(own)
+    if not (np.isfinite(root).all() and np.isfinite(M).all()):
+        return None
     scaled, side = M / root / root[:, None] + 1e-14 * np.eye(own.size), right / root
     if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
         return None
@@ -229,3 +248,10 @@ def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | No
         return np.asarray(scipy.linalg.lstsq(scaled, side, check_finite=False)[0] / root)
     except (np.linalg.LinAlgError, ValueError):
         return None
+
+
+def _moves_with(point: PointMoves, z: Multipliers) -> tuple[sp.csr_array, BoolArray]:
+    """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
+    W, limited = z.moves
+    share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
+    return sp.csr_array(W @ sp.diags_array(np.where(limited, 1.0, max(share, 1.0)))), limited

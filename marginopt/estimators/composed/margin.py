@@ -11,15 +11,14 @@ from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.naming import LOSSES, named
 from ...models.model import Model
-from ...solvers.records.status import Status
-from ..classifier import LinearClassifier, WeightedClassifier
+from ..classifier import SearchedClassifier
 from ..record import EstimatorInfo
 from ..spaces import Space
 
 __all__ = ["MarginClassifier"]
 
 
-class MarginClassifier(WeightedClassifier, LinearClassifier):
+class MarginClassifier(SearchedClassifier):
     """Linear classifier of a composed problem, `marginopt.Margin`: min R(w) + λ Σ s_i ℓ(y_i f(x_i)).
 
     Parameters
@@ -39,10 +38,14 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
     solver : str
         "auto", or any solver that reads the problem.
     tol : float, optional
+    node_limit : int, optional
+        Budget of nodes for each binary problem of a loss with jumps (the same on every machine).
     time_limit : float, optional
-        Seconds for each binary problem; a search that it ends gives its best classifier, without a warning.
+        Seconds for each binary problem; a search that one of the two ends gives its best classifier, without a warning.
     verbose : bool
         Whether solvers tell of their progress: ours on standard error, others in their own words where they print.
+    random_state : int
+        Seed of the solver.
     multi_class, n_jobs, class_weight, standardise
         As `L2SVC`.
 
@@ -59,8 +62,6 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
         When it is fitted: λ ≤ 0, an unknown name, a loss that is not one of margins.
     """
 
-    _expected = frozenset({Status.NODE_LIMIT, Status.TIME_LIMIT})
-
     def __init__(
         self,
         loss: Any = "hinge",
@@ -72,8 +73,10 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
         subject_to: Any = (),
         solver: Any = "auto",
         tol: float | None = None,
+        node_limit: int | None = None,
         time_limit: float | None = None,
         verbose: bool = False,
+        random_state: int = 0,
         multi_class: str = "ovo",
         n_jobs: int | None = None,
         class_weight: Any = None,
@@ -87,8 +90,10 @@ class MarginClassifier(WeightedClassifier, LinearClassifier):
         self.subject_to = subject_to
         self.solver = solver
         self.tol = tol
+        self.node_limit = node_limit
         self.time_limit = time_limit
         self.verbose = verbose
+        self.random_state = random_state
         self.multi_class = multi_class
         self.n_jobs = n_jobs
         self.class_weight = class_weight

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 import numpy as np
 import pytest
 import scipy.sparse as sp
@@ -10,6 +12,7 @@ from hypothesis import given, strategies as st
 from marginopt.models.program.cones import Nonnegative, SecondOrder, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.models.program.lagrangian import lagrangian_bound
+from marginopt.solvers.rational.form import solve_linear
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.solve import solve_problem
 
@@ -130,3 +133,41 @@ def test_least_squares_that_fail_leave_no_bound_and_raise_nothing(error: Excepti
 
     monkeypatch.setattr("scipy.linalg.lstsq", fails)
     assert lagrangian_bound(form, None, z) == -np.inf
+
+
+@given(st.integers(0, 10_000), st.sampled_from([0.0, 1e-9, 1e-3, 10.0]))
+def test_free_variables_without_curvature_are_bounded_by_moving_the_point_too(seed: int, off: float) -> None:
+    """P = R'R of deficient rank and equality rows: the bound never exceeds the optimum in fractions, and is near it.
+
+    Whole numbers, as in HS51, HS52 and GENHS28 of Maros and Mészáros; multipliers and point are optimal, but for ``off``.
+    """
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(2, 7))
+    rank = int(rng.integers(1, n))
+    R, E = rng.integers(-3, 4, size=(rank, n)), rng.integers(-3, 4, size=(n - rank + int(rng.integers(0, 2)), n))
+    P, q, e = R.T @ R, rng.integers(-5, 6, size=n), rng.integers(-5, 6, size=len(E))
+    if np.linalg.matrix_rank(np.vstack([R, E])) < n or np.linalg.matrix_rank(E) < len(E):
+        return
+    system = np.block([[P, -E.T], [E, np.zeros((len(E), len(E)), dtype=int)]])
+    exact = solve_linear([[Fraction(int(v)) for v in row] for row in system], [Fraction(int(v)) for v in (*-q, *e)])
+    assert exact is not None
+    x, z = exact[:n], exact[n:]
+    optimum = sum(Fraction(int(v)) * a for v, a in zip(q, x, strict=True))
+    optimum += sum(Fraction(int(P[i, j])) * x[i] * x[j] for i in range(n) for j in range(n)) / 2
+    free, rows = np.full(n, np.inf), Constraint("rows", sp.csr_array(E.astype(float)), -e.astype(float), Zero(len(E)))
+    form = StandardForm(
+        "whole numbers",
+        (Block("x", (n,)),),
+        q.astype(float),
+        (rows,),
+        -free,
+        free,
+        np.zeros(n, dtype=bool),
+        quadratic=Quadratic(matrix=sp.csc_array(P.astype(float))),
+    )
+    point = np.array([float(v) for v in x]) + off * rng.normal(size=n)
+    given = np.array([float(v) for v in z]) + off * rng.normal(size=len(E))
+    bound = lagrangian_bound(form, point, {"rows": given})
+    assert Fraction(bound) <= optimum if np.isfinite(bound) else bound == -np.inf
+    if off <= 1e-9:
+        assert bound == pytest.approx(float(optimum), rel=1e-6, abs=1e-6)
