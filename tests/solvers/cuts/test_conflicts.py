@@ -12,7 +12,7 @@ from oracles import least_norm
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError
-from marginopt.models import Model, ZeroOneProblem
+from marginopt.models import ZeroOneProblem
 from marginopt.solvers.cuts.conflicts import ConflictCuts
 
 
@@ -57,28 +57,6 @@ def test_a_known_solution_that_is_worse_than_nothing_counts_as_nothing() -> None
     at_worst = [p.tolist() for p in separator.separate(np.zeros(9), np.inf)]
     assert at_worst
     assert at_worst == [p.tolist() for p in separator.separate(np.zeros(9), 0.5 * 9)]
-
-
-def models() -> dict[str, Model]:
-    X, y = clouds(1, 22)
-    return {
-        "big-M": mo.ZeroOneSVM(X, y, 2.0),
-        "free intercept": mo.ZeroOneSVM(X, y, 2.0, intercept="free"),
-        "costs": mo.ZeroOneSVM(X, y, np.linspace(0.5, 3.0, 22)),
-        "composition": mo.Margin(X, y, "zero-one", "l2", weights=2.0),
-    }
-
-
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize("name", models())
-def test_the_optimum_is_the_same(name: str, solver: str) -> None:
-    model = models()[name]
-    exact = mo.solve(model, "zero-one-bb", tol=1e-9)
-    result = mo.solve(model, solver, cuts="conflicts", tol=1e-7)
-    assert result.objective == pytest.approx(exact.objective, rel=1e-6)
-    assert result.bound <= exact.objective * (1 + 1e-6)
-    assert result.details["cuts_added"] > 0
-    assert "cuts_added" not in mo.solve(model, solver, tol=1e-7).details
 
 
 def test_refusals_name_the_model_the_word_and_the_solver() -> None:

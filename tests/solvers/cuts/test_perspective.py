@@ -53,27 +53,6 @@ def test_no_feasible_point_is_cut_off_and_the_cut_touches_the_hull(seed: int) ->
     assert found > 20
 
 
-def models() -> dict[str, Model]:
-    X, y = clouds(1, 20)
-    return {
-        "big-M": mo.ZeroOneSVM(X, y, 2.0),
-        "costs": mo.ZeroOneSVM(X, y, np.linspace(0.5, 3.0, 20)),
-        "composition": mo.Margin(X, y, "zero-one", "l2", weights=2.0),
-    }
-
-
-@pytest.mark.parametrize("solver", ["scip", "gurobi"])
-@pytest.mark.parametrize("name", models())
-def test_the_optimum_is_the_same(name: str, solver: str) -> None:
-    model = models()[name]
-    exact = mo.solve(model, "zero-one-bb", tol=1e-9)
-    result = mo.solve(model, solver, cuts="perspective", tol=1e-7)
-    assert result.objective == pytest.approx(exact.objective, rel=1e-6)
-    assert result.bound <= exact.objective * (1 + 1e-6)
-    assert result.details["cuts_added"] > 0
-    assert set(result.values) == set(model.form.slices)
-
-
 def test_rounds_of_cuts_approach_the_bound_of_the_strengthened_encoding() -> None:
     """The continuous relaxation with cuts rises to that with the cones at the same γ, and never above it."""
     X, y = clouds(2, 12, shift=0.4)
