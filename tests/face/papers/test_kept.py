@@ -75,7 +75,7 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
         assert f"those of {FIRST}" in text
         assert f"those of {SECOND}" in text
         assert "drawn then" in text
-        assert "1 cells and 1 figures" in text
+        assert "Cells: 1, figures: 1." in text
     again = updated(page("2026-03-03", measured(old, never), measured(new, never)), read_kept(tmp_path, "conic"), [])
     write_pages(again, tmp_path)
     assert rows(tmp_path) == found  # nothing was run: nothing changes, and this run's head is not shown
