@@ -80,11 +80,14 @@ class Algorithm(Solver, Generic[V, S]):
         dense algebra is too small for two.
     variants : sequence of mapping
         Parameters between which other code is compiled: `marginopt.warm_up` runs with each.
+    compiling : float
+        Seconds that its first run on a machine compiles, as docs/measured/first-minute.md has them: what is told to who waits.
     """
 
     info: ClassVar[SolverInfo]
     pooled: ClassVar[bool] = False
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({},)
+    compiling: ClassVar[float] = 2.5
 
     def load(self, view: V) -> None:
         """Import and compile what a run on this view needs, once a process: not against the time limit."""
@@ -145,7 +148,7 @@ class Algorithm(Solver, Generic[V, S]):
                 return solver._drive(model, options, None)
             from .compiling import compile_clock
 
-            with compile_clock(self.info.name, options.progress) as clock:
+            with compile_clock(self.info.name, options.progress, self.compiling) as clock:
                 return solver._drive(model, options, clock)
 
     def _drive(self, model: Model, options: Options, clock: CompileClock | None) -> Answer:

@@ -23,6 +23,8 @@ __all__ = ["CompileClock", "compile_clock"]
 
 #: Seconds of compiling after which it is said.
 PATIENCE = 1.0
+#: Steps of the loop that `pace` times, and their seconds on the processor that solvers' `compiling` was measured on.
+_STEPS, _USUAL = 300_000, 0.012
 
 
 class CompileClock(event.Listener):
@@ -37,13 +39,15 @@ class CompileClock(event.Listener):
         Of the solver, for the line.
     said : bool
         Whether there is to be a line.
+    usual : float
+        Seconds that it takes on the processor it was measured on; 0 where nobody knows.
     """
 
     #: The clock of the outermost run: solvers that call others have one line.
     outermost: ClassVar[CompileClock | None] = None
 
-    def __init__(self, name: str, said: bool) -> None:
-        self._name, self._said = name, said
+    def __init__(self, name: str, said: bool, usual: float = 0.0) -> None:
+        self._name, self._said, self._usual = name, said, usual
         self._line = StatusLine()
         self._depth = self._functions = 0
         self._start = 0.0
@@ -63,8 +67,10 @@ class CompileClock(event.Listener):
             gc.disable()
         self._depth += 1
         if self._said and self.seconds >= PATIENCE:
-            self._shown = True
-            self._line.show(f"compiling {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
+            if not self._shown:
+                self._shown, self._usual = True, self._usual * pace()
+            about = f", about {self._usual:.0f} s" if self.seconds < self._usual else ""  # wrong by then, and not said
+            self._line.show(f"compiling {self._name} {_how_often()}{about}: {self._functions} functions, {self.seconds:.0f} s")
 
     def on_end(self, event: Any) -> None:
         """It is compiled."""
@@ -81,11 +87,18 @@ class CompileClock(event.Listener):
             self._line.keep(f"compiled {self._name} {_how_often()}: {self._functions} functions, {self.seconds:.0f} s")
 
 
+def pace() -> float:
+    """How many times as long as there this machine takes now, its other work included: the compiler is Python too."""
+    begin = time.perf_counter()
+    sum(k * k for k in range(_STEPS))
+    return (time.perf_counter() - begin) / _USUAL
+
+
 @contextmanager
-def compile_clock(name: str, progress: bool) -> Iterator[CompileClock]:
-    """A clock for a run of this solver; the line ends with the block."""
+def compile_clock(name: str, progress: bool, usual: float = 0.0) -> Iterator[CompileClock]:
+    """A clock for a run of this solver, which usually compiles for so many seconds; the line ends with the block."""
     outer = CompileClock.outermost
-    clock = CompileClock(name, outer is None and _somebody_looks(progress))
+    clock = CompileClock(name, outer is None and _somebody_looks(progress), usual)
     if outer is None:
         CompileClock.outermost = clock
     try:

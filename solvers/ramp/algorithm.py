@@ -69,6 +69,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
     most: int = 6
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    compiling: ClassVar[float] = 3.5
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
         summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",

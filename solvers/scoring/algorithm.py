@@ -69,6 +69,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     proof: str | None = None
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    compiling: ClassVar[float] = 4.5
     info: ClassVar[SolverInfo] = SolverInfo(
         name="supports-bb",
         rank={Purpose.STRUCTURE: 2},

@@ -86,6 +86,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    compiling: ClassVar[float] = 8.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         rank={Purpose.STRUCTURE: 1},

@@ -77,6 +77,19 @@ def test_a_line_where_progress_is_asked_for(capsys: pytest.CaptureFixture[str], 
     assert CompileClock.outermost is None
 
 
+def test_how_long_it_takes_is_said_for_this_machine_and_no_longer_when_it_was_wrong(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("marginopt.solvers.interface.compiling.PATIENCE", 0.0)
+    monkeypatch.setattr("marginopt.solvers.interface.compiling.pace", lambda: 2.0)
+    for usual, told in ((100.0, True), (1e-9, False), (0.0, False)):
+        with compile_clock("some-solver", True, usual) as clock:
+            clock.on_start(None)
+            clock.on_end(None)
+        assert (", about 200 s: 0 functions" in (said := capsys.readouterr().err)) is told
+        assert ("about" in said) is told
+
+
 def test_a_kernel_that_is_only_imported_is_no_notebook(monkeypatch: pytest.MonkeyPatch) -> None:
     shell = type("ZMQInteractiveShell", (), {})()
     for inside in (None, shell):

@@ -67,6 +67,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
     solver: ZeroOneBB
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    compiling: ClassVar[float] = 8.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
         summary="exact branch and bound for the 0-1 loss with a budget of violations",
