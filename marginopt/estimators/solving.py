@@ -39,7 +39,7 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
     NotSeparableError
         A hard-margin problem on classes that no hyperplane separates.
     SolverError
-        The solver gave no point.
+        The solver gave no point; where there is none, or no best one, that is what it says.
     """
     result = solve_problem(problem, solver, options)
     if result.values:
@@ -52,9 +52,18 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
                 stacklevel=2,
             )
         return result
-    if result.status is Status.INFEASIBLE and result.farkas is not None:
+    if result.status is Status.UNBOUNDED:
+        raise SolverError(
+            f"{result.model} has no best classifier: its objective is unbounded; another regulariser, or a domain, bounds it"
+        )
+    priced = [] if result.farkas is None else [label for label, z in result.farkas.items() if np.any(np.asarray(z) != 0.0)]
+    if result.status is Status.INFEASIBLE and priced == ["margin"]:
+        assert result.farkas is not None
         farkas = tuple(np.asarray(result.farkas["margin"], dtype=float).tolist())
         raise NotSeparableError("the classes are not separable, so kappa = 0 has no solution; give kappa > 0 or lam", farkas)
+    if result.status is Status.INFEASIBLE:
+        rows = f": {', '.join(priced)} cannot hold together" if priced else ""
+        raise SolverError(f"{result.model} has no classifier that satisfies its restrictions{rows}")
     raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
 
 

@@ -9,7 +9,8 @@ import pytest
 from sklearn.datasets import make_classification
 
 import marginopt as mo
-from marginopt.errors import InputError
+from marginopt import margin
+from marginopt.errors import InputError, SolverError
 
 
 @pytest.fixture(scope="module")
@@ -45,3 +46,16 @@ def test_refusals(data: Any) -> None:
         mo.MarginClassifier("hing").fit(*data)
     with pytest.raises(InputError, match="lam must be"):
         mo.MarginClassifier(lam=-1.0).fit(*data)
+
+
+def test_an_empty_problem_and_an_endless_one_say_so() -> None:
+    """Restrictions that exclude each other are no question of separable classes, and no other solver helps against ν with L1."""
+    rng = np.random.default_rng(0)
+    y = np.repeat([-1, 1], 12)
+    X = rng.normal(size=(24, 2)) + 0.9 * y[:, None]
+    slope = np.array([[0.0, 1.0, 0.0]])
+    apart = [margin.LinearRows(slope, np.array([low]), np.array([low + 1.0])) for low in (2.0, -3.0)]
+    with pytest.raises(SolverError, match="no classifier that satisfies its restrictions: rows lower, rows 2 upper cannot hold"):
+        mo.MarginClassifier("hinge", "l2", subject_to=apart).fit(X, y)
+    with pytest.raises(SolverError, match="its objective is unbounded; another regulariser"):
+        mo.MarginClassifier("nu", "l1").fit(X, y)
