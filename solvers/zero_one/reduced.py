@@ -20,7 +20,7 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from .rotation import rotation
+from .rotation import constant_column, rotation
 
 __all__ = ["Reduced", "evaluate", "reduce_problem"]
 
@@ -180,7 +180,7 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     member = np.where(zero[member], -1, position[member]).astype(np.int64)
     distinct, summed = distinct[~zero], summed[~zero]
     block = distinct[:, penalised] * scale
-    Q, residual, shrink = rotation(block, full)
+    Q, residual, shrink = rotation(block, constant_column(distinct), full)
     k = Q.shape[1]
     T = np.zeros((p, k + free))
     T[np.flatnonzero(penalised), :k] = Q * scale

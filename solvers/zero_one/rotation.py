@@ -1,22 +1,36 @@
-"""The coordinates of the reduced problem: any orthonormal ones of the features' span, so those in which boxes say most."""
+"""The coordinates of the reduced problem: any orthonormal ones of the features' span, so those in which boxes exclude pairs."""
 
 from __future__ import annotations
 
 import numpy as np
 
-from ...models.arrays import FloatArray
+from ...models.arrays import BoolArray, FloatArray
 
-__all__ = ["rotation"]
+__all__ = ["constant_column", "rotation"]
 
 _EPS = 2.0**-53
 #: Coordinates up to which boxes are searched, and so turned.
 FEW = 10
 #: Angles tried for each two coordinates; sweeps over all of them, and the gain below which they end.
-_ANGLES, _SWEEPS, _LEAST = 24, 6, 1e-3
+_ANGLES, _SWEEPS, _LEAST = 16, 4, 1e-3
+#: Sums of two opposite rows that are looked at: with half as many the turns fit these sums and not the others.
+_SUMS = 600
+#: Steps of this share of the unit interval fill it evenly.
+_GOLDEN = 0.6180339887498949
 
 
-def rotation(block: FloatArray, full: bool) -> tuple[FloatArray, FloatArray, float]:
-    """Orthonormal coordinates of the penalised block without its numerically null directions; residuals; δ."""
+def constant_column(A: FloatArray) -> FloatArray | None:
+    """A column that is ±c with one c > 0 for all rows, the labels' column of an intercept; None where there is none."""
+    size = np.abs(A)
+    constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
+    return A[:, constant[0]] if constant.size else None
+
+
+def rotation(block: FloatArray, labels: FloatArray | None, full: bool) -> tuple[FloatArray, FloatArray, float]:
+    """Orthonormal coordinates of the penalised block without its numerically null directions; residuals; δ.
+
+    ``labels`` tell by their signs which rows belong to one class; without them the longest direction does.
+    """
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0)), np.zeros(block.shape[0]), 0.0
     _, values, Vt = np.linalg.svd(block, full_matrices=full)
@@ -24,7 +38,9 @@ def rotation(block: FloatArray, full: bool) -> tuple[FloatArray, FloatArray, flo
     Q = np.ascontiguousarray(Vt[kept].T)
     k = Q.shape[1]
     if k <= FEW:
-        Q = _sparser(Q, block)
+        sums = _opposite_sums(block, (block @ Vt[0] if labels is None else labels) > 0.0)
+        starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # from either a few turns may end where more are needed
+        Q = min((_sparser(start, sums) for start in starts), key=lambda turned: float(np.abs(sums @ turned).sum()))
     outside = block - (block @ Q) @ Q.T
     # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
     noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
@@ -35,15 +51,26 @@ def rotation(block: FloatArray, full: bool) -> tuple[FloatArray, FloatArray, flo
     return Q, residual, shrink
 
 
-def _sparser(Q: FloatArray, block: FloatArray) -> FloatArray:
-    """Q turned, two coordinates at a time, so that Σ_i ||Q'a_i||_1 falls.
+def _opposite_sums(block: FloatArray, ahead: BoolArray) -> FloatArray:
+    """Sums g_i + g_j of rows of the two sides, evenly spread over all such pairs; the rows themselves where there is one side."""
+    first, second = block[ahead], block[~ahead]
+    if not len(first) or not len(second):
+        return block
+    t = np.arange(_SUMS)
+    i, j = t * len(first) // len(t), (t * _GOLDEN % 1.0 * len(second)).astype(np.int64)
+    return np.asarray(first[i] + second[j])
 
-    Over a box a margin ranges by Σ_j |g_ij|·half_j to either side of its middle: with equal widths that is its row's 1-norm.
+
+def _sparser(Q: FloatArray, sums: FloatArray) -> FloatArray:
+    """Q turned, two coordinates at a time, so that the 1-norms of the sums of opposite rows in it fall.
+
+    Over a box g_i + g_j ranges by Σ_j |.|·half_j to either side of its middle, which decides whether it excludes the pair.
     """
     Q, k = Q.copy(), Q.shape[1]
-    rows = (block @ Q).T.copy()
-    angles = np.arange(1, _ANGLES) * (0.5 * np.pi / _ANGLES)
-    cosines, sines = np.cos(angles)[:, None], np.sin(angles)[:, None]
+    size = float(np.abs(sums).max(initial=0.0)) or 1.0
+    rows = ((sums / size) @ Q).T.astype(np.float32)  # they choose, and nothing is proved by them
+    turns = np.arange(1, _ANGLES) * (0.5 * np.pi / _ANGLES)
+    cosines, sines = (f(turns).astype(np.float32)[:, None] for f in (np.cos, np.sin))
     for _ in range(_SWEEPS):
         before = float(np.abs(rows).sum())
         for i in range(k):
@@ -52,8 +79,8 @@ def _sparser(Q: FloatArray, block: FloatArray) -> FloatArray:
                 lengths = np.abs(cosines * x + sines * y).sum(axis=1) + np.abs(cosines * y - sines * x).sum(axis=1)
                 best = int(lengths.argmin())
                 if lengths[best] < (np.abs(x).sum() + np.abs(y).sum()) * (1.0 - 1e-6):
-                    c, s = float(cosines[best, 0]), float(sines[best, 0])
-                    rows[i], rows[j] = c * x + s * y, c * y - s * x
+                    c, s = np.cos(turns[best]), np.sin(turns[best])  # double precision, for Q stays orthonormal
+                    rows[i], rows[j] = cosines[best] * x + sines[best] * y, cosines[best] * y - sines[best] * x
                     Q[:, i], Q[:, j] = c * Q[:, i] + s * Q[:, j], c * Q[:, j] - s * Q[:, i]
         if float(np.abs(rows).sum()) > before * (1.0 - _LEAST):
             break

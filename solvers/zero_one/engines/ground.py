@@ -11,6 +11,7 @@ from ....models.arrays import BoolArray
 from ..incumbent import penalised_rows
 from ..kernels import boxes as k
 from ..reduced import Reduced
+from ..rotation import constant_column
 
 __all__ = ["Ground"]
 
@@ -50,11 +51,9 @@ class Ground:
 
 def _positive(reduced: Reduced) -> BoolArray:
     """The sign of an intercept's column where there is one, else of the rows along their longest direction."""
-    A, member = reduced.problem.A, reduced.member
-    size = np.abs(A)
-    constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
-    if constant.size == 0:
+    labels, member = constant_column(reduced.problem.A), reduced.member
+    if labels is None:
         return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)
     sign = np.zeros(len(reduced.rows), dtype=bool)
-    sign[member[member >= 0]] = A[member >= 0, constant[0]] > 0.0
+    sign[member[member >= 0]] = labels[member >= 0] > 0.0
     return sign
