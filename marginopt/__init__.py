@@ -229,9 +229,10 @@ def __getattr__(name: str) -> Any:
     if not name.startswith("_"):
         stated = _formulations().find_formulation(name)
         if stated is not None:
+            found = stated.public[name]
             if stated in _formulations().built_in():  # looking takes a twentieth of a small solve; the session's may change
-                globals()[name] = stated.model
-            return stated.model
+                globals()[name] = found
+            return found
         if name in _estimators():
             return _estimators()[name].estimator
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
