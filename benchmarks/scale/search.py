@@ -51,7 +51,7 @@ def measure(a: argparse.Namespace) -> None:
     with (
         tempfile.TemporaryDirectory() as folder,
         dask_cluster(Path(folder), a.workers) as cluster,
-        Client(cluster.address, set_as_default=False) as client,
+        Client(cluster.address, set_as_default=False, direct_to_workers=True) as client,
     ):
         mo.solve(stated(150, 5, 10.0), "zero-one-bb", **common | {"start": None}, cluster=client)  # loads the workers
         print("| run | status | bound | nodes | wall s | processor s | slices |\n|---|---|---|---|---|---|---|")

@@ -5,7 +5,7 @@ from __future__ import annotations
 __all__ = ["Shares"]
 
 #: Seconds of a slice: where there is work for everybody, where there is little, and at most where handling takes its time.
-LONG, SHORT, LONGEST = 0.5, 0.05, 30.0
+LONG, SHORT, LONGEST = 1.5, 0.05, 30.0
 #: Seconds and nodes of slices as long as nothing is known of the nodes.
 FIRST, FEW = 0.2, 64
 #: Slices' handling may take this share of a processor of the process that hands out.
