@@ -26,6 +26,7 @@ _CHOSEN = {
     "relaxations": ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "rank_ratio", "seconds"),
     "exacts": ("instance", "lam", "solver", "encoding", "m_source", "seed", "status", "incumbent", "bound", "root", "nodes",
                "seconds", "bound_seconds"),
+    "kappas": ("instance", "kappa", "budget", "bound", "kind", "recovered", "zeta", "zeta_kind", "gap", "misclassified", "why"),
 }  # fmt: skip
 #: What ζ is the optimum of.
 _PROBLEM = {

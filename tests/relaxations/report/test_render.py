@@ -117,6 +117,13 @@ def test_html_is_self_contained_and_complete() -> None:
         assert piece in words, piece
 
 
+def test_one_thing_is_counted_in_the_singular(tmp_path: Path) -> None:
+    whole = made_up()
+    one = GapReport(whole.instances[:1], tuple(c for c in whole.relaxations if c.instance == "first & best"), (), {})
+    for report, words in ((whole, "2 instances, "), (one, "1 instance, ")):
+        assert words in " ".join(report.to_html(tmp_path / "r.html").read_text(encoding="utf-8").split())
+
+
 def test_each_row_is_on_the_page_once() -> None:
     report = made_up()
     matrix, *others = Page(report.html()).tables
