@@ -50,7 +50,10 @@ def reference() -> dict[str, str]:
     for kind, names in kinds.items():
         sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
         pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
-    index = ["# Reference", "Every public name, from its docstring.", toctree(kind.lower() for kind in kinds)]
+    listed = "\n".join(
+        f"- [{kind}]({kind.lower()}.md): {', '.join(f'`{name}`' for name in names)}" for kind, names in kinds.items()
+    )
+    index = ["# Reference", "Every public name, from its docstring.", listed, toctree(kind.lower() for kind in kinds)]
     return {"reference/index.md": "\n\n".join(index), **pages}
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -61,9 +62,9 @@ class OpenNodes:
         """The least bound; ∞ without nodes."""
         return float(self.key[0]) if len(self.key) else math.inf
 
-    @property
+    @cached_property
     def nbytes(self) -> int:
-        """Bytes of all arrays."""
+        """Bytes of all arrays; whoever keeps many such parts asks again and again."""
         return sum(array.nbytes for array in self.arrays().values())
 
     def arrays(self) -> dict[str, Any]:
