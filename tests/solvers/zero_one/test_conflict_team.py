@@ -63,7 +63,7 @@ def test_the_workers_lines_are_one_proof_that_the_workers_check(
     number = named[1] if named[0] == "cut" else named[1][0][0]
     conflict = next(k for k, line in enumerate(lines) if f'"number": {number}}}' in line)
     weaker = json.loads(lines[conflict])
-    weaker["alpha"] = [0.5 * alpha for alpha in weaker["alpha"][:1]] + weaker["alpha"][1:]
+    weaker["alpha"] = [0.0 for _ in weaker["alpha"]]  # less may be enough: a conflict may prove more than it needs
     twice = [*lines[:-1], lines[conflict], lines[-1]]
     without = [line for k, line in enumerate(lines) if k != leaf]
     spoilt = [json.dumps(weaker) + "\n" if k == conflict else line for k, line in enumerate(lines)]
