@@ -249,4 +249,5 @@ def _estimators() -> Mapping[str, EstimatorInfo]:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__getattr__("__all__"), "DeepNPSVC", "deep"})
+    """What there is for users, with what needs PyTorch; completion shows nothing that this file has imported for itself."""
+    return sorted({*__getattr__("__all__"), "DeepNPSVC", "deep", *(name for name in globals() if name.startswith("__"))})

@@ -23,6 +23,11 @@ def test_everything_in_all_exists() -> None:
         assert getattr(mo, name) is not None
 
 
+def test_completion_shows_what_is_for_users_alone() -> None:
+    shown = {name for name in dir(mo) if not name.startswith("__")}
+    assert shown == {name for name in mo.__all__ if not name.startswith("__")} | {"DeepNPSVC", "deep"}
+
+
 def test_compare_gives_results_ratios_and_reasons(model: mo.Model) -> None:
     table = mo.compare(model, ["clarabel", "mfw", "zero-one-bb", "mosek"], tol=1e-5)
     assert set(table.results) >= {"clarabel", "mfw"}
