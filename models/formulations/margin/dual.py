@@ -30,32 +30,19 @@ def dual_weights(A: FloatArray, penalised: BoolArray, mu: float, beta: FloatArra
     return np.where(penalised, -(A.T @ beta) / (2.0 * mu), 0.0)
 
 
-def dual_statement(conjugate: Conjugate, mu: float, free: bool, row: Line) -> DualStatement:
-    """In α (β = -α) or β.
-
-    Parameters
-    ----------
-    conjugate, mu
-    free : bool
-        Whether the intercept is not penalised.
-    row : Line
-        What the dual variables multiply: y_i x_i, x_i, 2 x_i, ...
-    """
-    name, tex = conjugate.symbol.text, conjugate.symbol.latex
-    part = conjugate.objective
+def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement:
+    """In α (β = -α) or β; ``free`` where the intercept is not penalised."""
+    symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
     if not mu:  # balanced: nothing is left of A'β
-        over = Line(name, rf"{tex}\in\mathbb{{R}}^n")
-        return DualStatement("maximise", over, part, conjugate.constraints, conjugate.kkt)
-    joined = f"{part.text} - " if part.text else "-"
-    joined_tex = f"{part.latex} - " if part.latex else "-"
-    total, total_tex = f"sum_i {name}_i {row.text}", rf"\textstyle\sum_i {tex}_i {row.latex}"
-    balance = (Line(f"sum_i {name}_i (its sign in the scores) = 0", rf"\textstyle\sum_i \pm{tex}_i = 0"),) if free else ()
+        return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
+    quarter = ("", "") if mu == 0.25 else (f"1/{4 * mu:g} ", rf"\tfrac{{1}}{{{4 * mu:g}}}")
+    half = ("", "") if mu == 0.5 else (f"1/{2 * mu:g} ", rf"\tfrac{{1}}{{{2 * mu:g}}}")
+    norm = Line(f"{quarter[0]}||{total.text}||^2", rf"{quarter[1]}\bigl\|{total.latex}\bigr\|_2^2")
+    pairs = (part.text, norm.text), (part.latex, norm.latex)
     return DualStatement(
         sense="maximise",
-        over=Line(name, rf"{tex}\in\mathbb{{R}}^n"),
-        objective=Line(
-            f"{joined}||{total}||^2/{4 * mu:g}", rf"{joined_tex}\tfrac{{1}}{{{4 * mu:g}}}\bigl\|{total_tex}\bigr\|_2^2"
-        ),
-        constraints=(*conjugate.constraints, *balance),
-        kkt=(Line(f"w = {total}/{2 * mu:g}", rf"w = \tfrac{{1}}{{{2 * mu:g}}}{total_tex}"),),
+        over=symbol,
+        objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
+        constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
+        kkt=(Line(f"w = {half[0]}{total.text}", f"w = {half[1]}{total.latex}"),),
     )

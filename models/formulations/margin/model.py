@@ -216,7 +216,7 @@ class Margin(Composition):
         conjugate, mu = self.loss.conjugate(), self.regulariser.square
         if conjugate is None or mu is None or not self.domain.free or self.subject_to:
             return None
-        return (conjugate, mu) if mu or conjugate.balanced else None
+        return None if conjugate.balanced == (mu > 0.0) else (conjugate, mu)
 
     def dual_value(self, multipliers: Mapping[str, FloatArray]) -> float:
         """The closed-form dual at multipliers of the form's rows, moved to where it is feasible; computed from the data.
@@ -254,7 +254,7 @@ class Margin(Composition):
     @property
     def statement(self) -> Statement:
         """The parts, one after the other, and the dual where it has a closed form."""
-        closed, row = self.closed_dual, self.loss.dual_row
-        dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all(), row=row)
+        closed = self.closed_dual
+        dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all())
         n, p = self.X.shape[0], self.width
         return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)

@@ -15,10 +15,10 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ....arrays import BoolArray, FloatArray, Points
+from ....arrays import FloatArray, Points
 from ....statement import Line
 
-__all__ = ["BallConjugate", "Conjugate", "HingeConjugate", "HullsConjugate", "InsensitiveConjugate", "LevelConjugate"]
+__all__ = ["BallConjugate", "Conjugate", "HingeConjugate", "LevelConjugate"]
 
 
 class Conjugate(ABC):
@@ -43,8 +43,18 @@ class Conjugate(ABC):
         """Where L* is finite."""
 
     @property
+    def total(self) -> Line:
+        """-A'β or A'β in the variable that is printed: w is a multiple of it."""
+        return Line("sum_i alpha_i y_i x_i", r"\textstyle\sum_i \alpha_i y_i x_i")
+
+    @property
+    def balance(self) -> Line | None:
+        """Its first entry is zero: what a free intercept asks for. None where it is zero in any case."""
+        return Line("sum_i alpha_i y_i = 0", r"\textstyle\sum_i \alpha_i y_i = 0")
+
+    @property
     def balanced(self) -> bool:
-        """Whether `point` gives A'β = 0, so that there is a dual without a regulariser."""
+        """Whether `point` gives A'β = 0: the dual is that of the loss without a regulariser, and of no other problem."""
         return False
 
     @property
@@ -68,6 +78,7 @@ class HingeConjugate(Conjugate):
     """Of Σ c (1 - m)_+: Σα on 0 ≤ α ≤ c, β = -α; of its square: Σα - α²/(4c), α ≥ 0."""
 
     squared: bool = False
+    pairs: bool = False
 
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of ``margin``, clipped."""
@@ -82,72 +93,46 @@ class HingeConjugate(Conjugate):
     @property
     def objective(self) -> Line:
         """Σα, less α²/(4c)."""
+        if self.pairs:
+            return Line("sum_(y_i > y_j) alpha_ij", r"\textstyle\sum_{y_i>y_j}\alpha_{ij}")
         if self.squared:
-            return Line("sum_i alpha_i - alpha_i^2/(4 c_i)", r"\textstyle\sum_i \alpha_i - \tfrac{\alpha_i^2}{4c_i}")
+            latex = r"\textstyle\sum_i \bigl(\alpha_i - \tfrac{\alpha_i^2}{4c_i}\bigr)"
+            return Line("sum_i (alpha_i - alpha_i^2/(4 c_i))", latex)
         return Line("sum_i alpha_i", r"\textstyle\sum_i\alpha_i")
 
     @property
     def constraints(self) -> tuple[Line, ...]:
         """The interval."""
+        if self.pairs:
+            return (Line("0 <= alpha_ij <= c_i c_j", r"0\le\alpha_{ij}\le c_i c_j"),)
         if self.squared:
             return (Line("alpha_i >= 0", r"\alpha_i \ge 0"),)
         return (Line("0 <= alpha_i <= c_i", r"0\le\alpha_i\le c_i"),)
 
-
-@dataclass(frozen=True)
-class InsensitiveConjugate(Conjugate):
-    """Of Σ c (|r| - ε)_+: -ε|β| on |β| ≤ c; of its square: -ε|β| - β²/(4c)."""
-
-    epsilon: float
-    squared: bool = False
-
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``below`` less those of ``above``, clipped."""
-        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
-        return beta if self.squared else np.clip(beta, -costs, costs)
-
-    def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-ε|β|, less β²/(4c)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
-        return float(-self.epsilon * np.abs(beta).sum() - square.sum())
+    @property
+    def total(self) -> Line:
+        """Σ α_i y_i x_i, or of differences."""
+        if self.pairs:
+            return Line("sum_(y_i > y_j) alpha_ij (x_i - x_j)", r"\textstyle\sum_{y_i>y_j} \alpha_{ij}(x_i - x_j)")
+        return super().total
 
     @property
-    def objective(self) -> Line:
-        """-ε|β|, less β²/(4c)."""
-        more = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
-        e = f"{self.epsilon:g}"
-        text = f"sum_i y_i beta_i - {e} |beta_i|{more[0]}"
-        return Line(text, rf"\textstyle\sum_i y_i\beta_i - {e}\,|\beta_i|{more[1]}")
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """The interval."""
-        if self.squared:
-            return ()
-        return (Line("|beta_i| <= c_i", r"|\beta_i| \le c_i"),)
-
-    @property
-    def sign(self) -> float:
-        """As it is."""
-        return 1.0
-
-    @property
-    def symbol(self) -> Line:
-        """β, of either sign."""
-        return Line("beta", r"\beta")
+    def balance(self) -> Line | None:
+        """None for differences, which have no intercept."""
+        return None if self.pairs else super().balance
 
 
 @dataclass(frozen=True)
 class LevelConjugate(Conjugate):
     """Of a loss with a level of its own: 0 on 0 ≤ α ≤ c with Σα ≥ ν Σc (``share`` ν), or with Σα = 1 (no share).
 
-    β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball).
+    β = -α where the loss falls with its argument (ν-SVM), α where it rises (the ball); ``signed`` where that is a margin.
     """
 
     label: str
     share: float | None
     falls: bool = True
+    signed: bool = True
 
     def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
         """Multipliers of the rows, clipped, then scaled or filled up to the sum that is asked for."""
@@ -180,45 +165,21 @@ class LevelConjugate(Conjugate):
         return (box, Line(f"sum_i alpha_i >= {nu} sum_i c_i", rf"\textstyle\sum_i\alpha_i \ge {nu}\sum_i c_i"))
 
     @property
+    def total(self) -> Line:
+        """Σ α_i y_i x_i, Σ α_i x_i, or twice that."""
+        if not self.falls:
+            return Line("2 sum_i alpha_i x_i", r"2\textstyle\sum_i \alpha_i x_i")
+        return super().total if self.signed else Line("sum_i alpha_i x_i", r"\textstyle\sum_i \alpha_i x_i")
+
+    @property
+    def balance(self) -> Line | None:
+        """Σ α_i y_i = 0, or Σ α_i = 0."""
+        return super().balance if self.signed else Line("sum_i alpha_i = 0", r"\textstyle\sum_i \alpha_i = 0")
+
+    @property
     def sign(self) -> float:
         """-1 where the loss falls."""
         return -1.0 if self.falls else 1.0
-
-
-@dataclass(frozen=True, eq=False)
-class HullsConjugate(Conjugate):
-    """Of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
-
-    positive: BoolArray
-    negative: BoolArray
-
-    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
-        """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
-        alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
-        for chosen in (self.positive, self.negative):
-            there = chosen & (costs > 0)
-            total = float(alpha[there].sum())
-            alpha[there] = alpha[there] / total if total > 0 else 1.0 / int(there.sum())
-        return -alpha
-
-    def value(self, beta: FloatArray, costs: FloatArray) -> float:
-        """-Σ α²/(2c)."""
-        with np.errstate(divide="ignore", invalid="ignore"):
-            return -0.5 * float(np.where(beta != 0, beta**2 / costs, 0.0).sum())
-
-    @property
-    def objective(self) -> Line:
-        """-Σ α²/(2c)."""
-        return Line("-sum_i alpha_i^2/(2 c_i)", r"-\textstyle\sum_i \tfrac{\alpha_i^2}{2c_i}")
-
-    @property
-    def constraints(self) -> tuple[Line, ...]:
-        """Two simplices."""
-        return (
-            Line("sum over y_i = 1 of alpha_i = 1", r"\textstyle\sum_{y_i=1}\alpha_i = 1"),
-            Line("sum over y_i = -1 of alpha_i = 1", r"\textstyle\sum_{y_i=-1}\alpha_i = 1"),
-            Line("alpha_i >= 0", r"\alpha_i \ge 0"),
-        )
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -13,10 +14,64 @@ from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from ..values import as_flag
-from .conjugate import Conjugate, InsensitiveConjugate
+from .conjugate import Conjugate
 from .loss import Loss
 
 __all__ = ["EpsilonInsensitive"]
+
+
+@dataclass(frozen=True)
+class _InsensitiveConjugate(Conjugate):
+    """Of Σ c (|r| - ε)_+: -ε|β| on |β| ≤ c; of its square: -ε|β| - β²/(4c)."""
+
+    epsilon: float
+    squared: bool = False
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``below`` less those of ``above``, clipped."""
+        beta = np.maximum(multipliers["below"], 0.0) - np.maximum(multipliers["above"], 0.0)
+        return beta if self.squared else np.clip(beta, -costs, costs)
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-ε|β|, less β²/(4c)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            square = np.where(beta != 0, beta**2 / (4.0 * costs), 0.0) if self.squared else np.zeros(beta.size)
+        return float(-self.epsilon * np.abs(beta).sum() - square.sum())
+
+    @property
+    def objective(self) -> Line:
+        """-ε|β|, less β²/(4c)."""
+        more = (" - beta_i^2/(4 c_i)", r" - \tfrac{\beta_i^2}{4c_i}") if self.squared else ("", "")
+        e = f"{self.epsilon:g}"
+        text = f"sum_i (y_i beta_i - {e} |beta_i|{more[0]})"
+        return Line(text, rf"\textstyle\sum_i \bigl(y_i\beta_i - {e}\,|\beta_i|{more[1]}\bigr)")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """The interval."""
+        if self.squared:
+            return ()
+        return (Line("|beta_i| <= c_i", r"|\beta_i| \le c_i"),)
+
+    @property
+    def total(self) -> Line:
+        """Σ β_i x_i."""
+        return Line("sum_i beta_i x_i", r"\textstyle\sum_i \beta_i x_i")
+
+    @property
+    def balance(self) -> Line:
+        """Σ β_i = 0."""
+        return Line("sum_i beta_i = 0", r"\textstyle\sum_i \beta_i = 0")
+
+    @property
+    def sign(self) -> float:
+        """As it is."""
+        return 1.0
+
+    @property
+    def symbol(self) -> Line:
+        """β, of either sign."""
+        return Line("beta", r"\beta")
 
 
 @dataclass(frozen=True)
@@ -63,12 +118,7 @@ class EpsilonInsensitive(Loss):
 
     def conjugate(self) -> Conjugate:
         """-ε|β| on |β| ≤ c, or with squares."""
-        return InsensitiveConjugate(self.epsilon, self.squared)
-
-    @property
-    def dual_row(self) -> Line:
-        """x_i."""
-        return Line("x_i", "x_i")
+        return _InsensitiveConjugate(self.epsilon, self.squared)
 
     def cost_line(self) -> Line:
         """Σ c_i ξ_i, or squares."""

@@ -82,11 +82,6 @@ class Loss(Part):
         """What the closed-form dual is made of; None where there is none."""
         return None
 
-    @property
-    def dual_row(self) -> Line:
-        """What the dual variables multiply in w."""
-        return Line("y_i x_i", "y_i x_i")
-
     def branches(self) -> tuple[Branch, ...]:
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()

@@ -13,10 +13,46 @@ from ....arrays import BoolArray, FloatArray, Points
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
-from .conjugate import Conjugate, HullsConjugate
+from .conjugate import Conjugate
 from .loss import Loss
 
 __all__ = ["NearestHulls"]
+
+
+@dataclass(frozen=True, eq=False)
+class _HullsConjugate(Conjugate):
+    """Of two levels with squared slack (`NearestHulls`): -Σ α²/(2c) where α ≥ 0 sums to 1 in each class, β = -α."""
+
+    positive: BoolArray
+    negative: BoolArray
+
+    def point(self, multipliers: Mapping[str, FloatArray], costs: FloatArray) -> FloatArray:
+        """Multipliers of ``margin``, clipped and scaled to sum to 1 in each class."""
+        alpha = np.where(costs > 0, np.maximum(multipliers["margin"], 0.0), 0.0)
+        for chosen in (self.positive, self.negative):
+            there = chosen & (costs > 0)
+            total = float(alpha[there].sum())
+            alpha[there] = alpha[there] / total if total > 0 else 1.0 / int(there.sum())
+        return -alpha
+
+    def value(self, beta: FloatArray, costs: FloatArray) -> float:
+        """-Σ α²/(2c)."""
+        with np.errstate(divide="ignore", invalid="ignore"):
+            return -0.5 * float(np.where(beta != 0, beta**2 / costs, 0.0).sum())
+
+    @property
+    def objective(self) -> Line:
+        """-Σ α²/(2c)."""
+        return Line("-sum_i alpha_i^2/(2 c_i)", r"-\textstyle\sum_i \tfrac{\alpha_i^2}{2c_i}")
+
+    @property
+    def constraints(self) -> tuple[Line, ...]:
+        """Two simplices."""
+        return (
+            Line("sum over y_i = 1 of alpha_i = 1", r"\textstyle\sum_{y_i=1}\alpha_i = 1"),
+            Line("sum over y_i = -1 of alpha_i = 1", r"\textstyle\sum_{y_i=-1}\alpha_i = 1"),
+            Line("alpha_i >= 0", r"\alpha_i \ge 0"),
+        )
 
 
 @dataclass(frozen=True)
@@ -79,7 +115,7 @@ class NearestHulls(Loss):
 
     def conjugate(self) -> Conjugate:
         """-Σ α²/(2c) over two simplices."""
-        return HullsConjugate(*self._classes())
+        return _HullsConjugate(*self._classes())
 
     def nonnegative(self) -> bool:
         """No: -p - q is not."""

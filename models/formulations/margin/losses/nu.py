@@ -97,10 +97,9 @@ class OneClass(NuHinge):
         """Scores Xw."""
         return sp.csr_array(X), np.zeros(X.shape[0])
 
-    @property
-    def dual_row(self) -> Line:
-        """x_i."""
-        return Line("x_i", "x_i")
+    def conjugate(self) -> Conjugate:
+        """That of `NuHinge`, at scores."""
+        return LevelConjugate("margin", self.nu, signed=False)
 
     def scores(self, values: Mapping[str, FloatArray], products: FloatArray, squares: FloatArray) -> FloatArray:
         """x'w - ρ: negative outside."""

@@ -55,12 +55,7 @@ class PairwiseHinge(Loss):
 
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""
-        return HingeConjugate()
-
-    @property
-    def dual_row(self) -> Line:
-        """Differences."""
-        return Line("(x_i - x_j)", "(x_i - x_j)")
+        return HingeConjugate(pairs=True)
 
     def cost_line(self) -> Line:
         """Σ c_i c_j ξ_ij."""

@@ -87,12 +87,7 @@ class SoftBall(Loss):
 
     def conjugate(self) -> Conjugate:
         """0 on 0 ≤ α ≤ c, Σα = 1."""
-        return LevelConjugate("inside", None, falls=False)
-
-    @property
-    def dual_row(self) -> Line:
-        """2 x_i."""
-        return Line("2 x_i", "2 x_i")
+        return LevelConjugate("inside", None, falls=False, signed=False)
 
     def nonnegative(self) -> bool:
         """No: t may be negative."""
