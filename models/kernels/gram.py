@@ -10,9 +10,11 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
 from ..rounding import gamma
+from .bit_distances import BitDistances
 from .blocks.float32_tiles import Panel
 from .centring import Place, placed
 from .float32 import SingleArray, SingleData, single_values
+from .functions.kernel import RadialKernel
 from .gram_operator import BLOCK, GramOperator, MatrixGram, in_pieces, pieces
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 from .rbf import RBFExponents
@@ -106,7 +108,7 @@ class KernelGram(GramOperator):
         if isinstance(self.kernel, (Linear, Precomputed)):
             own = self.X.shape[1] if isinstance(self.kernel, Linear) else 0
             return own + 8 + (self.n if sp.issparse(self.X) else sum(pieces(self.n)))
-        if (self._exponents is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
+        if (self._radial is not None or sp.issparse(self.X)) and support * self.n > _COMPILED_FROM:
             return support + 16
         return BLOCK + support // BLOCK + 16
 
@@ -154,8 +156,11 @@ class KernelGram(GramOperator):
         return SingleData.of(self.place.points)
 
     @cached_property
-    def _exponents(self) -> RBFExponents | None:
-        return RBFExponents.of(self.kernel, self.place.points) if isinstance(self.kernel, RBF) else None
+    def _radial(self) -> RBFExponents | BitDistances | None:
+        bits = BitDistances.of(self.kernel, self.X) if isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) else None
+        if bits is not None or not isinstance(self.kernel, RBF):
+            return bits
+        return RBFExponents.of(self.kernel, self.place.points)
 
     @cached_property
     def _single_signs(self) -> SingleArray:
@@ -164,8 +169,8 @@ class KernelGram(GramOperator):
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
         signs, diagonal = self._single_signs, np.asarray(self.scale * self._ridge_at(indices), dtype=np.float32)
-        if self._exponents is not None:
-            block = self._exponents.single_rows(indices, signs, self.offset, self.scale, out)
+        if self._radial is not None:
+            block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
             block[np.arange(len(indices)), indices] += diagonal
             return block
         values = single_values(self.kernel, self._single, indices)
@@ -182,8 +187,8 @@ class KernelGram(GramOperator):
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
         """Q[rows, columns] in float32 from float32 data."""
         signs = self._single_signs
-        if self._exponents is not None:
-            block = self._exponents.single_block(rows, columns, signs, self.offset, self.scale)
+        if self._radial is not None:
+            block = self._radial.single_block(rows, columns, signs, self.offset, self.scale)
         else:
             values = single_values(self.kernel, self._single, rows, columns)
             if values is None:
@@ -200,9 +205,9 @@ class KernelGram(GramOperator):
 
     def panel(self, points: IntArray) -> Panel:
         """Q between these points and any others in float32; dense RBF kernels in tiles."""
-        if self._exponents is None or sp.issparse(self.X):
+        if not isinstance(self._radial, RBFExponents) or sp.issparse(self.X):
             return super().panel(points)
-        return self._exponents.panel(points, self._single_signs, self.offset, self.scale, self.loading)
+        return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
     @cached_property
     def _last(self) -> dict[str, FloatArray]:
@@ -233,8 +238,8 @@ class KernelGram(GramOperator):
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
         """K·weights over the non-zero weights, in blocks of rows."""
         support = np.flatnonzero(weights)
-        if self._exponents is not None and support.size * self.n > _COMPILED_FROM:
-            return self._exponents.product(weights)
+        if self._radial is not None and support.size * self.n > _COMPILED_FROM:
+            return self._radial.product(weights)
         features = FeatureProducts(self.X) if sp.issparse(self.X) and support.size * self.n > _COMPILED_FROM else None
         result, points = np.zeros(self.n), self.place.points
         for start in range(0, support.size, BLOCK):

@@ -1,0 +1,85 @@
+"""Radial kernels on sparse points of zeros and ones: whole-number distances by bits, and a table of the kernel's values."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from ..arrays import FloatArray, IntArray
+from .float32 import SingleArray
+from .functions.kernel import RadialKernel
+from .threads import cuts, share, workers
+
+__all__ = ["BitDistances"]
+
+#: Bits of a word, and the words that cost as much as one stored number of a point, or as its row without any (by trial).
+_BITS, _WORDS = 32, 2
+
+
+@dataclass(frozen=True, eq=False)
+class BitDistances:
+    """The points as columns of bits, and k for every number of features in which two may differ, in float64.
+
+    Distances are exact, so that a value is as good as the kernel's function; float32 is rounded once.
+
+    Parameters
+    ----------
+    words : ndarray of uint32 (words, n)
+    table : ndarray (32·words + 1,)
+    """
+
+    words: npt.NDArray[np.uint32]
+    table: FloatArray
+
+    @classmethod
+    def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
+        """For points whose stored numbers are all the same; None for others, and where bits of many features cost more."""
+        n, p = X.shape
+        size = -(-p // _BITS)
+        if not X.has_canonical_format or X.nnz == 0 or size * n > _WORDS * (X.nnz + n) or (X.data != X.data[0]).any():
+            return None
+        features, points = X.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(X.indptr))
+        # sums of different powers of two below 2^32 are exact, and set each bit once
+        words = np.bincount((features // _BITS) * n + points, np.exp2(features % _BITS), minlength=size * n)
+        differing = np.arange(size * _BITS + 1, dtype=np.float64)
+        table = kernel.of_distances(float(X.data[0]) ** 2 * differing)
+        return cls(words.astype(np.uint32).reshape(size, n), table)
+
+    def single_rows(
+        self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
+    ) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and every j in float32, len(indices) × n."""
+        block = np.empty((indices.size, self.words.shape[1]), dtype=np.float32) if out is None else out
+        return self._fill(block, self.words, self._rows(indices), signs, signs[indices], offset, scale)
+
+    def single_block(self, rows: IntArray, columns: IntArray, signs: SingleArray, offset: float, scale: float) -> SingleArray:
+        """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
+        block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
+        return self._fill(block, words, self._rows(rows), signs[columns], signs[rows], offset, scale)
+
+    def _rows(self, indices: IntArray) -> npt.NDArray[np.uint32]:
+        return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)
+
+    def _fill(
+        self, block: SingleArray, words: Any, chosen: Any, signs: SingleArray, own: SingleArray, offset: float, scale: float
+    ) -> SingleArray:
+        from .blocks.bit_loops import table_rows
+
+        table = (scale * (self.table + offset)).astype(np.float32)
+        parts = cuts(block.shape[1], workers(block.size))
+        share(lambda k: table_rows(words, chosen, table, signs, own, parts[k].start, parts[k].stop, block), len(parts))
+        return block
+
+    def product(self, weights: FloatArray) -> FloatArray:
+        """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""
+        from .blocks.bit_loops import accumulate_table
+
+        support, result = np.flatnonzero(weights), np.zeros(weights.size)
+        parts, chosen, given = cuts(weights.size, workers(support.size * weights.size)), self._rows(support), weights[support]
+        share(
+            lambda k: accumulate_table(self.words, chosen, self.table, given, parts[k].start, parts[k].stop, result), len(parts)
+        )
+        return result

@@ -1,0 +1,81 @@
+"""Points of zeros and ones: kernel values by bits are those of the formula, and other points are left alone."""
+
+import numpy as np
+import pytest
+import scipy.sparse as sp
+from threadpoolctl import threadpool_limits
+
+from marginopt.models.kernels.bit_distances import BitDistances
+from marginopt.models.kernels.families import RationalQuadratic
+from marginopt.models.kernels.gram import KernelGram
+from marginopt.models.kernels.kernels import RBF
+
+
+def binary(n, p, seed=0):
+    X = (np.random.default_rng(seed).random((n, p)) < 0.3) * 1.0
+    X[n // 2] = 0.0  # a point without features
+    return X
+
+
+@pytest.mark.parametrize("p", [1, 32, 33, 100, 129])  # one word to five, full ones among them
+@pytest.mark.parametrize("value", [1.0, -0.25])
+@pytest.mark.parametrize("kernel", [RBF(0.3), RationalQuadratic(0.3, 2.0)], ids=["rbf", "rational"])
+def test_values_are_the_formula(p, value, kernel):
+    rng = np.random.default_rng(1)
+    n = 700  # more than one block of 512, and no multiple of it
+    X = value * binary(n, p)
+    K = kernel.matrix(X, X)
+    bits = BitDistances.of(kernel, sp.csr_array(X))
+    assert bits is not None
+    weights = rng.normal(size=n) * (rng.random(n) < 0.5)
+    np.testing.assert_allclose(bits.product(weights), K @ weights, rtol=0, atol=1e-12 * np.abs(weights).sum())
+    signs = np.where(rng.random(n) < 0.5, -1.0, 1.0).astype(np.float32)
+    rows, columns = np.array([5, 699, 0, 5]), rng.permutation(n)[:600]
+    wanted = 2.0 * np.outer(signs[rows], signs) * (K[rows] + 0.5)
+    store = np.full((4, n), np.nan, dtype=np.float32)
+    assert bits.single_rows(rows, signs, 0.5, 2.0, store) is store
+    np.testing.assert_allclose(store, wanted, rtol=2.0**-22)
+    np.testing.assert_allclose(bits.single_block(rows, columns, signs, 0.5, 2.0), wanted[:, columns], rtol=2.0**-22)
+
+
+def test_threads_change_nothing():
+    X, rng = sp.csr_array(binary(1500, 50)), np.random.default_rng(2)
+    bits, signs, weights = BitDistances.of(RBF(0.1), X), np.ones(1500, dtype=np.float32), rng.random(1500)
+    assert bits is not None
+    found = []
+    for threads in (1, 3):
+        with threadpool_limits(threads, "blas"):
+            found.append((bits.product(weights), bits.single_rows(np.arange(1400), signs, 0.0, 1.0)))
+    for one, other in zip(*found, strict=True):
+        np.testing.assert_array_equal(one, other)
+
+
+def test_other_points_have_no_bits():
+    X = binary(60, 40)
+    assert BitDistances.of(RBF(0.1), sp.csr_array(X)) is not None
+    repeated = sp.csr_array((np.ones(4), np.array([0, 0, 1, 1]), np.array([0, 2, 4])), shape=(2, 2))
+    wide = sp.csr_array((np.ones(60), (np.arange(60), np.arange(60) * 100)), shape=(60, 6000))
+    other = X.copy()
+    other[np.nonzero(X)[0][-1], np.nonzero(X)[1][-1]] = 2.0
+    for points in (other, repeated, wide, np.zeros((5, 3))):
+        matrix = points if points is repeated else sp.csr_array(points)
+        assert BitDistances.of(RBF(0.1), matrix) is None
+        found = KernelGram(matrix, RBF(0.1)).single_columns(np.array([1]))
+        np.testing.assert_allclose(found[0], RBF(0.1).matrix(matrix.toarray(), matrix.toarray())[1], atol=1e-6)
+
+
+@pytest.mark.parametrize("kernel", [RBF(0.2), RationalQuadratic(0.2, 1.5)], ids=["rbf", "rational"])
+def test_the_gram_operator_is_one_matrix(kernel):
+    n = 1500  # more kernel values than the threshold of compiled code
+    X, rng = binary(n, 70), np.random.default_rng(3)
+    y, ridge, a = np.where(rng.random(n) < 0.5, 1.0, -1.0), rng.random(n), rng.random(n)
+    gram = KernelGram(sp.csr_array(X), kernel, y, offset=1.0, ridge=ridge, scale=2.0)
+    Q = 2.0 * (np.outer(y, y) * (kernel.matrix(X, X) + 1.0) + np.diag(ridge))
+    rows, columns = np.array([3, 0, 1499]), np.array([0, 7, 1499, 3])
+    np.testing.assert_allclose(gram.product(a), Q @ a, rtol=1e-11, atol=1e-9)
+    assert (np.abs(gram.product(a) - Q @ a) <= 2.0 * gram.product_error(a)).all()
+    np.testing.assert_allclose(gram.single_columns(rows), Q[rows], rtol=1e-6)
+    np.testing.assert_allclose(gram.single_block(rows, columns), Q[np.ix_(rows, columns)], rtol=1e-6)
+    panel = np.empty((3, 4), dtype=np.float32)
+    gram.panel(columns).rows(rows, panel)
+    np.testing.assert_allclose(panel, Q[np.ix_(rows, columns)], rtol=1e-6)
