@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from ..display import Display
 
-__all__ = ["DualStatement", "Line", "Statement", "latex_numbers"]
+__all__ = ["DualStatement", "Line", "Statement", "latex_numbers", "plus", "times"]
 
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
@@ -35,6 +35,22 @@ class Line:
         # what is between digits and e keeps `latex_numbers` from making mathematics of it inside \text
         words = _EXPONENT.sub(r"\1{}e\2", _words(text))
         return cls(text, rf"\text{{{words}}}", label)
+
+
+def times(factor: float, line: Line) -> Line:
+    """A number times an expression, as it is written by hand: nothing for 1, a fraction for 1/2, 1/3, ..."""
+    parts = 1.0 / factor if factor else 0.0
+    if factor == 1.0:
+        return line
+    if parts == round(parts) and 2 <= parts < 100:
+        return Line(f"1/{parts:g} {line.text}", rf"\tfrac{{1}}{{{parts:g}}}{line.latex}", line.label)
+    return Line(f"{factor:g} {line.text}", rf"{factor:g}\,{line.latex}", line.label)
+
+
+def plus(*terms: Line) -> Line:
+    """The sum of those that are not empty."""
+    there = [term for term in terms if term.text]
+    return Line(" + ".join(term.text for term in there) or "0", " + ".join(term.latex for term in there) or "0")
 
 
 @dataclass(frozen=True)

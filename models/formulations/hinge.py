@@ -30,8 +30,8 @@ from ..model import Bound, Model
 from ..program.form import StandardForm
 from ..record import Data, FormulationInfo, Parameter, always
 from ..rounding import UNIT, dot, gamma, total
-from ..statement import DualStatement, Line, Statement
-from .linear import linear_summary, warn_about_features
+from ..statement import DualStatement, Line, Statement, plus
+from .linear import linear_summary, price_words, priced_sum, warn_about_features
 from .margin.composing import silently_composed
 from .margin.losses.hinge import Hinge
 from .margin.model import Margin
@@ -176,18 +176,18 @@ class HingeSVM(Model):
     def statement(self) -> Statement:
         """Conic (2)."""
         n, p = self.X.shape
-        lam = f"{self.lam:g}" if np.ndim(self.lam) == 0 else "lam_i"
+        lam, tex = ("lam", r"\lambda") if np.ndim(self.lam) == 0 else ("lam_i", r"\lambda_i")
         return Statement(
             title="Hinge-loss SVM",
             problem_class="convex QP",
             sense="minimise",
             over=Line("w, xi", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n"),
-            objective=Line(f"||w||^2 + {lam} sum_i xi_i", r"\|w\|_2^2 + \lambda\sum_{i=1}^n \xi_i"),
+            objective=plus(Line("||w||^2", r"\|w\|_2^2"), priced_sum(self.lam, Line("xi_i", r"\xi_i"))),
             constraints=(
                 Line("y_i x_i'w + xi_i >= 1", r"y_i x_i^\top w + \xi_i \ge 1,\quad i=1,\dots,n", "margin"),
                 Line("xi_i >= 0", r"\xi_i \ge 0"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
+            sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(self.lam)}",
             notes=("the intercept, a constant column of X, is penalised like every other weight",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
             equivalences=(
@@ -201,11 +201,11 @@ class HingeSVM(Model):
                     "sum_i alpha_i - 1/4 ||sum_i alpha_i y_i x_i||^2",
                     r"\textstyle\sum_{i=1}^n \alpha_i - \tfrac14\bigl\|\sum_{i=1}^n \alpha_i y_i x_i\bigr\|_2^2",
                 ),
-                constraints=(Line("0 <= alpha_i <= lam", r"0 \le \alpha_i \le \lambda,\quad i=1,\dots,n"),),
+                constraints=(Line(f"0 <= alpha_i <= {lam}", rf"0 \le \alpha_i \le {tex},\quad i=1,\dots,n"),),
                 kkt=(
                     Line("w = 1/2 sum_i alpha_i y_i x_i", r"w = \tfrac12\textstyle\sum_{i=1}^n \alpha_i y_i x_i"),
                     Line("alpha_i (y_i x_i'w + xi_i - 1) = 0", r"\alpha_i\,(y_i x_i^\top w + \xi_i - 1) = 0"),
-                    Line("(lam - alpha_i) xi_i = 0", r"(\lambda - \alpha_i)\,\xi_i = 0"),
+                    Line(f"({lam} - alpha_i) xi_i = 0", rf"({tex} - \alpha_i)\,\xi_i = 0"),
                 ),
             ),
         )

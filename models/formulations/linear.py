@@ -13,6 +13,7 @@ from ...rows import Rows
 from ..arrays import BoolArray, FloatArray, Points, to_dense
 from ..program.entries import Entries
 from ..record import Parameter
+from ..statement import Line
 
 __all__ = [
     "COST_OR_SHARE",
@@ -20,6 +21,8 @@ __all__ = [
     "first_column_is_one",
     "has_constant_column",
     "linear_summary",
+    "price_words",
+    "priced_sum",
     "signed_rows",
     "warn_about_features",
 ]
@@ -53,6 +56,18 @@ def has_constant_column(X: Points) -> bool:
 def first_column_is_one(X: Points) -> bool:
     """Whether the first column of X is all ones: an intercept that can be left out of the norm."""
     return bool((to_dense(X[:, [0]]) == 1.0).all())
+
+
+def priced_sum(lam: float | FloatArray, term: Line) -> Line:
+    """λ Σ of a term, or Σ of λ_i times it where points have their own."""
+    if np.ndim(lam) == 0:
+        return Line(f"lam sum_i {term.text}", rf"\lambda\sum_{{i=1}}^n {term.latex}")
+    return Line(f"sum_i lam_i {term.text}", rf"\sum_{{i=1}}^n \lambda_i {term.latex}")
+
+
+def price_words(price: float | FloatArray, name: str = "lam") -> str:
+    """λ, or its range."""
+    return f"{name} = {float(price):g}" if np.ndim(price) == 0 else f"{name} = {np.min(price):g} .. {np.max(price):g}"
 
 
 def warn_about_features(X: Points | Rows) -> None:

@@ -145,20 +145,22 @@ class ParetoQP(SimplexModel):
     def statement(self) -> Statement:
         """NPSVC++ (20)."""
         K = self.objectives.size
+        more, more_tex = (" + gamma J_l", r" + \gamma J_l") if self.gamma else ("", "")
         return Statement(
             title="Weights of several objectives",
             problem_class="convex QP on the unit simplex",
             sense="minimise",
             over=Line("tau", r"\tau\in\mathbb{R}^K"),
             objective=Line(
-                f"1/2 ||sum_l tau_l grad_l||^2 - {self.gamma:g} sum_l tau_l J_l",
-                r"\tfrac12 \bigl\|\textstyle\sum_l \tau_l \nabla J_l\bigr\|_F^2 - \gamma \sum_l \tau_l J_l",
+                "1/2 ||sum_l tau_l grad_l||^2" + (" - gamma sum_l tau_l J_l" if self.gamma else ""),
+                r"\tfrac12 \bigl\|\textstyle\sum_l \tau_l \nabla J_l\bigr\|_F^2"
+                + (r" - \gamma \sum_l \tau_l J_l" if self.gamma else ""),
             ),
             constraints=(
                 Line("sum_l tau_l = 1", r"\textstyle\sum_l \tau_l = 1", "sum"),
                 Line("tau_l >= 0", r"\tau_l \ge 0"),
             ),
-            sizes=f"K = {K} objectives, {self.gradients[0].size} shared variables",
+            sizes=f"K = {K} objectives, {self.gradients[0].size} shared variables, gamma = {self.gamma:g}",
             notes=("gamma = 0: optimum 0 certifies Pareto stationarity, else -sum tau_l grad_l descends every J_l (Theorem 2)",),
             source="Zhang, Lai, Zhou, Liang: NPSVC++, (20)",
             dual=DualStatement(
@@ -167,15 +169,15 @@ class ParetoQP(SimplexModel):
                 objective=Line("-1/2 ||D||^2 - t", r"-\tfrac12\|\Delta\|_F^2 - t"),
                 constraints=(
                     Line(
-                        f"<grad_l, D> + {self.gamma:g} J_l <= t",
-                        r"\langle \nabla J_l, \Delta\rangle + \gamma J_l \le t,\quad l=1,\dots,K",
+                        f"<grad_l, D>{more} <= t",
+                        rf"\langle \nabla J_l, \Delta\rangle{more_tex} \le t,\quad l=1,\dots,K",
                     ),
                 ),
                 kkt=(
                     Line("D = -sum_l tau_l grad_l", r"\Delta = -\textstyle\sum_l \tau_l \nabla J_l"),
                     Line(
-                        f"tau_l (t - <grad_l, D> - {self.gamma:g} J_l) = 0",
-                        r"\tau_l\,(t - \langle \nabla J_l, \Delta\rangle - \gamma J_l) = 0",
+                        f"tau_l (t - <grad_l, D>{more.replace('+', '-')}) = 0",
+                        rf"\tau_l\,(t - \langle \nabla J_l, \Delta\rangle{more_tex.replace('+', '-')}) = 0",
                     ),
                 ),
             ),

@@ -15,8 +15,8 @@ from ..arrays import FloatArray, Points, as_points, as_vector, entries
 from ..program.cones import Indicator
 from ..program.form import Constraint, StandardForm
 from ..record import Data, FormulationInfo, Parameter, always
-from ..statement import Line, Statement
-from .linear import linear_summary, signed_rows, warn_about_features
+from ..statement import Line, Statement, plus
+from .linear import linear_summary, price_words, priced_sum, signed_rows, warn_about_features
 from .margin.composing import silently_composed
 from .margin.losses.ramp import Ramp
 from .margin.model import Margin
@@ -190,7 +190,6 @@ class RampSVM(BinaryMargins):
     def statement(self) -> Statement:
         """Brooks' program in this package's λ."""
         n, p = self.X.shape
-        norm = self.norm_line
         margin = Line("y_i x_i'w >= 1 - xi_i - M_i z_i", r"y_i x_i^\top w \ge 1-\xi_i-M_i z_i,\quad i=1,\dots,n", "margin")
         if self.encoding == "indicator":
             margin = Line("z_i = 0  =>  y_i x_i'w >= 1 - xi_i", r"z_i=0 \Rightarrow y_i x_i^\top w \ge 1-\xi_i", "margin")
@@ -199,14 +198,13 @@ class RampSVM(BinaryMargins):
             problem_class="mixed-integer convex QP",
             sense="minimise",
             over=Line("w, xi, z", r"w\in\mathbb{R}^p,\ \xi\in\mathbb{R}^n,\ z\in\{0,1\}^n"),
-            objective=Line(f"{norm.text} + lam sum_i (xi_i + 2 z_i)", rf"{norm.latex} + \lambda\sum_{{i=1}}^n(\xi_i+2z_i)"),
+            objective=plus(self.norm_line, priced_sum(self.lam, Line("(xi_i + 2 z_i)", r"(\xi_i+2z_i)"))),
             constraints=(
                 margin,
                 Line("0 <= xi_i <= 2", r"0\le\xi_i\le 2"),
                 Line("z_i in {0, 1}", r"z_i\in\{0,1\}"),
             ),
-            sizes=f"n = {n} points, p = {p} features (a constant one included), lam = {np.min(self.weights):g}"
-            + ("" if np.ndim(self.lam) == 0 else f" .. {np.max(self.weights):g}"),
+            sizes=f"n = {n} points, p = {p} features (a constant one included), {price_words(self.lam)}",
             notes=((self.reach.argument,) if self.encoding == "bigm" else ())
             + ("loss min((1 - u)_+, 2): this ramp reaches 2, that of Conic's Figure 1 reaches 1",),
             source="Brooks: Support vector machines with the ramp loss and the hard margin loss, 2011 (half of it with lam = 2C)",

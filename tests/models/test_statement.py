@@ -9,6 +9,8 @@ import numpy as np
 import pytest
 
 from marginopt.models import RBF, ConicSVM, HingeSVM, L2SVMDual, Line, MEBDual, Model, Statement, ZeroOneSVM
+from marginopt.models.formulations import built_in
+from marginopt.models.statement import plus, times
 
 
 def models(points: Any) -> list[Model]:
@@ -94,3 +96,20 @@ def test_layout() -> None:
         r"\end{aligned}",
         r"\]",
     ]
+
+
+def test_numbers_stand_before_expressions_as_they_are_written_by_hand() -> None:
+    norm = Line("||w||^2", r"\|w\|^2")
+    assert [times(factor, norm).text for factor in (1.0, 0.5, 0.25, 2.0, 0.3, 0.0)] == [
+        "||w||^2", "1/2 ||w||^2", "1/4 ||w||^2", "2 ||w||^2", "0.3 ||w||^2", "0 ||w||^2",
+    ]  # fmt: skip
+    assert times(0.5, norm).latex == r"\tfrac{1}{2}\|w\|^2"
+    assert plus(norm, Line("", ""), times(0.5, norm)).text == "||w||^2 + 1/2 ||w||^2" and plus(Line("", "")).latex == "0"
+
+
+@pytest.mark.parametrize("info", list(built_in()), ids=lambda info: info.name)
+def test_no_objective_has_a_factor_of_one_or_a_term_of_zero(info: Any) -> None:
+    statement = info.example(np.random.default_rng(1)).statement
+    objectives = [statement.objective, *([statement.dual.objective] if statement.dual else [])]
+    for text in (line.text for line in objectives):
+        assert not re.search(r"(?<![\w./])[01](\.0)? (?=[a-z|(])|/1(?!\d)", text), text

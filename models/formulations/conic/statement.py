@@ -13,7 +13,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from ...kernels.kernels import Kernel
-from ...statement import DualStatement, Line, Statement
+from ...statement import DualStatement, Line, Statement, plus
 
 __all__ = ["conic_statement"]
 
@@ -43,8 +43,8 @@ def conic_statement(n: int, p: int, lam: float | None, kappa: float | None, kern
         return _hard(n, p, kernel)
     s = _Symbols.of(kernel)
     x = s.x
-    cost = Line("", "") if lam is None else Line(f" + {lam:g} sum_i z_i", r" + \lambda\sum_{i=1}^n z_i")
-    budget = () if kappa is None else (Line(f"sum_i z_i <= {kappa} n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
+    cost = Line("", "") if lam is None else Line("lam sum_i z_i", r"\lambda\sum_{i=1}^n z_i")
+    budget = () if kappa is None else (Line("sum_i z_i <= kappa n", r"\textstyle\sum_{i=1}^n z_i \le \kappa n", "budget"),)
     hull = Line(
         f"{x}'W {x} - 2u_i + 1 >= (1-u_i)_+^2/z_i + (1-u_i)_-^2/(1-z_i)",
         rf"{x}^\top W {x} - 2u_i + 1 \ge \frac{{(1-u_i)_+^2}}{{z_i}} + \frac{{(1-u_i)_-^2}}{{1-z_i}},\quad i=1,\dots,n",
@@ -55,13 +55,13 @@ def conic_statement(n: int, p: int, lam: float | None, kappa: float | None, kern
         problem_class="semidefinite program with rotated second-order cones",
         sense="minimise",
         over=Line("w, W, z", rf"w\in\mathbb{{R}}^{s.space},\ W\in\mathbb{{S}}^{s.space},\ z\in[0,1]^n"),
-        objective=Line(f"{s.trace.text}{cost.text}", f"{s.trace.latex}{cost.latex}"),
+        objective=plus(s.trace, cost),
         constraints=(
             hull,
             Line("[1 w'; w W] psd", r"\begin{pmatrix}1 & w^\top\\ w & W\end{pmatrix}\succeq 0", "lifted"),
             *budget,
         ),
-        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}",
+        sizes=f"n = {n} points, p = {p}, PSD order {p + 1}, {f'kappa = {kappa:g}' if lam is None else f'lam = {lam:g}'}",
         notes=(
             f"u_i = y_i x_i'w{'' if kernel is None else ' = K_i w, K_ij = y_i y_j (k_ij + 1), ' + str(kernel)}",
             "lower bound of ZeroOneSVM; exact where W = ww' (rank ratio 0) and z binary; multipliers of hull are gamma*",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from ...arrays import BoolArray, FloatArray
-from ...statement import DualStatement, Line
+from ...statement import DualStatement, Line, times
 from .losses.conjugate import Conjugate
 
 __all__ = ["dual_statement", "dual_value", "dual_weights"]
@@ -35,14 +35,14 @@ def dual_statement(conjugate: Conjugate, mu: float, free: bool) -> DualStatement
     symbol, part, total = conjugate.symbol, conjugate.objective, conjugate.total
     if not mu:  # balanced: nothing is left of A'β
         return DualStatement("maximise", symbol, part, conjugate.constraints, conjugate.kkt)
-    quarter = ("", "") if mu == 0.25 else (f"1/{4 * mu:g} ", rf"\tfrac{{1}}{{{4 * mu:g}}}")
-    half = ("", "") if mu == 0.5 else (f"1/{2 * mu:g} ", rf"\tfrac{{1}}{{{2 * mu:g}}}")
-    norm = Line(f"{quarter[0]}||{total.text}||^2", rf"{quarter[1]}\bigl\|{total.latex}\bigr\|_2^2")
+    k = conjugate.multiple
+    norm = times(k * k / (4.0 * mu), Line(f"||{total.text}||^2", rf"\bigl\|{total.latex}\bigr\|_2^2"))
+    point = times(k / (2.0 * mu), total)
     pairs = (part.text, norm.text), (part.latex, norm.latex)
     return DualStatement(
         sense="maximise",
         over=symbol,
         objective=Line(*(f"{first} - {last}" if first else f"-{last}" for first, last in pairs)),
         constraints=(*conjugate.constraints, *((conjugate.balance,) if free and conjugate.balance else ())),
-        kkt=(Line(f"w = {half[0]}{total.text}", f"w = {half[1]}{total.latex}"),),
+        kkt=(Line(f"w = {point.text}", f"w = {point.latex}"),),
     )

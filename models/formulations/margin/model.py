@@ -257,4 +257,4 @@ class Margin(Composition):
         closed = self.closed_dual
         dual = None if closed is None else dual_statement(*closed, free=not self.penalised.all())
         n, p = self.X.shape[0], self.width
-        return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.intercept, self.kernel, dual)
+        return margin_statement(self.parts, self.loss, self.regulariser, (n, p), self.weights, self.intercept, self.kernel, dual)

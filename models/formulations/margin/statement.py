@@ -9,8 +9,8 @@ import numpy as np
 from ....rows import Rows
 from ...arrays import FloatArray, Points, in_memory
 from ...kernels.kernels import Kernel
-from ...statement import DualStatement, Line, Statement
-from ..linear import linear_summary
+from ...statement import DualStatement, Line, Statement, plus
+from ..linear import linear_summary, price_words
 from .domains import Domain
 from .losses.loss import Loss
 from .part import Part
@@ -25,6 +25,7 @@ def margin_statement(
     loss: Loss,
     regulariser: Regulariser,
     shape: tuple[int, int],
+    weights: float | FloatArray,
     intercept: str,
     kernel: Kernel | None,
     dual: DualStatement | None,
@@ -40,10 +41,10 @@ def margin_statement(
         problem_class=f"{kind} program",
         sense="minimise",
         over=Line("w and the variables of the parts", r"w\in\mathbb{R}^p,\ \ldots"),
-        objective=Line(f"{norm.text} + {cost.text}", f"{norm.latex} + {cost.latex}"),
+        objective=plus(norm, cost),
         constraints=tuple(line for part in parts for line in part.lines()),
-        sizes=f"n = {n} points, p = {p} features (a constant one included, if any)",
-        notes=(f"the intercept is {intercept}{free}", *images),
+        sizes=f"n = {n} points, p = {p} features (a constant one included, if any), {price_words(weights, 'c_i')}",
+        notes=(*((f"the intercept is {intercept}{free}",) if loss.intercept else ()), *images),
         dual=dual,
         source="stated from parts; Teo et al.: Bundle methods for regularized risk minimization, 2010, (1)",
     )

@@ -9,8 +9,9 @@ import numpy as np
 
 from ...arrays import BoolArray, FloatArray
 from ...program.form import StandardForm
-from ...statement import Line
+from ...statement import Line, plus
 from ...views import ZeroOneProblem
+from ..linear import price_words, priced_sum
 from .budget import ZeroOneBudget, with_budget
 
 __all__ = ["Budget", "Cost", "Prices"]
@@ -97,7 +98,7 @@ class Prices(Cost):
 
     def objective(self, norm: Line) -> Line:
         """||w||² + λΣz."""
-        return Line(f"{norm.text} + lam sum_i z_i", rf"{norm.latex} + \lambda\sum_{{i=1}}^n z_i")
+        return plus(norm, priced_sum(self.lam, Line("z_i", "z_i")))
 
     @property
     def lines(self) -> tuple[Line, ...]:
@@ -112,8 +113,7 @@ class Prices(Cost):
     @property
     def size(self) -> str:
         """λ, or its range."""
-        values = np.asarray(self.lam, dtype=np.float64)
-        return f"lam = {float(values):g}" if values.ndim == 0 else f"lam = {values.min():g} .. {values.max():g}"
+        return price_words(self.lam)
 
     @property
     def known(self) -> str:

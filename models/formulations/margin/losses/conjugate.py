@@ -44,8 +44,13 @@ class Conjugate(ABC):
 
     @property
     def total(self) -> Line:
-        """-A'β or A'β in the variable that is printed: w is a multiple of it."""
+        """-A'β or A'β in the variable that is printed, without the number `multiple` before it: w is a multiple of it."""
         return Line("sum_i alpha_i y_i x_i", r"\textstyle\sum_i \alpha_i y_i x_i")
+
+    @property
+    def multiple(self) -> float:
+        """The number before `total`."""
+        return 1.0
 
     @property
     def balance(self) -> Line | None:
@@ -166,10 +171,13 @@ class LevelConjugate(Conjugate):
 
     @property
     def total(self) -> Line:
-        """Σ α_i y_i x_i, Σ α_i x_i, or twice that."""
-        if not self.falls:
-            return Line("2 sum_i alpha_i x_i", r"2\textstyle\sum_i \alpha_i x_i")
+        """Σ α_i y_i x_i or Σ α_i x_i."""
         return super().total if self.signed else Line("sum_i alpha_i x_i", r"\textstyle\sum_i \alpha_i x_i")
+
+    @property
+    def multiple(self) -> float:
+        """Rows of the ball are 2x_i."""
+        return 1.0 if self.falls else 2.0
 
     @property
     def balance(self) -> Line | None:

@@ -10,7 +10,7 @@ import scipy.sparse as sp
 from .....errors import InputError
 from ....arrays import FloatArray, as_positive
 from ....program.cones import SecondOrder
-from ....statement import Line
+from ....statement import Line, times
 from ..assembly import Affine, Assembly
 from ..values import as_wholes
 from .regulariser import Regulariser
@@ -63,7 +63,7 @@ class GroupL1(Regulariser):
 
     def cost_line(self) -> Line:
         """μ Σ a_g."""
-        return Line(f"{self.mu:g} sum_g a_g", rf"{self.mu:g}\textstyle\sum_g a_g")
+        return times(self.mu, Line("sum_g a_g", r"\textstyle\sum_g a_g"))
 
     def lines(self) -> tuple[Line, ...]:
         """The cones."""

@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from .....errors import InputError
 from ....arrays import FloatArray, as_positive
 from ....program.cones import Zero
-from ....statement import Line
+from ....statement import Line, times
 from ..assembly import Affine, Assembly
 from ..values import as_numbers
 from .regulariser import Regulariser
@@ -66,7 +66,7 @@ class KernelWeightsL1(Regulariser):
 
     def cost_line(self) -> Line:
         """μ Σ |α_j|."""
-        return Line(f"{self.mu:g} sum_j |alpha_j|", rf"{self.mu:g}\textstyle\sum_j|\alpha_j|")
+        return times(self.mu, Line("sum_j |alpha_j|", r"\textstyle\sum_j|\alpha_j|"))
 
     def lines(self) -> tuple[Line, ...]:
         """The combination."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from .....errors import InputError
 from ....arrays import FloatArray, as_positive
-from ....statement import Line
+from ....statement import Line, times
 from ..assembly import Affine, Assembly
 from .regulariser import Regulariser, Sparsity
 
@@ -71,7 +71,7 @@ class L0(Regulariser):
 
     def cost_line(self) -> Line:
         """μ Σ s."""
-        return Line(f"{self.mu:g} sum_j s_j", rf"{self.mu:g}\textstyle\sum_j s_j")
+        return times(self.mu, Line("sum_j s_j", r"\textstyle\sum_j s_j"))
 
     def lines(self) -> tuple[Line, ...]:
         """The rows of s."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from ....arrays import FloatArray, as_positive
 from ....program.cones import Nonnegative
-from ....statement import Line
+from ....statement import Line, plus, times
 from ..assembly import Affine, Assembly
 from ..values import as_whole
 from .l0 import add_support, support_lines
@@ -74,9 +74,8 @@ class L0L1(Regulariser):
 
     def cost_line(self) -> Line:
         """μ_0 Σ s + μ_1 Σ a."""
-        sums = [(mu, name) for mu, name in ((self.mu0, "s"), (self.mu1, "a")) if mu > 0] or [(0.0, "s")]
-        text, latex = (" + ".join(f"{mu:g}{sign}_j {name}_j" for mu, name in sums) for sign in (" sum", r"\textstyle\sum"))
-        return Line(text, latex)
+        terms = [(mu, f"sum_j {v}_j", rf"\textstyle\sum_j {v}_j") for mu, v in ((self.mu0, "s"), (self.mu1, "a")) if mu > 0]
+        return plus(*(times(mu, Line(text, latex)) for mu, text, latex in terms))
 
     def lines(self) -> tuple[Line, ...]:
         """The rows of s and a."""

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....arrays import FloatArray, as_positive
-from ....statement import Line
+from ....statement import Line, plus, times
 from ..assembly import Affine, Assembly
 from .regulariser import Regulariser, Sparsity
 
@@ -22,6 +22,7 @@ def _absolute(to: Assembly, w: Affine) -> Affine:
     return size
 
 
+_SUM = Line("sum_j a_j", r"\textstyle\sum_j a_j")
 _LINES = (Line("w <= a", r"w \le a", "size above"), Line("w >= -a", r"w \ge -a", "size below"))
 
 
@@ -50,7 +51,7 @@ class L1(Regulariser):
 
     def cost_line(self) -> Line:
         """μ Σ a."""
-        return Line(f"{self.mu:g} sum_j a_j", rf"{self.mu:g}\textstyle\sum_j a_j")
+        return times(self.mu, _SUM)
 
     def lines(self) -> tuple[Line, ...]:
         """The rows of a."""
@@ -94,7 +95,7 @@ class ElasticNet(Regulariser):
 
     def cost_line(self) -> Line:
         """μ_1 Σ a + μ_2||w||²."""
-        return Line(f"{self.l1:g} sum_j a_j + {self.l2:g} ||w||^2", rf"{self.l1:g}\textstyle\sum_j a_j + {self.l2:g}\|w\|_2^2")
+        return plus(times(self.l1, _SUM), times(self.l2, Line("||w||^2", r"\|w\|_2^2")))
 
     def lines(self) -> tuple[Line, ...]:
         """The rows of a."""

@@ -25,7 +25,7 @@ class NoRegulariser(Regulariser):
 
     def cost_line(self) -> Line:
         """Nothing."""
-        return Line("0", "0")
+        return Line("", "")
 
     def lines(self) -> tuple[Line, ...]:
         """No constraints."""

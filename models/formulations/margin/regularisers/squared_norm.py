@@ -7,7 +7,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from ....arrays import FloatArray, as_positive
-from ....statement import Line
+from ....statement import Line, times
 from ..assembly import Affine, Assembly
 from .regulariser import Regulariser
 
@@ -39,8 +39,7 @@ class SquaredNorm(Regulariser):
 
     def cost_line(self) -> Line:
         """μ||w||²."""
-        factor = "" if self.mu == 1 else f"{self.mu:g} "
-        return Line(f"{factor}||w||^2", rf"{factor}\|w\|_2^2")
+        return times(self.mu, Line("||w||^2", r"\|w\|_2^2"))
 
     def lines(self) -> tuple[Line, ...]:
         """No constraints."""

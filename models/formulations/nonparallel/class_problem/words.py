@@ -57,7 +57,7 @@ def class_statement(model: ClassProblem) -> Statement:
     similar, similar_latex = SIMILARITY[model.loss]
     other, other_latex = DISSIMILARITY.get(model.loss, HINGE)
     inside = int(model.inside.sum())
-    graph = "" if model.manifold == 0 else f" + {model.manifold:g}/2 f'Lf"
+    graph = "" if model.manifold == 0 else " + mu/2 f'Lf"
     graph_latex = "" if model.manifold == 0 else r" + \tfrac{\mu}{2} f^\top L f"
     return Statement(
         title=f"Nonparallel classifier ({model.loss}), hyperplane of class {model.target}",
@@ -65,14 +65,15 @@ def class_statement(model: ClassProblem) -> Statement:
         sense="minimise",
         over=Line("u", r"u"),
         objective=Line(
-            f"sum_target ls(f_i) + {model.c:g} sum_others ld(f_i) + {model.r:g}/2 ||u||^2{graph}",
+            f"sum_target ls(f_i) + c sum_others ld(f_i) + r/2 ||u||^2{graph}",
             r"\sum_{y_i=l} \ell_s(f_i) + c \sum_{y_i\ne l} \ell_d(f_i) + \tfrac{r}{2}\|u\|^2" + graph_latex,
         ),
         constraints=(
             Line(f"ls(a) = {similar}", rf"\ell_s(a) = {similar_latex}"),
             Line(f"ld(a) = {other}, s = {model.margin:g}", rf"\ell_d(a) = {other_latex}", "margin"),
         ),
-        sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features",
+        sizes=f"{inside} points of the class, {model.X.shape[0] - inside} others, {model.features.features} features, "
+        f"c = {model.c:g}, r = {model.r:g}" + (f", mu = {model.manifold:g}" if model.manifold else ""),
         notes=(f"f_i = u'psi_i, {model.kernel}", "prediction: the class whose hyperplane is nearest, |f_l(x)|/||u_l||"),
         source="Zhang, Lai, Zhou, Liang: NPSVC++, (2) and Table 1",
     )

@@ -40,6 +40,7 @@ def explained_scores(
 def chebyshev_statement(model: ChebyshevProblem) -> Statement:
     """NPSVC++ (8) in words."""
     near, far = ("class l", "the others") if model.orientation == "one" else ("the others", "class l")
+    spread = (" + mu/2 Tr(P'SP)", r" + \tfrac\mu2\operatorname{Tr}(P^\top SP)") if model.mu else ("", "")
     return Statement(
         title="Multi-objective nonparallel classifier (K-NPSVC++), Chebyshev problem",
         problem_class="nonconvex: P on the Stiefel manifold" if model.P is None else "second-order cone program (P fixed)",
@@ -48,16 +49,17 @@ def chebyshev_statement(model: ChebyshevProblem) -> Statement:
         objective=Line("rho", r"\rho"),
         constraints=(
             Line(
-                f"w_l [1/2 ||Psi_A u_l||^2 + {model.c:g} sum_B (1 - psi_i'u_l)_+ + {model.r1:g}/2 ||u_l - P v_l||^2 "
-                f"+ {model.r2:g}/2 ||v_l||^2 + {model.mu:g}/2 Tr(P'SP)] <= rho",
+                "w_l [1/2 ||Psi_A u_l||^2 + c sum_B (1 - psi_i'u_l)_+ + r1/2 ||u_l - P v_l||^2 "
+                f"+ r2/2 ||v_l||^2{spread[0]}] <= rho",
                 r"\varpi_l\bigl[\tfrac12\|\Psi_A u_l\|^2 + c\textstyle\sum_{B}[1-\psi_i^\top u_l]_+"
                 r" + \tfrac{r_1}2\|u_l - Pv_l\|^2 \\ &\qquad"
-                r" + \tfrac{r_2}2\|v_l\|^2 + \tfrac\mu2\operatorname{Tr}(P^\top SP)\bigr] \le \rho,\ l=1,\dots,K",
+                rf" + \tfrac{{r_2}}2\|v_l\|^2{spread[1]}\bigr] \le \rho,\ l=1,\dots,K",
                 "objective_l",
             ),
             Line("P'P = I" + ("" if model.P is None else ", given"), r"P^\top P = I"),
         ),
-        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}",
+        sizes=f"n = {model.X.shape[0]} points, K = {model.K} classes, {model.features.features} features, d = {model.d}, "
+        f"c = {model.c:g}, r1 = {model.r1:g}, r2 = {model.r2:g}" + (f", mu = {model.mu:g}" if model.mu else ""),
         notes=(
             f"orientation {model.orientation!r}: A is {near}, B is {far}; {model.kernel}",
             "for fixed P: separable, rho = max_l w_l min J_l; dual: sum_l tau_l w_l min J_l over the simplex",

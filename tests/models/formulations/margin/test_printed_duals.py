@@ -79,7 +79,7 @@ CASES: dict[str, Restated] = {
         ("|beta_i| <= c_i",), _insensitive,
     ),
     "pairs": (mo.margin.PairwiseHinge(), Y, "sum_(y_i > y_j) alpha_ij", DIFFERENCES, ("0 <= alpha_ij <= c_i c_j",), _pairs),
-    "ball": (mo.margin.SoftBall(), Y, "sum_i alpha_i x_i'x_i", f"2 {POINTS}", (BOX, "sum_i alpha_i = 1"), _ball),
+    "ball": (mo.margin.SoftBall(), Y, "sum_i alpha_i x_i'x_i", POINTS, (BOX, "sum_i alpha_i = 1"), _ball),
     "hulls": (mo.margin.NearestHulls(), Y, "-sum_i alpha_i^2/(2 c_i)", ROWS, HULLS, _hulls),
 }  # fmt: skip
 BALANCE = {"insensitive": "sum_i beta_i = 0", "pairs": None}
@@ -98,7 +98,7 @@ def test_a_printed_dual_has_the_optimum_of_the_problem(name: str, mu: float, int
     model = mo.Margin(X, y, loss, mo.margin.SquaredNorm(mu), intercept=intercept, weights=C)
     dual = model.statement.dual
     assert dual is not None
-    factor = {0.25: "", 0.5: "1/2 ", 1.0: "1/4 "}[mu]
+    factor = ({0.25: "4 ", 0.5: "2 ", 1.0: ""} if name == "ball" else {0.25: "", 0.5: "1/2 ", 1.0: "1/4 "})[mu]
     assert dual.objective.text == (f"{part} - " if part else "-") + f"{factor}||{total}||^2"
     balance = BALANCE.get(name, "sum_i alpha_i y_i = 0") if intercept == "free" else None
     assert [line.text for line in dual.constraints] == [*conditions, *([balance] if balance else [])]
