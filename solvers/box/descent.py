@@ -92,8 +92,8 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             return Outcome.CONVERGED
         if rough:
             state.settle()
-        elif reached:
-            smallest = 1e-15 * (1.0 + float(np.abs(state.view.q).max(initial=0.0)))
+        elif reached or state.violation <= state.rounding():
+            smallest = state.rounding()
             state.stale = state.stale + 1 if state.violation <= smallest and state.gap >= 0.5 * before else 0
             if state.stale >= 3:
                 return Outcome.STALLED

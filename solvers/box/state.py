@@ -10,6 +10,7 @@ import numpy as np
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
+from ...models.rounding import UNIT
 from ...models.views import BoxQP
 from ..interface.by_reference import by_reference
 from ..records.named_scalars import integers_and_floats, named_scalars
@@ -106,6 +107,14 @@ class BoxState:
         believed = self.linear + self.view.ridge * self.a + coarse.Z @ self.w
         self.refresh()
         return float(np.abs(believed - self.gradient).max(initial=0.0))
+
+    def rounding(self) -> float:
+        """What rounding in float64 leaves of a gradient: no smaller violation can be asked for."""
+        view = self.view
+        curved = float(self.a @ (self.gradient - view.q))  # a'(ZZ' + D)a, which bounds ||Z'a||²
+        product = np.sqrt(float(self.diagonal.max(initial=0.0)) * max(curved, 0.0))
+        size = float(product) + float(np.abs(view.q).max(initial=0.0)) + float(np.abs(view.ridge * self.a).max(initial=0.0))
+        return 4.0 * UNIT * float(np.sqrt(view.width + 2.0)) * size
 
     def descend(self, work: int) -> bool:
         """The compiled loop for about so many scalar operations; whether it reached the violation."""

@@ -8,7 +8,7 @@ from hypothesis import given, strategies as st
 
 import marginopt.solvers as solvers
 from marginopt.errors import InputError
-from marginopt.models import BoxProgram, BoxQP
+from marginopt.models import BoxProgram, BoxQP, NonparallelSVM
 from marginopt.solvers import Status
 from marginopt.solvers.box import BoxDescent, box_minimum
 from marginopt.solvers.box.descent import make_state
@@ -122,3 +122,11 @@ def test_iteration_limit_leaves_a_certified_point() -> None:
 def test_bad_input_is_named(change: dict[str, object], message: str) -> None:
     with pytest.raises(InputError, match=message):
         BoxProgram(**{"Z": np.ones((3, 2)), "q": 1.0, "lower": 0.0, "upper": 1.0, "ridge": 0.0, **change})  # type: ignore[arg-type]
+
+
+def test_a_gap_that_float64_does_not_give_ends_the_run() -> None:
+    """The least violation asked for was below what rounding leaves of the gradient at c = 1000: the run never ended."""
+    rng = np.random.default_rng(0)
+    model = NonparallelSVM(rng.standard_normal((400, 60)), np.arange(400) % 3, 1, c=1e3)
+    result = solvers.solve(model, "boxqp", tol=1e-15, time_limit=60.0)
+    assert result.status in (Status.STALLED, Status.INACCURATE, Status.OPTIMAL) and result.gap < 1e-11
