@@ -27,6 +27,8 @@ __all__ = ["BoxSMO", "BoxState"]
 
 #: Fewest pairs between two looks for points that can leave the iteration.
 _SHRINK_EVERY = 1000
+#: Share of the violation asked for at which the loop stops: its gradient is of float32 columns.
+_AIM = 0.7
 
 
 @dataclass(frozen=True)
@@ -87,6 +89,8 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         cache = ColumnCache(gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
         work = make_work(view, cache, a, gradient)
         tol, violation = options.tolerance(self.info.tolerance), 1e-2 * float(np.abs(view.c).max() or 1.0)
+        if self.violation is not None:
+            violation = min(violation, _AIM * self.violation)  # it has to get there anyway: no refresh on the way
         state = BoxState(view, order, tol, iterations_allowed(options), cache, work, violation)
         measure_gap(state, a, gradient)
         blocks = self.block > 2 and self.stride is None and cache.slots >= min(2 * self.block, view.n)
@@ -147,7 +151,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
 
     def _confirm(self, state: BoxState) -> Outcome:
         """Refresh; converged, stalled, or on with a smaller ε."""
-        before = state.gap
+        before, shrunk = state.gap, state.work.now.active < state.view.n
         refresh(state)
         gap = relative(state.objective, state.gap)
         if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
@@ -155,10 +159,9 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         state.stuck = state.stuck + 1 if state.gap > 0.9 * before else 0
         if state.stuck > 4:
             return Outcome.STALLED
-        # the gap is at most ε·Σ min(a, u - a) and in practice proportional to it
-        state.epsilon = max(state.epsilon * float(np.clip(0.5 * state.tol / max(gap, 1e-300), 1e-2, 0.5)), 1e-16)
-        if self.violation is not None and gap <= state.tol:
-            state.epsilon = max(min(state.epsilon, 0.7 * self.violation), 1e-16)
+        # the gap is at most ε·Σ min(a, u - a) and in practice proportional to it; points that came back may violate more than ε
+        factor = 1.0 if shrunk and gap <= state.tol else float(np.clip(0.5 * state.tol / max(gap, 1e-300), 1e-2, 0.5))
+        state.epsilon = max(state.epsilon * factor, 1e-16)
         return Outcome.RUNNING
 
     def measure(self, state: BoxState) -> Measure:
