@@ -64,7 +64,11 @@ def grown(pool: k.Pool) -> k.Pool:
     more_pages = pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
     def longer(array: Any, more: int) -> Any:
-        return np.concatenate([array, np.zeros((more, *array.shape[1:]), array.dtype)]) if more else array
+        if not more:
+            return array
+        result = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)  # what is not written to costs no memory yet
+        result[: len(array)] = array
+        return result
 
     by_record = ("lo", "hi", "w", "base", "split", "mid", "page", "count", "refs", "key", "ident", "free_records")
     changes = {name: longer(getattr(pool, name), more_records) for name in by_record}
