@@ -16,7 +16,7 @@ from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
-from .registry import readers
+from .registry import get_relaxation, readers
 
 __all__ = ["Relaxed", "bound_words", "relax"]
 
@@ -94,21 +94,35 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
 
 
 def relax(
-    model: Model, reduction: Reduction[Any], solver: SolverLike | Asked = "auto", options: Options | None = None
+    model: Model,
+    reduction: Reduction[Any] | str,
+    solver: SolverLike | Asked = "auto",
+    options: Options | None = None,
+    **overrides: Any,
 ) -> Relaxed:
     """Apply a reduction, solve its target, recover a feasible point and lift the multipliers.
+
+    Parameters
+    ----------
+    model : Model
+    reduction : Reduction or str
+        ``rx.Conic()``, say, or its name in ``relaxations()``.
+    solver, options, **overrides
+        Of the target, as for ``solve``.
 
     Raises
     ------
     UnsupportedModelError
         The reduction does not read this model (its optimum would bound nothing of it), or the solver not its target.
     InputError
-        The model lacks data that the reduction needs.
+        The model lacks data that the reduction needs, or there is no relaxation of that name.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
     """
+    if isinstance(reduction, str):
+        reduction = get_relaxation(reduction).reduction
     if not isinstance(reduction, Reduction):
-        raise InputError(f"a relaxation is an object, rx.Conic() say; got {reduction!r}")
+        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {reduction!r}")
     obstacle = reduction.obstacle(model)
     if obstacle:
         able = readers(model)
@@ -116,7 +130,7 @@ def relax(
         raise UnsupportedModelError(f"{reduction.name} does not read this {type(model).__name__}: {obstacle}; {who}")
     original: Any = model  # one that the reduction reads
     target = reduction.apply(original)
-    result = solve_problem(target, solver, Options() if options is None else options)
+    result = solve_problem(target, solver, Options.of(options, **overrides))
     values, objective, lifted = None, float("nan"), None
     if result.values:
         values = reduction.recover(original, result.values)

@@ -8,15 +8,15 @@ For rows F x + g ≥ 0 with prices μ ≥ 0 every feasible point has -μ'(Fx + g
 and piecewise linear in μ with slope Σz - k. The best of these bounds is at least that of the relaxation without integers, and
 what it leaves is the duality gap of the budget alone.
 
-*Any other linear rows* (the margins). What is left of the integers then is a box (with a budget: a cardinality), whose vertices
-are integer, so they may be dropped (Geoffrion 1974): at the best μ the bound is that of the relaxation without integers.
+*Any other linear rows* (the margins) of any model with integers, which are dropped: at the best μ the bound is that of the
+relaxation without integers. With the margins nothing is lost by that: what is left of the integers is a box (with a budget: a
+cardinality), whose vertices are integer (Geoffrion 1974).
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -24,100 +24,27 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import FloatArray, as_vector
 from ...models.formulations.zero_one.model import ZeroOneSVM
-from ...models.model import Bound, Model
+from ...models.model import Model
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import Rounded
-from ...models.statement import Line, Statement
 from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
+from ..composed.form_reductions import Continuous
 from ..reduction import LiftedDual, Need, Reduction, restated
 from ..relaxation import Relaxation
+from .priced import LagrangianRelaxation
 
 __all__ = ["Lagrangian", "LagrangianRelaxation"]
 
 _BUDGET = "budget"
 #: λ is doubled this often at most until the budget holds at its solution.
 _DOUBLINGS = 60
+#: How models other than `ZeroOneSVM` are read: their form without integers, with valid constants where they were changed.
+_BY_FORM = Continuous()
 #: Two slopes of v are taken for one where they differ by less, relative.
 _SAME = 1e-9
-
-
-@dataclass(frozen=True, eq=False, repr=False)
-class LagrangianRelaxation(Model):
-    """min f(x) - μ'(F x + g) over the other rows of a form, without integers.
-
-    Parameters
-    ----------
-    original : StandardForm
-    rows : str
-        Label of linear rows of it.
-    prices : array_like
-        μ, one for each of the rows; ≥ 0 for inequalities.
-
-    Raises
-    ------
-    InputError
-        No such rows, rows that are not linear, or prices that do not fit.
-    """
-
-    original: StandardForm
-    rows: str
-    prices: FloatArray
-
-    name = "LagrangianRelaxation"
-
-    def __post_init__(self) -> None:
-        constraint = self.original.constraint(self.rows)
-        if not isinstance(constraint.cone, (Zero, Nonnegative)):
-            raise InputError(f"{self.rows} are no linear rows; a price is put on linear ones")
-        prices = as_vector(self.prices, constraint.rows, "prices")
-        if isinstance(constraint.cone, Nonnegative) and (prices < 0.0).any():
-            raise InputError(f"prices of inequalities must be ≥ 0; the smallest is {prices.min():g}")
-        object.__setattr__(self, "prices", prices)
-
-    @property
-    def form_bytes(self) -> int:
-        """No more than the original's."""
-        return self.original.bytes
-
-    @cached_property
-    def continuous(self) -> StandardForm:
-        """The original form without integers, which the bound is computed on."""
-        return self.original.relax_integrality()
-
-    def compile(self) -> StandardForm:
-        """The form with the rows in its objective."""
-        form, moved = self.continuous, self.continuous.constraint(self.rows)
-        return form.replace(
-            name=f"{form.name}, {self.rows} priced",
-            q=form.q - moved.F.T @ self.prices,
-            r=form.r - float(self.prices @ moved.g),
-            constraints=tuple(c for c in form.constraints if c.label != self.rows),
-        )
-
-    def bound(self, x: FloatArray | None, multipliers: Mapping[str, FloatArray] | None) -> Bound:
-        """The Lagrangian of the *original* form at μ and the multipliers of what is left: rounding included, no matter how the
-        priced objective was rounded.
-        """
-        found = lagrangian(self.continuous, x, {**(multipliers or {}), self.rows: self.prices})
-        return Bound(found.value, found.argument, found.error, found.condition)
-
-    @property
-    def statement(self) -> Statement:
-        """The algebra above."""
-        return Statement(
-            title=f"Lagrangian relaxation of {self.original.name}",
-            problem_class="what is left of the program without the rows and without integers",
-            sense="minimise",
-            over=Line("x", "x"),
-            objective=Line("f(x) - mu'(F x + g)", r"f(x)-\mu^\top(Fx+g)"),
-            constraints=tuple(Line(c.label, rf"\text{{{c.label}}}") for c in self.continuous.constraints if c.label != self.rows),
-            sizes=f"{self.prices.size} rows priced, {int((self.prices != 0.0).sum())} above zero",
-            notes=("mu >= 0 for inequalities, given",),
-            source="Geoffrion: Lagrangean relaxation for integer programming, 1974",
-        )
 
 
 @dataclass(frozen=True)
@@ -164,6 +91,14 @@ class Lagrangian(Reduction[Any]):
         """Linear rows of that label."""
         return (Need(f"linear rows called {self.rows!r}", "these are what a price is put on", self._met),)
 
+    def obstacle(self, model: Model) -> str:
+        """Of a `ZeroOneSVM` what its form lacks; of other models, which are read by their form alone, the same."""
+        if self.rows == _BUDGET or isinstance(model, ZeroOneSVM):
+            return super().obstacle(model)
+        linear = [c.label for c in model.form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
+        have = f"it has {', '.join(linear)}" if linear else "it has none"
+        return _BY_FORM.obstacle(model) or ("" if self.rows in linear else f"it needs linear rows called {self.rows!r}: {have}")
+
     def _met(self, model: ZeroOneSVM) -> bool:
         if self.rows == _BUDGET:
             return model.budget is not None
@@ -171,7 +106,7 @@ class Lagrangian(Reduction[Any]):
             return False
         return any(c.label == self.rows and isinstance(c.cone, (Zero, Nonnegative)) for c in model.form.constraints)
 
-    def apply(self, model: ZeroOneSVM) -> ZeroOneSVM | LagrangianRelaxation:
+    def apply(self, model: Model) -> ZeroOneSVM | LagrangianRelaxation:
         """The λ form at the price of the budget; or the form without the rows.
 
         Raises
@@ -180,31 +115,43 @@ class Lagrangian(Reduction[Any]):
             The model has no such rows.
         """
         self.check(model)
-        if self.rows == _BUDGET:
+        if not isinstance(model, ZeroOneSVM):
+            form = _BY_FORM.apply(model)
+        elif self.rows == _BUDGET:
             return _priced(model, self._budget_price(model))
-        form = model.form
+        else:
+            form = model.form
         return LagrangianRelaxation(form, self.rows, self._row_prices(form))
 
-    def offset(self, model: ZeroOneSVM, target: ZeroOneSVM | LagrangianRelaxation) -> Rounded:
+    def offset(self, model: Model, target: ZeroOneSVM | LagrangianRelaxation) -> Rounded:
         """-μk of the budget; the other targets hold their constants."""
         if not isinstance(target, ZeroOneSVM):
             return Rounded(0.0)
-        assert isinstance(target.lam, float) and model.budget is not None
+        assert isinstance(model, ZeroOneSVM) and isinstance(target.lam, float) and model.budget is not None
         return Rounded(-target.lam).times(float(model.budget))
 
     def lift(
-        self, model: ZeroOneSVM, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]
+        self, model: Model, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]
     ) -> LiftedDual:
         """The prices and the multipliers of what is left, as multipliers of the form."""
         if isinstance(target, ZeroOneSVM):
-            joint = {**multipliers, _BUDGET: np.array([target.lam])}
+            form, joint = model.form.relax_integrality(), {**multipliers, _BUDGET: np.array([target.lam])}
         else:
-            joint = {**multipliers, self.rows: target.prices}
-        value = lagrangian(model.form.relax_integrality(), None, joint).value
+            form, joint = target.continuous, {**multipliers, self.rows: target.prices}
+        value = lagrangian(form, None, joint).value
         return LiftedDual(value, joint, "Lagrangian of the form at the prices and the multipliers of what is left")
 
-    def recover(self, model: ZeroOneSVM, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """λ form: the best multiple of w. κ form: the least multiple that violates no more than the budget; None without one."""
+    def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
+        """As the relaxation without integers counts it, where the model is read by its form."""
+        return super().value(model, values) if isinstance(model, ZeroOneSVM) else _BY_FORM.value(model, values)
+
+    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """λ form: the best multiple of w. κ form: the least multiple that violates no more than the budget; None without one.
+
+        Of other models what the relaxation without integers makes of it.
+        """
+        if not isinstance(model, ZeroOneSVM):
+            return _BY_FORM.recover(model, values)
         if model.budget is None:
             return super().recover(model, values)
         w = np.asarray(values["w"], dtype=np.float64)

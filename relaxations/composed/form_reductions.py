@@ -83,13 +83,29 @@ class FormReduction(ComposedReduction):
 
 @dataclass(frozen=True)
 class Continuous(FormReduction):
-    """The form without integrality: big-M rows, or whatever says the parts."""
+    """The form without integrality: big-M rows, or whatever says the parts.
 
-    name = "continuous"
+    Parameters
+    ----------
+    hinge : bool
+        Whether switches that cost something may be more than one, each unit at its price: with big-M rows
+        y_i x_i'w ≥ 1 - M_i z_i they then cost (c_i/M_i)(1 - y_i x_i'w)_+, as in Conic §2.
+    """
+
+    hinge: bool = False
+
+    @property
+    def name(self) -> str:
+        """Name for tables."""
+        return "continuous, hinge" if self.hinge else "continuous"
 
     def of_form(self, form: StandardForm, composed: Margin | None) -> StandardForm:
-        """As it is."""
+        """As it is, or without bounds of switches that cost."""
         relaxed = form.relax_integrality()
+        if self.hinge:
+            switches, upper = binaries_of(form), form.upper.copy()
+            upper[switches[form.q[switches] > 0.0]] = np.inf
+            relaxed = relaxed.with_bounds(form.lower, upper)
         return relaxed if composed is None else bounded_by_reach(composed, relaxed)
 
 

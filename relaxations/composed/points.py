@@ -56,7 +56,7 @@ def allowed(composed: Margin, w: FloatArray) -> bool:
     values = {"w": w, **{b.label: np.zeros(b.shape) for b in composed.form.blocks if b.label != "w"}}
     if any(c.cone.violation(c.value(composed.form.join(values))) > _NEAR for c in rows):
         return False
-    return all(r.violation(composed.points, composed.y, w) <= _NEAR for r in composed.subject_to)
+    return all(r.excess(composed.points, composed.y, w, composed.penalised) <= _NEAR for r in composed.subject_to)
 
 
 def _stands(model: Model, w: FloatArray) -> bool:

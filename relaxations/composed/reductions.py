@@ -23,7 +23,6 @@ from .points import best_allowed_multiple, changed_level, parts_of, rounded, wit
 __all__ = ["ComposedReduction"]
 
 
-
 @dataclass(frozen=True)
 class ComposedReduction(Reduction[StandardForm]):
     """Reads every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
@@ -84,27 +83,20 @@ class ComposedReduction(Reduction[StandardForm]):
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
         """The best multiple of w that domain and restrictions allow, among 0, 1 and those that bring a margin to 1.
 
-        Of a changed model, the best point with the integers of that.
-
-        Raises
-        ------
-        UnsupportedModelError
-            None of them is allowed.
+        Where none is allowed, or the model is changed, the best point with the integers of that; None without one.
         """
         composed = _composed(model)
         assert composed is not None
         own = model.composed is not None
         w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
         found = best_allowed_multiple(composed, model if own else composed, w)
-        if found is None:
-            raise UnsupportedModelError(f"no multiple of the w of {self.name} satisfies domain and restrictions of the problem")
-        if own:
+        if own and found is not None:
             return model.complete({"w": found})
-        return _after_change(model, composed, found)
+        return _with_its_integers(model, composed, w if found is None else found)
 
 
-def _after_change(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
-    """The best point of a changed model whose integers are those that w asks for before the change."""
+def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:
+    """The best point of a model whose integers are those that w asks for (before the change of a changed one)."""
     before = model.outer.complete({"w": w})
     if set(before) != set(model.outer.form.slices):
         form = composed.form

@@ -201,9 +201,12 @@ class Margin(Composition):
         if self.upper_bound is not None:
             return float(self.upper_bound)
         zero = np.zeros(self.points.shape[1])
-        if (lower > 0).any() or (upper < 0).any() or any(r.violation(self.points, self.y, zero) > 0 for r in self.subject_to):
+        if (lower > 0).any() or (upper < 0).any() or self._broken(zero):
             return None
         return self.objective(zero)
+
+    def _broken(self, w: FloatArray) -> bool:
+        return any(r.excess(self.points, self.y, w, self.penalised) > 0 for r in self.subject_to)
 
     def objective(self, w: FloatArray) -> float:
         """R(w) + Σ c_i ℓ_i of a classifier, from the data."""
@@ -249,7 +252,7 @@ class Margin(Composition):
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
         """Margin violations and misclassified points; the mean absolute residual for a loss of residuals."""
-        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values["w"])
+        return margin_summary(self.loss, self.subject_to, self.features.matrix, self.y, values["w"], self.penalised)
 
     @property
     def statement(self) -> Statement:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from ....rows import Rows
-from ...arrays import FloatArray, Points, in_memory
+from ...arrays import BoolArray, FloatArray, Points, in_memory
 from ...kernels.kernels import Kernel
 from ...statement import DualStatement, Line, Statement, plus
 from ..linear import linear_summary, price_words
@@ -51,12 +51,13 @@ def margin_statement(
 
 
 def margin_summary(
-    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray
+    loss: Loss, restrictions: Sequence[Restriction], Z: Points | Rows, y: FloatArray, w: FloatArray, penalised: BoolArray
 ) -> dict[str, float]:
     """Margin violations and misclassified points, or the mean absolute residual; non-zeros of w; excess of each restriction."""
-    found = {} if loss.labels else {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
-    found = linear_summary(Z, y, w) if loss.labels else found
-    broken = {r.name: r.violation(in_memory(Z, r.name), y, w) for r in restrictions}
+    found = linear_summary(Z, y, w) if loss.labels else {}
+    if loss.residuals:
+        found = {"mean_absolute_residual": float(np.abs(y - np.asarray(Z @ w)).mean())}
+    broken = {r.name: r.excess(in_memory(Z, r.name), y, w, penalised) for r in restrictions}
     return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
 
 

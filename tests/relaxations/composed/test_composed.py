@@ -19,6 +19,7 @@ from marginopt.relaxations import (
     Conic,
     Continuous,
     EqualHulls,
+    Lagrangian,
     Moments,
     OneHull,
     PairHulls,
@@ -160,6 +161,69 @@ def test_any_loss_with_branches_and_l1() -> None:
     smooth = mo.Margin(X, y, STEPS, margin.ElasticNet(0.1, 0.9), weights=0.5)
     best = mo.solve(smooth, "scip").objective
     assert relax(smooth, AllHulls(), "clarabel", TIGHT).bound <= best + 1e-5
+
+
+def test_a_bound_stays_where_no_multiple_of_w_is_allowed() -> None:
+    """Half of a class must have margin 1, which w = 0 and its multiples do not give: the bound counts all the same."""
+    X, y = points(0, 10)
+    model = mo.Margin(X, y, "zero-one", weights=0.5, subject_to=mo.error_budget(-1, 0.2))
+    optimum = mo.solve(model, "scip").objective
+    for name in ("continuous", "hulls-single", "hulls"):
+        relaxed = relax(model, name, "clarabel", tol=1e-8)
+        assert relaxed.bound_kind == "proved"
+        assert relaxed.bound <= optimum + 1e-6
+        if relaxed.values is None:
+            assert np.isnan(relaxed.objective)
+        else:
+            assert relaxed.objective >= optimum - 1e-6
+    assert all(row.relaxation.reason == "" for row in model_gaps(model, ["continuous"], None).rows)
+
+
+def test_a_counted_intercept_counts_in_what_is_recovered() -> None:
+    X, y = points(0, 10)
+    model = mo.Margin(X, y, "ramp", subject_to=mo.at_most(1).nonzero)  # the intercept is penalised: it is one of them
+    assert model.summary({"w": np.array([0.1, 1.0, 0.0])})["excess of nonzero"] == 1.0
+    optimum = mo.solve(model, "scip").objective
+    relaxed = relax(model, "hulls", "clarabel", tol=1e-8)
+    assert relaxed.objective >= optimum - 1e-6
+    free = mo.Margin(X, y, "hinge", intercept="free", domain=margin.Box(-5.0, 5.0), subject_to=mo.at_most(1).nonzero)
+    assert free.summary({"w": np.array([0.1, 1.0, 0.0])})["excess of nonzero"] == 0.0
+
+
+@pytest.mark.parametrize("changed", [False, True])
+def test_named_rows_of_any_model_are_priced(changed: bool) -> None:
+    X, y = points(2, 10)
+    model: mo.Model = mo.Margin(X, y, "ramp", "elastic-net", weights=0.5)
+    if changed:
+        model = model.with_constraint(lambda v: {"slope": v.w[1] >= v.w[2] + 0.1})
+    optimum = mo.solve(model, "scip").objective
+    continuous = relax(model, "continuous", tol=1e-8)
+    for rows in ("margin", "slope") if changed else ("margin",):
+        priced = relax(model, Lagrangian(rows), tol=1e-8)
+        assert priced.bound_kind == "proved"
+        assert priced.bound <= optimum + 1e-6
+        assert priced.bound == pytest.approx(continuous.bound, rel=1e-4)
+        assert priced.objective >= optimum - 1e-6
+        assert priced.lifted is not None
+        assert priced.lifted.value <= optimum + 1e-6
+    rng = np.random.default_rng(0)
+    wild = relax(model, Lagrangian("margin", prices=tuple(rng.random(10).tolist())))  # weak duality at any prices
+    assert wild.bound <= continuous.result.objective + 1e-6
+    with pytest.raises(UnsupportedModelError, match="linear rows called 'nothing': it has .*margin"):
+        relax(model, Lagrangian("nothing"))
+
+
+def test_switches_without_an_upper_bound_are_a_hinge_loss() -> None:
+    X, y = points(3, 12)
+    model = mo.Margin(X, y, "zero-one", weights=0.5)
+    relaxed = relax(model, "continuous-hinge", "clarabel", tol=1e-8)
+    w, u = cp.Variable(3), y[:, None] * X
+    slopes = 0.5 / model.form.constraint("margin").F.toarray()[:, model.form.slices["z"]].sum(axis=1)
+    cost = cp.sum_squares(w) + slopes @ cp.pos(1 - u @ w)
+    expected = float(cp.Problem(cp.Minimize(cost)).solve(solver="CLARABEL"))
+    assert relaxed.result.objective == pytest.approx(expected, rel=1e-5)
+    assert relaxed.bound_kind == "proved"
+    assert relaxed.bound <= relax(model, "continuous", "clarabel", tol=1e-8).bound + 1e-6
 
 
 @pytest.mark.parametrize(("loss", "n"), [(margin.ZeroOne(), 6), (margin.Ramp(2, 2), 2)], ids=["zero-one", "ramp"])

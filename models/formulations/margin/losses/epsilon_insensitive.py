@@ -94,6 +94,7 @@ class EpsilonInsensitive(Loss):
     squared: bool = False
 
     labels: ClassVar[bool] = False
+    residuals: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "epsilon", as_positive(self.epsilon, "epsilon", zero=True))

@@ -27,11 +27,14 @@ class Loss(Part):
     ----------
     labels : bool
         Whether y must be -1 and +1; else any numbers.
+    residuals : bool
+        Whether y are targets, and the loss is of y_i - x_i'w.
     intercept : bool
         Whether a column of ones means anything: not where only differences of scores count.
     """
 
     labels: ClassVar[bool] = True
+    residuals: ClassVar[bool] = False
     intercept: ClassVar[bool] = True
     #: q where the loss is (1 - m)_+^q, 0 where it is another.
     power: ClassVar[int] = 0

@@ -9,7 +9,7 @@ import numpy as np
 from .....errors import InputError
 from ....arrays import FloatArray
 from ....program.cones import Zero
-from ....statement import Line
+from ....statement import Line, plus, times
 from ..assembly import Affine, Assembly
 from ..part import Setting
 from ..values import as_numbers
@@ -136,9 +136,13 @@ class PiecewiseLinear(Loss):
         """A row for each segment, or the choice among them."""
         slopes, intercepts, ends = self._segments()
         if self.convex:
+            margin, none = Line("y_i x_i'w", r"y_i x_i^\top w"), Line("", "")
+            rows = (
+                plus(times(s, margin) if s else none, Line(f"{t:g}", f"{t:g}") if t or not s else none)
+                for s, t in zip(slopes.tolist(), intercepts.tolist(), strict=True)
+            )
             return tuple(
-                Line(f"tau_i >= {s:g} y_i x_i'w + {t:g}", rf"\tau_i \ge {s:g}\, y_i x_i^\top w + {t:g}", f"segment {k}")
-                for k, (s, t) in enumerate(zip(slopes, intercepts, strict=True))
+                Line(f"tau_i >= {row.text}", rf"\tau_i \ge {row.latex}", f"segment {k}") for k, row in enumerate(rows)
             )
         shown = ", ".join(f"{m:g}" for m in ends[:-1, 1])
         return (

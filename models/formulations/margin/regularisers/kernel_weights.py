@@ -50,6 +50,7 @@ class KernelWeightsL1(Regulariser):
         """A linear program in α; infinite where w is no combination of the points."""
         from scipy.optimize import linprog  # slow to import, and read here alone
 
+        self._check_width(w.size)
         m = self.points.shape[0]
         found = linprog(np.full(2 * m, self.mu), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
         return float(found.fun) if found.status == 0 else float("inf")
@@ -57,12 +58,17 @@ class KernelWeightsL1(Regulariser):
     def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
         """α as the difference of two non-negative parts, and w as their combination."""
         m, p = self.points.shape
-        if p != w.rows:
-            raise InputError(f"points must have {w.rows} columns, one for each penalised coefficient; they have {p}")
+        self._check_width(w.rows)
         plus, minus = to.variables("alpha plus", m, 0.0), to.variables("alpha minus", m, 0.0)
         to.require("combination", w - plus.under(self.points.T) + minus.under(self.points.T), Zero(p))
         to.cost(self.mu, plus)
         to.cost(self.mu, minus)
+
+    def _check_width(self, p: int) -> None:
+        if self.points.shape[1] != p:
+            raise InputError(
+                f"points must have {p} columns, one for each penalised coefficient; they have {self.points.shape[1]}"
+            )
 
     def cost_line(self) -> Line:
         """μ Σ |α_j|."""

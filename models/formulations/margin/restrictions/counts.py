@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from .....errors import InputError
-from ....arrays import FloatArray, IntArray, as_share
+from ....arrays import BoolArray, FloatArray, IntArray, as_share
 from ....program.cones import Nonnegative
 from ....statement import Line
 from ...linear import first_column_is_one
@@ -53,8 +53,11 @@ class Nonzero(Restriction):
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
-        sizes = np.abs(w)[1:] if first_column_is_one(X) else np.abs(w)
-        return float(max(int((sizes > 1e-7).sum()) - self.k, 0))
+        return self.excess(X, y, w, np.arange(w.size) > 0 if first_column_is_one(X) else np.ones(w.size, dtype=bool))
+
+    def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
+        """Penalised coefficients above 1e-7 in size beyond k."""
+        return float(max(int((np.abs(w)[penalised] > 1e-7).sum()) - self.k, 0))
 
     def lines(self) -> tuple[Line, ...]:
         """The count."""

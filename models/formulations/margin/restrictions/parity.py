@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from ....arrays import FloatArray, as_positive
+from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
 from ..part import Setting
@@ -95,7 +96,11 @@ class CountParity(_OfGroups):
         """d, its switches, and two rows for each two groups."""
         n = at.X.shape[0]
         d, scores, big_m = to.binaries(f"{name} d", n), at.w.under(at.X), at.big_m(0.0)
-        to.switch(f"{name} positive", -d + 1.0, scores, big_m)
+        other = -d + 1.0
+        if big_m is None:  # the switch of an indicator is a variable
+            other = to.binaries(f"{name} not d", n)
+            to.require(f"{name} either", d + other - 1.0, Zero(n))
+        to.switch(f"{name} positive", other, scores, big_m)
         to.switch(f"{name} negative", d, -scores, big_m)
         rows = d.under(group_differences(self.groups, n))
         to.require_nonnegative(f"{name} above", -rows + self.epsilon)

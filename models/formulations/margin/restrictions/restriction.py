@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from .....errors import InputError
-from ....arrays import FloatArray, IntArray
+from ....arrays import BoolArray, FloatArray, IntArray
 from ..assembly import Affine, Assembly
 from ..part import Part, Setting
 from ..values import as_wholes
@@ -49,6 +49,10 @@ class Restriction(Part):
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """By how much a classifier breaks it, from the data; 0 where it does not."""
         return 0.0
+
+    def excess(self, X: FloatArray, y: FloatArray, w: FloatArray, penalised: BoolArray) -> float:
+        """`violation`, told which coefficients the regulariser sees: what counts those asks for it."""
+        return self.violation(X, y, w)
 
 
 def members(points: Sequence[int] | ArrayLike, n: int, what: str) -> IntArray:

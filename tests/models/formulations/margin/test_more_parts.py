@@ -252,3 +252,53 @@ def test_the_kernel_one_class_problem_is_scikit_learns() -> None:
 def test_no_mercer_kernel_no_norm() -> None:
     with pytest.raises(InputError, match="not positive semidefinite"):
         mo.Margin(X[:, 1:], Y, kernel=lambda A, B: -(A @ B.T))
+
+
+# -- what drawn compositions found ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_parity_by_counts_without_a_bound_of_the_scores() -> None:
+    """Its switches are indicators then, each of a variable: SCIP reads them, and the optimum is that within a wide box."""
+    group = (X[:, 1] > 0).astype(int)
+    model = mo.Margin(X, Y, "nu", "half-l2", weights=0.1, subject_to=mo.parity(group, 0.3, by="counts"))
+    boxed = mo.Margin(
+        X, Y, "nu", "half-l2", weights=0.1, domain=margin.Box(-50.0, 50.0), subject_to=mo.parity(group, 0.3, by="counts")
+    )
+    found, expected = (mo.solve(each, "scip", time_limit=60) for each in (model, boxed))
+    assert found.objective == pytest.approx(expected.objective, rel=1e-4, abs=1e-6)
+    assert model.subject_to[0].violation(X, Y, found.values["w"]) == 0.0
+
+
+def test_kernel_weights_of_another_width_are_refused_in_our_words() -> None:
+    part = margin.KernelWeightsL1(np.eye(4))
+    with pytest.raises(InputError, match="points must have 3 columns, one for each penalised coefficient; they have 4"):
+        _ = mo.Margin(X, Y, "ramp", part).form  # the ramp asks for the objective of w = 0 first
+    with pytest.raises(InputError, match="points must have 2 columns"):
+        _ = mo.Margin(X, Y, "hinge", part, intercept="free").form
+
+
+@pytest.mark.parametrize(
+    ("loss", "regulariser", "rules"),
+    [
+        ("misclassified", margin.ElasticNet(0.2, 0.3), ()),
+        (margin.NuHinge(0.1), "half-l2", (mo.at_most(2).nonzero,)),
+        ("misclassified", margin.ElasticNet(0.2, 0.3), (mo.at_most(1).nonzero,)),
+    ],
+)
+def test_a_mixed_integer_optimum_of_zero_is_zero(loss: object, regulariser: object, rules: tuple[object, ...]) -> None:
+    model = mo.Margin(X, Y, loss, regulariser, weights=0.1, domain=margin.Box(-10.0, 10.0), subject_to=rules)
+    result = mo.solve(model, "scip", time_limit=60)
+    assert result.solved, str(result)
+    assert result.objective == 0.0
+    assert model.objective(result.values["w"]) == 0.0
+
+
+def test_nothing_is_printed_of_what_is_zero() -> None:
+    steps = margin.PiecewiseLinear(((-1.0, 2.0), (0.0, 1.0), (1.0, 0.0), (2.0, 0.0)))
+    text = str(mo.Margin(X, Y, steps, "none"))
+    assert "minimise    sum_i c_i tau_i" in text
+    assert "tau_i >= -1 y_i x_i'w + 1\n" in text
+    assert "tau_i >= 0\n" in text
+    assert "mean_absolute_residual" not in mo.Margin(X, Y, "svdd").summary({"w": np.zeros(3)})
+    assert "mean_absolute_residual" in mo.Margin(X, Y, "epsilon-insensitive").summary({"w": np.zeros(3)})
