@@ -91,9 +91,14 @@ class Lagrangian(Reduction[Any]):
         """Linear rows of that label."""
         return (Need(f"linear rows called {self.rows!r}", "these are what a price is put on", self._met),)
 
+    @property
+    def reads(self) -> tuple[type[Model], ...]:  # type: ignore[override]
+        """Any model for rows of its form; the budget is a `ZeroOneSVM`'s."""
+        return (ZeroOneSVM,) if self.rows == _BUDGET else (Model,)
+
     def obstacle(self, model: Model) -> str:
         """Of a `ZeroOneSVM` what its form lacks; of other models, which are read by their form alone, the same."""
-        if self.rows == _BUDGET or isinstance(model, ZeroOneSVM):
+        if ZeroOneSVM in self.reads or isinstance(model, ZeroOneSVM):
             return super().obstacle(model)
         linear = [c.label for c in model.form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
         have = f"it has {', '.join(linear)}" if linear else "it has none"

@@ -86,7 +86,7 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
     of_zero_one = [record for record in relaxations().values() if not issubclass(RampSVM, record.reads)]
     assert len(of_zero_one) >= 10
     for record in of_zero_one:
-        words = "bounds nothing of a RampSVM; continuous, products, products-separated read it"
+        words = "bounds nothing of a RampSVM; continuous-hinge, continuous, lagrangian, products, products-separated read it"
         with pytest.raises(UnsupportedModelError, match=words):
             relax(ramp, record.reduction)
         with pytest.raises(UnsupportedModelError, match="RampSVM"):
@@ -98,7 +98,7 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
 def test_a_refusal_names_the_relaxations_that_read_the_model() -> None:
     X, y = data()
     free = ZeroOneSVM(X, y, lam=1.0, intercept="free")
-    able = "; big-m-trivial, big-m, continuous, lagrangian, big-m-incumbent, products, products-separated read it"
+    able = "; big-m-trivial, big-m, continuous-hinge, continuous, lagrangian, big-m-incumbent, products, products-separated read it"
     with pytest.raises(UnsupportedModelError, match=rf"intercept='penalised'.*{able}"):
         relax(free, Conic())
     weighted = ZeroOneSVM(X, y, lam=np.linspace(1.0, 2.0, 12))

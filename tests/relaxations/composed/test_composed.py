@@ -209,7 +209,7 @@ def test_named_rows_of_any_model_are_priced(changed: bool) -> None:
     rng = np.random.default_rng(0)
     wild = relax(model, Lagrangian("margin", prices=tuple(rng.random(10).tolist())))  # weak duality at any prices
     assert wild.bound <= continuous.result.objective + 1e-6
-    with pytest.raises(UnsupportedModelError, match="linear rows called 'nothing': it has .*margin"):
+    with pytest.raises(UnsupportedModelError, match=r"linear rows called 'nothing': it has .*margin"):
         relax(model, Lagrangian("nothing"))
 
 
