@@ -98,14 +98,14 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
 def test_a_refusal_names_the_relaxations_that_read_the_model() -> None:
     X, y = data()
     free = ZeroOneSVM(X, y, lam=1.0, intercept="free")
-    able = "; big-m-trivial, big-m, continuous-hinge, continuous, lagrangian, big-m-incumbent, products, products-separated read it"
+    able = "big-m, continuous-hinge, continuous, lagrangian, big-m-incumbent, products, products-separated read it"
     with pytest.raises(UnsupportedModelError, match=rf"intercept='penalised'.*{able}"):
         relax(free, Conic())
     weighted = ZeroOneSVM(X, y, lam=np.linspace(1.0, 2.0, 12))
     with pytest.raises(UnsupportedModelError, match=r"one lam for all points.*hinge.*combined read it"):
         relax(weighted, Conic())
     budget = ZeroOneSVM(X, y, kappa=0.25, upper_bound=100.0)
-    able = "continuous, lagrangian, products, products-separated, lagrangian-budget read it"
+    able = "continuous-hinge, continuous, lagrangian, products, products-separated, lagrangian-budget read it"
     with pytest.raises(UnsupportedModelError, match=rf"a cost λ.*; {able}"):
         relax(budget, BigM("zero"))
     assert Perspective("uniform", M="incumbent").obstacle(weighted) == "" and Perspective("uniform").obstacle(weighted)
