@@ -56,12 +56,12 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
         pool.lower[page, : len(part)] = -np.inf
 
 
-def grown(pool: k.Pool) -> k.Pool:
-    """The same pool with twice the records, or pages, where they run short."""
+def grown(pool: k.Pool, times: int = 2) -> k.Pool:
+    """The same pool with ``times`` the records, or pages, where they run short."""
     now = pool.now
     records, pages = len(pool.base), len(pool.link)
-    more_records = records if now.records < max(2 * k.RESERVE, records // 2) else 0
-    more_pages = pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
+    more_records = (times - 1) * records if now.records < max(2 * k.RESERVE, records // 2) else 0
+    more_pages = (times - 1) * pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
     def longer(array: Any, more: int) -> Any:
         if not more:

@@ -24,6 +24,8 @@ __all__ = ["COUNTS", "Begun", "BoxEngine", "BoxLog"]
 MEMORY = 2e9
 #: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
 ALONE, ROUND = 1500, 200
+#: Times by which a pool grows at most: all of it is copied, and what is not written to takes no memory yet.
+GROWTH = 4
 #: What is counted.
 COUNTS = ("nodes", "relaxations", "newton_steps", "points")
 
@@ -256,8 +258,9 @@ class BoxEngine(Engine):
         if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= need:
             return Outcome.RUNNING  # only the log was full
         limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
-        if 2.0 * sum(array.nbytes for array in pool) <= limit / len(self._pools):
-            self._pools[index] = grown(pool)
+        growth = int(limit / len(self._pools) / sum(array.nbytes for array in pool))
+        if growth >= 2:
+            self._pools[index] = grown(pool, min(growth, GROWTH))
         elif now.frugal:
             return Outcome.MEMORY_LIMIT
         else:

@@ -30,6 +30,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.engines import engine as stretches
+from marginopt.solvers.zero_one.engines.box_pool import grown
 from marginopt.solvers.zero_one.engines.boxes import Begun, BoxEngine
 from marginopt.solvers.zero_one.engines.open_nodes import OpenNodes
 from marginopt.solvers.zero_one.subtrees import checkpoint as files, engine as subtrees, shares
@@ -105,6 +106,25 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
         assert rest.unresolved == np.inf
         total += rest.nodes
     assert total == alone.nodes
+
+
+@pytest.mark.parametrize("times", [2, 4])
+def test_a_pool_that_grows_keeps_its_open_nodes_and_all_that_is_new_is_free(small: Any, times: int) -> None:
+    stated, _, alone = small
+    start = Options(threads=1, start={"w": alone.values["w"]})
+    shared = ZeroOneBB(engine="boxes", restarts=0).init(stated.view(ZeroOneProblem), start, np.random.default_rng(0)).shared
+    engine = BoxEngine(shared)
+    engine.pause = alone.nodes // 3
+    engine.work(60.0)
+    nodes = engine.open
+    pool = nodes.planted(len(shared.reduced.rows), 0, shared.upper)
+    records, pages = len(pool.base), len(pool.link)
+    pool.now.records = pool.now.pages = 0  # no room is left
+    larger = grown(pool, times)
+    assert sorted(larger.free_records[: larger.now.records]) == list(range(records, times * records))
+    assert sorted(larger.free_pages[: larger.now.pages]) == list(range(pages, times * pages))
+    for name, array in OpenNodes.of_pool(pool, np.inf).arrays().items():
+        np.testing.assert_array_equal(array, OpenNodes.of_pool(larger, np.inf).arrays()[name], err_msg=name)
 
 
 # -- a file ---------------------------------------------------------------------------------------------------------
