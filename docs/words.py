@@ -8,7 +8,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-from marginopt.models.statement import latex_numbers
+from marginopt.models.statement import latex_numbers, typeset
 
 __all__ = ["displays", "escaped", "place", "table", "toctree"]
 
@@ -17,11 +17,11 @@ _KEPT = re.compile(r"(``[^`]+``|`[^`]+`|\*\*[^*\s][^*]*\*\*|(?<![\w*])\*[A-Za-z]
 
 
 def escaped(text: str) -> str:
-    """A docstring's text as Markdown: code stays code, bold and italics stay what they are, all else is as it stands."""
+    """A docstring's text as Markdown: code stays code, bold and italics stay what they are, mathematics is set, no more."""
     parts = re.split(_KEPT, inspect.cleandoc(text) if text else "")
     for k, part in enumerate(parts):
         if k % 2 == 0:
-            parts[k] = re.sub(r"([\\*_$<>|{}\[\]#~])", r"\\\1", part)
+            parts[k] = re.sub(r"([\\*_$<>|{}\[\]#~])", r"\\\1", typeset(part))
     return re.sub(r"(?m)^( {0,3})(\d+)\.", r"\1\2\\.", re.sub(r"(?m)^ +", "", "".join(parts)))
 
 

@@ -21,6 +21,7 @@ __all__ = [
     "Picture",
     "colour_of",
     "figure_of",
+    "legend_below",
     "log_ticks",
     "marker_of",
     "new_axes",
@@ -33,6 +34,8 @@ COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9", "#F
 #: What stands behind: bundles of curves, notes.
 GREY = "#888888"
 MARKERS = "osD^vP*X"
+#: Part of a figure's width that a legend may take.
+_LEGEND = 0.9
 _FONTS = ("DejaVu Sans", "Verdana", "Arial")
 
 
@@ -86,8 +89,8 @@ def colour_of(k: int) -> str:
 
 
 def marker_of(k: int) -> str:
-    """The k-th marker: it changes where the colours begin again, so that no two of 56 curves look alike."""
-    return MARKERS[(k + k // len(COLOURS)) % len(MARKERS)]
+    """The k-th marker, round and round: there are eight and seven colours, so that no two of 56 curves look alike."""
+    return MARKERS[k % len(MARKERS)]
 
 
 def plain(text: object) -> str:
@@ -108,6 +111,21 @@ def figure_of(width: float, height: float) -> Any:
     from matplotlib.figure import Figure
 
     return Figure(figsize=(width, height), layout="constrained")
+
+
+def legend_below(figure: Any) -> None:
+    """One legend of the lines of all axes below them, in as many columns as the figure is wide for.
+
+    No frame, since browsers draw the words with their own fonts, which may be wider than those that were measured.
+    """
+    labelled = {label: line for ax in figure.axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
+    for columns in (3, 2, 1):
+        legend = figure.legend(
+            labelled.values(), labelled.keys(), loc="outside lower center", ncols=columns, fontsize=8, frameon=False
+        )
+        if columns == 1 or legend.get_window_extent().width <= _LEGEND * figure.bbox.width:
+            return
+        legend.remove()
 
 
 def log_ticks(axis: Any) -> None:

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from ..display import Display
 
-__all__ = ["DualStatement", "Line", "Statement", "latex_numbers", "plus", "times"]
+__all__ = ["DualStatement", "Line", "Statement", "latex_numbers", "plus", "times", "typeset"]
 
 #: LaTeX's special characters, what its text font has not, and the Greek of our messages.
 _SPECIAL = {
@@ -19,6 +20,32 @@ _SPECIAL = {
 }
 _EXPONENT = re.compile(r"(\d)e([+-]?\d)")
 _POWER = re.compile(r"(?<![\w.])(?P<digits>\d+(?:\.\d+)?)e(?P<sign>[+-]?)0*(?P<power>\d+)(?![\w.])")
+#: Letters by their names in our text.
+_GREEK = {
+    "alpha": "α", "beta": "β", "gamma": "γ", "delta": "δ", "epsilon": "ε", "zeta": "ζ", "theta": "θ", "kappa": "κ", "lam": "λ",
+    "mu": "μ", "nu": "ν", "xi": "ξ", "rho": "ρ", "sigma": "σ", "tau": "τ", "phi": "φ", "psi": "ψ", "omega": "ω", "Gamma": "Γ",
+}  # fmt: skip
+_LOW = dict(zip("0123456789+-ijklmn", "₀₁₂₃₄₅₆₇₈₉₊₋ᵢⱼₖₗₘₙ", strict=True))
+_SIGNS = {"||": "‖", "sqrt": "√", "<=": "≤", ">=": "≥", "^2": "²", "1/2": "½"}
+#: What stands for a sign, in order: a letter's name alone or with an index, then what is read in its characters.
+_TYPESET: tuple[tuple[re.Pattern[str], Callable[[re.Match[str]], str]], ...] = (
+    (
+        re.compile(rf"(?<![\w.\"])(?<![\s({{]')(?<!\w-)({'|'.join(_GREEK)})(?=_\{{?[\w+-]{{1,2}}\b|[^\w=(\"']|$)"),
+        lambda m: _GREEK[m[1]],
+    ),
+    (re.compile(r"\bsum(?=_[ijkl]\b)"), lambda m: "Σ"),
+    (re.compile(r"\|\||\bsqrt(?=\()|<=|>=|\^2(?!\d)|\b1/2\b"), lambda m: _SIGNS[m[0]]),
+    (re.compile(r"(?<![A-Za-z])([A-Za-z])~"), lambda m: m[1] + "\N{COMBINING TILDE}"),
+    (
+        re.compile(
+            r"((?<![A-Za-z_.`])(?:[A-Z]?[A-Za-zα-ωϖΓΣ∇]|min|max|grad)[²\u0303]?|[)\]])"
+            r"_(?:\{([\dijklmn+-]+)\}|([\dijklmn+-]{1,2})(?![A-Za-z0-9_]))"
+        ),
+        lambda m: m[1] + "".join(_LOW[c] for c in m[2] or m[3]),
+    ),
+    # not of a derivative, f'(x), nor of words: it's, 'one'
+    (re.compile(r"((?<![A-Za-z_'`])[A-Za-zα-ωΑ-Ω]{1,2}[ᵢⱼₖₗₘₙ₀-₉]*|(?<=[^\s(])[)\]])'(?!s\b|\(|\w{3})"), lambda m: m[1] + "ᵀ"),
+)
 
 
 @dataclass(frozen=True)
@@ -149,7 +176,8 @@ class Statement:
         """For a notebook: the mathematics set, and the text, which is readable without MathJax, folded below it."""
         facts = [("class", self.problem_class), ("sizes", self.sizes), *(("note", note) for note in self.notes)]
         facts += [("equivalent", text) for text in self.equivalences]
-        return Display(self.title, (*facts, ("source", self.source)), latex=self.latex(), text=str(self))
+        told = [(name, typeset(said)) for name, said in facts]
+        return Display(typeset(self.title), (*told, ("source", self.source)), latex=self.latex(), text=str(self))
 
 
 def _program_text(sense: str, objective: Line, over: Line, constraints: tuple[Line, ...]) -> list[str]:
@@ -173,6 +201,13 @@ def _program_latex(sense: str, objective: Line, over: Line, constraints: tuple[L
 def latex_numbers(text: str) -> str:
     r"""Numbers in a program's notation, ``1.23e-05``, in the mathematician's: ``1.23 \times 10^{-5}``."""
     return _POWER.sub(lambda m: rf"{m['digits']} \times 10^{{{'-' if m['sign'] == '-' else ''}{m['power']}}}", text)
+
+
+def typeset(text: str) -> str:
+    """Prose with our text's notation, ``||x_i||^2 <= lam``, in the mathematician's: ‖xᵢ‖² ≤ λ. For pages and notebooks."""
+    for pattern, sign in _TYPESET:
+        text = pattern.sub(sign, text)
+    return text
 
 
 def _display(rows: list[str]) -> str:

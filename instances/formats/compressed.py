@@ -77,4 +77,4 @@ def read_text(path: Path) -> str:
     try:
         return read_bytes(path).decode("utf-8-sig")
     except UnicodeDecodeError as error:
-        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}") from None
+        raise DataError(f"{path} is not UTF-8 text: {error.reason} at byte {error.start}; save it as UTF-8") from None

@@ -11,12 +11,15 @@ from .tables import Table
 
 __all__ = ["parse_arff", "parse_csv"]
 
+#: Numbers with a decimal comma, and with a point.
+_COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
+_POINT = re.compile(r"\s*[+-]?(?:\d[\d,]*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
 #: Cells that neither speak for nor against a header.
 EMPTY = {"", "?", "na", "n/a", "nan", "null", "none"}
 
 
 def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str | None = None) -> Table:
-    """Parse delimited text.
+    """Parse delimited text. Between other delimiters than commas, numbers may have decimal commas: 1,5 for 1.5.
 
     Parameters
     ----------
@@ -49,12 +52,21 @@ def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str 
                 lines.append(reader.line_num)
     except csv.Error as error:
         raise DataError(f"{where}, line {reader.line_num}: {error}") from None
+    if delimiter != ",":
+        rows = _with_points(rows)
     names = None
     if rows and (_looks_like_header(rows) if header is None else header):
         names = tuple(cell.strip() for cell in rows.pop(0))
         lines.pop(0)
     _check_ragged(where, rows, lines, None if names is None else len(names))
     return Table(where, names, rows, lines)
+
+
+def _with_points(rows: list[list[str]]) -> list[list[str]]:
+    """Decimal commas as points; as it is where a number has a point, since its commas may group thousands."""
+    if any(_POINT.fullmatch(cell) for row in rows for cell in row):
+        return rows
+    return [[cell.replace(",", ".") if _COMMA.fullmatch(cell) else cell for cell in row] for row in rows]
 
 
 def _looks_like_header(rows: list[list[str]]) -> bool:

@@ -47,7 +47,7 @@ def add_options(command: Command) -> None:
         help="Gaussian classes at --sizes, one set for each combination; outliers none|clustered|spread",
     )
     group.add_argument("--lam", default="1", help="λ (default 1)")
-    group.add_argument("--formulation", metavar="NAME,..", help="stated on the data: ramp, ... (default zero-one)")
+    group.add_argument("--formulations", metavar="NAME,..", help="stated on the data: ramp, ... (default zero-one)")
     group.add_argument("--relaxations", help=_relaxations_help())
     group.add_argument("--exact", default="auto", help="exact solvers, or none (default auto)")
     group.add_argument("--encodings", default="bigm", help="of bigm, indicator, strengthened (default bigm)")
@@ -118,7 +118,7 @@ def _run(a: argparse.Namespace, instances: list[Instance]) -> GapReport:
         _note(a)
     with _backend(a.backend):
         return gap_report(
-            instances if a.formulation is None else _stated(a, instances, dimensions["lam"]),
+            instances if a.formulations is None else _stated(a, instances, dimensions["lam"]),
             **dimensions,
             time_limit=a.time_limit,
             seed=a.seed,
@@ -181,10 +181,10 @@ def _instances(a: argparse.Namespace) -> list[Instance]:
 def _stated(a: argparse.Namespace, instances: list[Instance], lams: list[float]) -> list[Stated]:
     """The formulations on every instance, at every λ where they have one."""
     models: list[Stated] = []
-    for instance, name in product(instances, _list(a.formulation, str, "--formulation")):
+    for instance, name in product(instances, _list(a.formulations, str, "--formulations")):
         info = get_formulation(name)
         if info.data is not ModelData.TWO_CLASSES:
-            raise InputError(f"--formulation takes formulations of two classes; {name} is stated on {info.data.value}")
+            raise InputError(f"--formulations takes formulations of two classes; {name} is stated on {info.data.value}")
         known = {parameter.name for parameter in info.parameters}
         for lam in lams if "lam" in known else [None]:
             own = {} if lam is None else {"lam": lam}

@@ -64,15 +64,15 @@ def add_proof_options(command: Command) -> None:
 
 
 def add_parameters(command: Command) -> None:
-    """The parameters of all formulations."""
-    _add_parameters(command, all_formulations())
+    """The parameters of all formulations, where an option names them."""
+    _add_parameters(command, all_formulations(), "--formulations NAME --help")
 
 
-def _add_parameters(command: Command, table: Mapping[str, FormulationInfo]) -> None:
-    """Every parameter is read; the help tells of those of the formulations that are named, or where to find them."""
+def _add_parameters(command: Command, table: Mapping[str, FormulationInfo], lists: str = "") -> None:
+    """Every parameter is read; the help tells of those of the formulations that are named, or what ``lists`` them."""
     named = {part for word in command.words for part in word.split(",")}
     shown = table if len(table) == 1 else {name: info for name, info in table.items() if name in named}
-    where = None if shown else "--help after the formulation's name lists them: --lam, --C, --kernel, ..."
+    where = None if shown else f"{lists or command.prog + ' FORMULATION --help'} lists them: --lam, --C, --kernel, ..."
     group = command.add_argument_group("parameters of the formulation", where)
     said: dict[str, dict[str, list[str]]] = {}
     options: dict[str, str] = {}

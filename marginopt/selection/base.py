@@ -113,7 +113,7 @@ class Selection:
     unsolved : int
         Models that were trained short of the tolerance.
     steps : sequence of mapping
-        γ, f, f' and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
+        γ, f, its derivative and the Fisher ratio of every model of an ascent in γ ("maxmin"); empty for other selectors.
     """
 
     selector: str

@@ -191,7 +191,7 @@ class HingeSVM(Model):
             notes=("the intercept, a constant column of X, is penalised like every other weight",),
             source="Cepeda, Gomez, Han: Robust SVMs via conic optimization, (2)",
             equivalences=(
-                "1/2 ||w||^2 + C sum xi with C = lam/2: the same w, half the objective",
+                "1/2 ||w||^2 + C sum_i xi_i with C = lam/2: the same w, half the objective",
                 "the continuous relaxation of a ZeroOneSVM whose lam_i/M_i are these lam_i, where no z_i reaches 1, Conic (4)",
             ),
             dual=DualStatement(

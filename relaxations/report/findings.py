@@ -23,10 +23,13 @@ class Finding:
 
 
 def findings(report: ReportData) -> tuple[Finding, ...]:
-    """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known."""
+    """Three to six sentences: which relaxation closes how much, at what cost; who proves how many; what is not known.
+
+    None begins with a name: names keep their case.
+    """
     found: list[Finding] = []
     for say in _SENTENCES:
-        found += [Finding(told.text[:1].upper() + told.text[1:], told.anchor) for told in say(report)]
+        found += say(report)
     return tuple(found[:6])
 
 
@@ -59,7 +62,7 @@ def _strongest(report: ReportData) -> list[Finding]:
     base = str(report.meta.get("base", ""))
     against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
     over = f" in the median over {_count(most, 'instance')}" if most > 1 else ""
-    text = f"{best} leaves the smallest gap: {_median_gap(able[best]):.1%}{over}{against}."
+    text = f"The smallest gap is that of {best}: {_median_gap(able[best]):.1%}{over}{against}."
     return [Finding(text, "gaps")]
 
 
@@ -90,7 +93,7 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
     if exact[best] == 0:
         where = " on any instance" if len(rows[best]) > 1 else ""
         return [Finding(f"No relaxation is exact{where} (to {EXACT:.2%}).", "matrix")]
-    text = f"{best} is exact (to {EXACT:.2%}) on {exact[best]} of {_count(len(rows[best]), 'instance')}."
+    text = f"On {exact[best]} of {_count(len(rows[best]), 'instance')}, {best} is exact (to {EXACT:.2%})."
     return [Finding(text, "matrix")]
 
 
@@ -102,7 +105,11 @@ def _solvers(report: ReportData) -> list[Finding]:
     order = sorted(solved, key=lambda name: -solved[name])
     count = next(iter(ratios.values())).size
     if count == 1:
-        text = "; ".join(f"{name} {'proves' if solved[name] else 'does not prove'} the optimum" for name in order[:4])
+        proved = " and ".join(name for name in order[:4] if solved[name])
+        others = " and ".join(name for name in order[:4] if not solved[name])
+        text = (
+            f"The optimum is proved by {proved}{', not by ' if others else ''}{others}" if proved else "The optimum is not proved"
+        )
     else:
         between = "; " if any("," in name for name in order[:4]) else ", "
         text = f"Of {_count(count, 'problem')}, " + between.join(f"{name} proves {solved[name]}" for name in order[:4])
@@ -151,7 +158,7 @@ def _no_bounds(report: ReportData) -> list[Finding]:
         return []
     listed = " and ".join(names[:3]) + (f" and {len(names) - 3} others" if len(names) > 3 else "")
     verb = "bounds" if len(names) == 1 else "bound"
-    text = f"{listed} {verb} nothing of the problem itself where M is not proved valid; no gap is given there."
+    text = f"Where M is not proved valid, {listed} {verb} nothing of the problem itself; no gap is given there."
     return [Finding(text, "relaxations")]
 
 

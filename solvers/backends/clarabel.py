@@ -150,7 +150,8 @@ def _solve(solver: Any, recorder: Recorder, flag: threading.Event, constant: flo
 
     def watch(info: Any) -> bool:
         with recorder.guarded():
-            recorder.see(int(info.iterations), info.cost_primal + constant, info.cost_dual + constant, step="barrier")
+            primal, dual, residual = info.cost_primal + constant, info.cost_dual + constant, max(info.res_primal, info.res_dual)
+            recorder.see(int(info.iterations), primal, dual, step="barrier", infeasible=residual)
         return recorder.stopped or flag.is_set()
 
     solver.set_termination_callback(watch)

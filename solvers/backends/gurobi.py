@@ -199,7 +199,9 @@ def _watch(gurobipy: Any, recorder: Recorder, cuts: GurobiCuts | None, model: An
             left = int(ask(codes.MIP_NODLFT))
             recorder.see(int(ask(codes.MIP_NODCNT)), ask(codes.MIP_OBJBST), ask(codes.MIP_OBJBND), active=left, step="node")
         elif where == codes.BARRIER:
-            recorder.see(int(ask(codes.BARRIER_ITRCNT)), ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ), step="barrier")
+            primal, dual = ask(codes.BARRIER_PRIMOBJ), ask(codes.BARRIER_DUALOBJ)
+            residual = max(ask(codes.BARRIER_PRIMINF), ask(codes.BARRIER_DUALINF))
+            recorder.see(int(ask(codes.BARRIER_ITRCNT)), primal, dual, step="barrier", infeasible=residual)
         elif where == codes.SIMPLEX and recorder.due():
             recorder.see(int(ask(codes.SPX_ITRCNT)), ask(codes.SPX_OBJVAL), np.nan, step="simplex")
     if recorder.stopped:

@@ -194,7 +194,7 @@ def _watch(highs: Any, form: StandardForm, recorder: Recorder, flag: Any) -> Non
         with recorder.guarded():
             if recorder.due():
                 out = event.data_out
-                steps = int(out.simplex_iteration_count) + int(out.ipm_iteration_count)
+                steps = sum(max(int(n), 0) for n in (out.simplex_iteration_count, out.ipm_iteration_count))  # -1: none yet
                 recorder.see(steps, np.nan, np.nan, step="simplex or barrier")
         event.interrupt(recorder.stopped or flag.is_set())
 

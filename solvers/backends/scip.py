@@ -65,8 +65,9 @@ class Scip(Backend):
     Where SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerances, and a SoPlex built without GMP (that of
     the wheels) writes "Cannot set optimality tolerance to small value" to standard error and takes 1e-10. No parameter of SCIP
     turns that off. A looser dual tolerance (1.1e-7) brings the same line about feasibility; a looser primal one would let a big M
-    hide violations; to take standard error away would take what other threads, loggers and a crash write there. So
-    in somebody else's process the line is left alone; at the prompt it is not seen.
+    hide violations. To take standard error away would take what other threads, loggers and a crash write there. A pipe in its
+    place that passes all else on would be the broken standard error of every program that is started meanwhile and outlives
+    the solve. So in somebody else's process the line is left alone; at the prompt it is not seen.
     """
 
     info = SolverInfo(

@@ -25,6 +25,8 @@ _EVERY = 0.05
 _SHOWN = 0.2
 #: What solvers write for "none yet".
 _NONE = 1e19
+#: Residual of an interior point's points from which on their dual objective counts as a bound.
+_FEASIBLE = 1e-5
 #: Rows kept of a trace; a longer one is thinned to every second row, so memory stays bounded.
 _ROWS = 4096
 
@@ -100,9 +102,16 @@ class Recorder:
             self.stopped = bool(self._options.callback(self.last))
         return self.stopped
 
-    def see(self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "") -> bool:
-        """As `measured`, of an off-the-shelf solver, which writes a huge number for what it does not have yet."""
-        return self.measured(Measure(iteration, _known(objective), _known(bound), active, step=step))
+    def see(
+        self, iteration: int, objective: float, bound: float, *, active: int = -1, step: str = "", infeasible: float = 0.0
+    ) -> bool:
+        """As `measured`, of an off-the-shelf solver, which writes a huge number for what it does not have yet.
+
+        ``infeasible`` is the larger residual of an interior point's pair of points. Until it is small the dual objective bounds
+        nothing, and lies above the primal one as often as below it: there is no bound yet.
+        """
+        known = _known(bound) if infeasible <= _FEASIBLE else float("nan")
+        return self.measured(Measure(iteration, _known(objective), known, active, step=step))
 
     @contextmanager
     def guarded(self) -> Iterator[None]:

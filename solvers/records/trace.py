@@ -30,7 +30,7 @@ class TraceRow:
     objective : float
         Of the current (incumbent) point, minimised; NaN where there is none.
     bound : float
-        Lower bound; NaN where there is none.
+        Lower bound; NaN where there is none, as before an interior point's points are feasible.
     active : int
         Size of the active set (support vectors, open nodes); -1 where it has no meaning.
     columns : int

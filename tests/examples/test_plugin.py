@@ -85,7 +85,7 @@ def test_the_prompt_sees_everything(site: Path, tmp_path: Path) -> None:
     run(site, *prompt, "report", "two-moons", "--n", "16", "--relaxations", "huber-bound,hinge-incumbent", "--exact", "none",
         "--quiet", "--out", str(tmp_path))  # fmt: skip
     assert "Huber, delta = 1" in (tmp_path / "report.md").read_text(encoding="utf-8")
-    run(site, *prompt, "report", "two-moons", "--n", "16", "--formulation", "huber", "--exact", "box-fista", "--quiet",
+    run(site, *prompt, "report", "two-moons", "--n", "16", "--formulations", "huber", "--exact", "box-fista", "--quiet",
         "--out", str(tmp_path))  # fmt: skip
     assert "two-moons, huber" in (tmp_path / "report.md").read_text(encoding="utf-8")
 

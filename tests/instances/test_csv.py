@@ -30,6 +30,16 @@ class TestCsv:
         assert data.feature_names == ("a, b",)
         assert data.labels == ("no", "yes")
 
+    def test_decimal_commas_between_other_delimiters(self, put):
+        data = read(put("a.csv", "Größe;Urteil\n-1,5;gut\n2;schlecht\n,25;gut\n"))
+        same(data, [[-1.5], [2.0], [0.25]], [-1, 1, -1])
+        assert data.feature_names == ("Größe",)
+        # beside a point a comma may group thousands: nothing is guessed
+        with pytest.raises(DataError, match="line 3, column 'a': '1,250' is not a number"):
+            read(put("b.csv", "a;class\n2.5;u\n1,250;v\n"))
+        with pytest.raises(DataError, match="save it as UTF-8"):
+            read(put("c.csv", "Größe;y\n1;1\n2;-1\n".encode("latin-1")))
+
     def test_label_by_name_index_or_rule(self, put):
         path = put("a.csv", "Class,b,c\n1,2,3\n4,5,7\n6,8,7\n")
         assert read(path).labels == (1, 4, 6)

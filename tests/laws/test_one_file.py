@@ -63,7 +63,7 @@ assert row.instance == "HuberSVM" and exact.proven, (row, exact)
 assert abs(model.to_cvxpy().solve(solver="CLARABEL") - mo.solve(model, "clarabel").objective) < 1e-6
 from marginopt.cli.main import main
 with tempfile.TemporaryDirectory() as folder:
-    command = ["report", "wdbc", "--n", "16", "--formulation", "huber", "--exact", "clarabel", "--quiet", "--out", folder]
+    command = ["report", "wdbc", "--n", "16", "--formulations", "huber", "--exact", "clarabel", "--quiet", "--out", folder]
     assert main(command) == 0 and "wdbc, huber" in (pathlib.Path(folder) / "report.md").read_text(encoding="utf-8")
 print("seen")
 """

@@ -266,4 +266,4 @@ def test_equivalences_are_printed_and_true() -> None:
     assert "equivalent: L2SVMDual" in str(ball)
     a, b = (mo.solve(model, "clarabel", tol=1e-9).values["a"] for model in (svm, ball))
     np.testing.assert_allclose(a, b, atol=1e-5)
-    assert "1/2 ||w||^2 + C sum xi with C = lam/2" in str(MODELS[0])
+    assert "1/2 ||w||^2 + C sum_i xi_i with C = lam/2" in str(MODELS[0])

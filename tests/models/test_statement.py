@@ -10,7 +10,7 @@ import pytest
 
 from marginopt.models import RBF, ConicSVM, HingeSVM, L2SVMDual, Line, MEBDual, Model, Statement, ZeroOneSVM
 from marginopt.models.formulations import built_in
-from marginopt.models.statement import plus, times
+from marginopt.models.statement import plus, times, typeset
 
 
 def models(points: Any) -> list[Model]:
@@ -113,3 +113,24 @@ def test_no_objective_has_a_factor_of_one_or_a_term_of_zero(info: Any) -> None:
     objectives = [statement.objective, *([statement.dual.objective] if statement.dual else [])]
     for text in (line.text for line in objectives):
         assert not re.search(r"(?<![\w./^-])[01](\.0)? (?=[a-z|(])|/1(?!\d)", text), text
+
+
+@pytest.mark.parametrize(
+    ("written", "read"),
+    [
+        ("M_i = 1 + ||x_i|| sqrt(UB - lam_i): ||w||^2 <= UB - 2 lam_i", "Mᵢ = 1 + ‖xᵢ‖ √(UB - λᵢ): ‖w‖² ≤ UB - 2 λᵢ"),
+        ("a'K~a - min_i (K~a)_i, K~_ij = y_i y_j (k_ij + 1)", "aᵀK̃a - minᵢ (K̃a)ᵢ, K̃ᵢⱼ = yᵢ yⱼ (kᵢⱼ + 1)"),
+        ("f_i = u'psi_i; exp(-gamma ||x_i - x_j||^2); W = ww'", "fᵢ = uᵀψᵢ; exp(-γ ‖xᵢ - xⱼ‖²); W = wwᵀ"),
+        ("1/2 ||w||^2 + C sum_i xi_i, r_{k+1}, (1 - u)_+", "½ ‖w‖² + C Σᵢ ξᵢ, rₖ₊₁, (1 - u)₊"),
+    ],
+)
+def test_mathematics_in_prose_is_set(written, read):
+    assert typeset(written) == read
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["orientation 'one'", "Conic's n is it's", "ZeroOneSVM(lam=1.0)", 'one of "gamma", "log-gamma"', "f'(x), r_plus, time_limit"],
+)
+def test_what_is_no_mathematics_is_left_alone(text):
+    assert typeset(text) == text

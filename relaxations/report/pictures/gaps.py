@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
+from ....drawing import GREY, colour_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
 from ..data import ReportData
 from ..means import SECONDS, primal_dual_integral, shifted_geometric_mean
 
@@ -65,7 +65,7 @@ def gap_against_seconds(report: ReportData) -> str | None:
     ax.set_xlabel(f"seconds (shifted geometric mean, shift {SECONDS:g} s)", fontsize=9)
     ax.set_ylabel("median gap", fontsize=9)
     ax.grid(alpha=0.3, color=GREY)
-    figure.legend(loc="outside lower center", ncols=2, fontsize=8)
+    legend_below(figure)
     return svg_of(figure)
 
 

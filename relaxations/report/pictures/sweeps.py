@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import COLOURS, GREY, colour_of, figure_of, log_ticks, marker_of, plain, svg_of
+from ....drawing import COLOURS, GREY, colour_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key, where
@@ -76,9 +76,7 @@ def against_m(report: ReportData) -> str | None:
     """
     swept: list[tuple[InstanceCell, list[RelaxationCell]]] = []
     for instance in report.instances:
-        cells = [
-            c for c in report.relaxations_of(instance.key) if c.against_m and c.bound is not None and c.m_high is not None
-        ]
+        cells = [c for c in report.relaxations_of(instance.key) if c.against_m and c.bound is not None and c.m_high is not None]
         if len({c.m_high for c in cells}) > 2 and 0 < report.best[instance.key].high < np.inf:
             swept.append((instance, sorted(cells, key=lambda c: c.m_high or 0.0)))
     if not swept:
@@ -180,7 +178,7 @@ def profiles(report: ReportData) -> str | None:
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
     _finish(ax, "τ, times the fastest", "part of the problems proved")
-    figure.legend(loc="outside lower center", ncols=3, fontsize=8)
+    legend_below(figure)
     return svg_of(figure)
 
 
@@ -238,8 +236,7 @@ def _finish(ax: Any, x: str, y: str) -> None:
 def _done(figure: Any, axes: Sequence[Any], count: int, shown: int | None = None) -> str:
     """One legend of all panels' lines below them; ``shown`` of the ``count`` panels where they are not the axes."""
     shown = len(axes) if shown is None else shown
-    labelled = {label: line for ax in axes for line, label in zip(*ax.get_legend_handles_labels(), strict=True)}
-    figure.legend(labelled.values(), labelled.keys(), loc="outside lower center", ncols=3, fontsize=8)
+    legend_below(figure)
     if count > shown:
         figure.suptitle(f"the first {shown} of {count}", fontsize=9)
     return svg_of(figure)

@@ -120,7 +120,7 @@ COLUMNS: tuple[Column, ...] = (
         lambda r: r.relaxation.misclassified,
         "count",
     ),
-    Column("seconds", "relaxation s", "Seconds of solving the relaxation.", lambda r: r.relaxation.solve_seconds, "seconds"),
+    Column("seconds", "s", "Seconds of solving the relaxation.", lambda r: r.relaxation.solve_seconds, "seconds"),
     Column("build_seconds", "build s", "Seconds of building and loading it.", lambda r: r.relaxation.build_seconds, "seconds"),
     Column("variables", "variables", "Variables of the relaxation's standard form.", lambda r: r.relaxation.variables, "count"),
     Column("rows", "rows", "Scalar rows of its cones.", lambda r: r.relaxation.rows, "count"),

@@ -76,7 +76,7 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
 def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
     """Another formulation than the 0-1 loss: its own point, relaxations and exact solves."""
     out, family = tmp_path / "out", ("--generate", "2", "0.3", "clustered", "--sizes", "8,12")
-    asked = ("--formulation", "ramp", "--lam", "0.5,1", "--relaxations", "continuous", "--exact", "ramp-bb")
+    asked = ("--formulations", "ramp", "--lam", "0.5,1", "--relaxations", "continuous", "--exact", "ramp-bb")
     assert run("report", *family, *asked, "--out", out, "--quiet") == 0
     report = GapReport.from_json(out / "report.json")
     assert [c.n for c in report.instances] == [8, 8, 12, 12]
@@ -97,7 +97,7 @@ def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
         (("--encodings", "big"), "encodings must be"),
         (("--kappa", "0.1", "--kappas", "3"), "--kappa VALUES or --kappas COUNT"),
         (("--sizes", "20", "--n", "10"), "--n is one size"),
-        (("--formulation", "meb"), "takes formulations of two classes; meb is stated on points without labels"),
+        (("--formulations", "meb"), "takes formulations of two classes; meb is stated on points without labels"),
         (("--continue",), "--continue needs --store FILE"),
         (("--jobs", "0"), "jobs must be"),
         (("--jobs", "2", "--backend", "dusk"), "joblib has no dusk"),

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 
+import numpy as np
 import pytest
 from programs import knapsack, random_qp, solve
 
@@ -18,6 +19,10 @@ def test_clarabel_traces_and_its_callback_stops_it():
     whole = solve(form, "clarabel")
     assert len(whole.trace) >= 3
     assert whole.trace[-1].bound == pytest.approx(whole.objective, rel=1e-5)
+    # the first iterates are infeasible, so their dual objectives, some of them above the optimum, are no bounds
+    assert np.isnan(whole.trace[0].bound)
+    gaps = whole.trace.column("gap")
+    assert (gaps[np.isfinite(gaps)] > -1e-4).all()
     result = solve(form, "clarabel", callback=lambda row: row.iteration >= 2)
     assert result.status is Status.INTERRUPTED and result.iterations <= 3 and result.values
 
