@@ -101,7 +101,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
     sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
     pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return Rows(a, np.ascontiguousarray(a.T), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0)
+    return Rows(a, np.ascontiguousarray(a.T), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
 
 
 def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
@@ -116,7 +116,7 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
     a[:, -1] = np.sign(a[:, -1]) * stretch
     pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
     reach = reach / stretch * (1 + 1e-15)
-    return Rows(a, np.ascontiguousarray(a.T), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach)
+    return Rows(a, np.ascontiguousarray(a.T), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:

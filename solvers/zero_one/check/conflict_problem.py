@@ -75,9 +75,10 @@ class Problem:
 
 @dataclass(frozen=True, eq=False)
 class Conflict:
-    """Points that no w with ||w||² below ``norm`` keeps all."""
+    """Points that no w with ||w||² below ``norm`` keeps all, if it violates all of ``away``."""
 
     points: frozenset[int]
+    away: frozenset[int]
     norm: float
 
 
@@ -156,9 +157,10 @@ def stated_conflict(problem: Problem, record: dict[str, Any]) -> Conflict:
     alpha = np.array(record["alpha"], dtype=np.float64)
     if len(set(points)) != len(points) or alpha.shape != (len(points),):
         raise InvalidProofError("a conflict names a point twice, or not one multiplier for each point")
-    if any(i < 0 or i >= len(problem.weights) for i in points) or not (np.isfinite(alpha).all() and (alpha >= 0).all()):
-        raise InvalidProofError("a conflict names no point, or its multipliers are not finite and ≥ 0")
+    if any(i < 0 or i >= len(problem.weights) for i in points) or not np.isfinite(alpha).all():
+        raise InvalidProofError("a conflict names no point, or its multipliers are not finite")
     gain = next_down(math.fsum(alpha.tolist()))
+    # Σα ≤ Σα a_i'w whatever the sign: a_i'w ≥ 1 of points that are kept, a_i'w < 1 of those that are violated;
     # the labels are ±1, so that the intercept's part is a sum of multipliers: exact up to one rounding
     tilt = abs(math.fsum((alpha * problem.labels[points]).tolist()))
     if tilt > 0.0:
@@ -172,4 +174,5 @@ def stated_conflict(problem: Problem, record: dict[str, Any]) -> Conflict:
         squares.append(next_up(size * size))
     square = next_up(math.fsum(squares))
     norm = 0.0 if gain <= 0.0 else next_down(next_down(gain * gain) / square)
-    return Conflict(frozenset(points), norm)
+    signs = list(zip(points, alpha.tolist(), strict=True))
+    return Conflict(frozenset(i for i, a in signs if a >= 0.0), frozenset(i for i, a in signs if a < 0.0), norm)

@@ -2,9 +2,11 @@
 
 For the problem min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1} and the claimed bound B, suppose that some w has a value below B.
 With a free intercept some such w has |b| ≤ 1 + max||x_i||√B. In a node that has deleted points of weight V and proved that w
-deletes further free points of weight at least e, ||w||² < T = B - V - e. A *conflict* is a set of points with multipliers α ≥ 0
-and the norm N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||²: as Σα ≤ Σ α_i a_i'w, no w with ||w||² < N keeps all its points, so
-where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums exact by `math.fsum`.
+deletes further free points of weight at least e, ||w||² < T = B - V - e. Deleted points are the ones that w violates. A
+*conflict* is a set of points with multipliers α, negative ones only of points that its node has deleted, and the norm
+N = (Σα - |Σ α_i y_i| max|b|)₊²/||Σ α_i a_i||². As Σα ≤ Σ α_i a_i'w where points with α > 0 are kept and those with α < 0
+violated, no w with ||w||² < N does both, so where N ≥ T one of its free points is deleted. Numbers are rounded outward, sums
+exact by `math.fsum`.
 
 The cardinality form, min Σ_{penalised} w_j² with at most k margins violated, has the same trees with weights of one: solutions of
 interest have ||w||² < T = B throughout, a node that has deleted V points and proved e more is empty where V + e > k, and a point
@@ -65,6 +67,8 @@ class Conflicts:
             raise InvalidProofError(f"a conflict of node {ident} proves {conflict.norm:g}, which is too little")
         if any(state[i] == DELETED for i in conflict.points):
             raise InvalidProofError(f"a conflict of node {ident} has a point that is deleted")
+        if any(state[i] != DELETED for i in conflict.away):
+            raise InvalidProofError(f"a conflict of node {ident} has a negative multiplier of a point that is not deleted")
         return conflict
 
     def of(self, records: Iterable[dict[str, Any]]) -> dict[int, dict[str, Any]]:

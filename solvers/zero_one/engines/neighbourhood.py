@@ -28,7 +28,7 @@ class LargeNeighbourhood:
 
     def __init__(self, shared: Shared, rng: np.random.Generator, order: FloatArray) -> None:
         self._shared, self._rng = shared, rng
-        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)
+        rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
         self._pace = Pace.guessed(shared.limits, rows.a.size)
         self._planted = 0

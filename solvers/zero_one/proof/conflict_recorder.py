@@ -62,7 +62,7 @@ class ConflictRecorder:
         self._file = LogFile(path)
         header: dict[str, Any] = {
             "format": "marginopt-zero-one-proof",
-            "version": 3 if team is None else 5,
+            "version": 4 if team is None else 5,
             "kind": "conflicts",
             "A": problem.A.tolist(),
             "weights": problem.weights.tolist(),

@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 from data import clouds
+from scipy.optimize import nnls
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
@@ -88,12 +89,14 @@ def test_a_search_below_the_optimum_finds_nothing(seed):
     assert dive.stack.unresolved[0] == np.inf
 
 
-def least_norm(rows, kept):
-    """Least norm that keeps the points, from the optimum's own multipliers; infinite where nothing keeps them."""
-    n, p = rows.a.shape
-    active = k.no_active(p)
-    status, value = k.active_set(rows, kept, np.ones(n), np.inf, active, k.empty_scratch(n, p))
-    return value if status == k.OPTIMUM else np.inf
+def least_norm(rows, kept, violated):
+    """Least norm that keeps some points and violates others, by non-negative least squares (Lawson and Hanson's LDP)."""
+    points = np.concatenate([np.flatnonzero(kept), np.flatnonzero(violated)])
+    side = np.repeat([1.0, -1.0], [kept.sum(), violated.sum()])
+    free = 1e4 * rows.sign[points, None]  # the intercept, with next to no norm
+    G, h = side[:, None] * np.hstack([rows.a[points], free]), side * rows.tau[points]
+    _, size = nnls(np.vstack([G.T, h]), np.append(np.zeros(G.shape[1]), 1.0))
+    return 1.0 / size**2 - 1.0 if size > 1e-7 else np.inf
 
 
 @pytest.mark.parametrize("seed", range(3))
@@ -109,13 +112,15 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
         parent = int(stack.now.level) - 1
         kept = stack.state == k.KEPT
         kept[stack.point[parent]] = False
+        violated = stack.state == k.DELETED
+        violated[stack.point[parent]] = False
         for c in range(stack.end[parent], stack.end[parent + 1]):
             points = stack.listed[c, : stack.size[c]]
             needed = kept.copy()
             needed[points] = True
             assert 2 <= len(set(points.tolist())) == len(points)
             assert (stack.state[points] == k.FREE).sum() >= len(points) - 1
-            assert least_norm(dive.exact, needed) >= stack.norm[c] * (1 - 1e-6)
+            assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-6)
             checked += 1
     assert checked > 100
 

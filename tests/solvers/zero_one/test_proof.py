@@ -290,6 +290,20 @@ def test_fractional_packings_are_accepted_and_overfull_ones_refused(tmp_path):
     assert "more on a point than its weight" in check_proof(path).message
 
 
+def test_a_negative_multiplier_is_of_a_deleted_point(tmp_path):
+    """Rows that combine to nothing, Σα > 0: a conflict of any norm where all α are positive, nothing where they are not."""
+    path = tmp_path / "log"
+    A = np.array([[1.0, 0.2], [1.5, 0.1], [2.0, -0.3]])  # (1, 0) keeps all three
+    assert write(ZeroOneProblem(A, np.full(3, 9.0), np.ones(2, dtype=bool)), path, engine="conflicts")[0].name == "CONVERGED"
+    header, end = (record for record in read(path) if "format" in record or "bound" in record)
+    alpha = np.linalg.svd(A)[0][:, 2]
+    alpha = (alpha * np.sign(alpha.sum())).tolist()
+    root = {"id": 0, "parent": -1, "side": 0, "steps": [["pack", [[0, 8.0]]]]}
+    path.write_text(sealed([header, {"conflict": [0, 1, 2], "alpha": alpha}, root, end | {"bound": 7.0, "w": [0.0, 0.0]}]))
+    report = check_proof(path)
+    assert not report.valid and "not deleted" in report.message
+
+
 def test_a_search_that_is_cut_short_leaves_a_log_that_claims_nothing(tmp_path):
     path = tmp_path / "log"
     problem = problem_of(7, 60, 8, True, 3.0)

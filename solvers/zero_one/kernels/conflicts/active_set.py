@@ -8,29 +8,42 @@ from typing import Any
 import numpy as np
 
 from ..compiled import EPS, entry, inner
-from .records import CONFLICT, OPTIMUM, TROUBLE, Active, Rows, Scratch, dot
+from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
 
 #: Violations that are none.
 _NEAR = 1e-11
 
 
 @inner
-def certified(active: Active, q: int, reach: float) -> float:
-    """A proved lower bound of min{||w||² : g'w ≥ 1 for the first q constraints} from u ≥ 0, whatever they are.
+def asked(second: int) -> float:
+    """The right side of a constraint of an S-pair: g'w ≥ 1, or -1 where the point is to be violated."""
+    return -1.0 if second == VIOLATE else 1.0
 
-    (Σu - |v_b| reach)₊²/||v||², v = Σ u g without its intercept's part v_b, with every rounding error to the safe side (that
+
+@inner
+def threshold(tau: float, second: int) -> float:
+    """By what a point's row is divided in a constraint: 1 - η, or -(1 + η) where computed margins are at most 1 + η."""
+    return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
+
+
+@inner
+def certified(active: Active, q: int, reach: float) -> float:
+    """A proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints} from u ≥ 0, whatever they are.
+
+    (Σ±u - |v_b| reach)₊²/||v||², v = Σ u g without its intercept's part v_b, with every rounding error to the safe side (that
     of g itself included); ∞ where v vanishes.
     """
     p = active.w.size
-    total = size = 0.0
+    total = gain = size = 0.0
     for k in range(q):
         total += active.u[k]
+        gain += active.u[k] * asked(active.pair[k, 1])
         norm = 0.0
         for j in range(p):
             norm += active.g[k, j] * active.g[k, j]
         size += active.u[k] * math.sqrt(norm)
     err = 4.0 * EPS * (q + p + 8) * size
-    gain = total * (1.0 - 2.0 * EPS * (q + 4))
+    gain -= total * 2.0 * EPS * (q + 4)
     norm = 0.0
     for j in range(p):
         v = 0.0
@@ -56,8 +69,8 @@ def certified_norm(active: Active, reach: float) -> float:
 
 
 @inner
-def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
-    """The most violated constraint: (point, its partner or -1, violation); (-1, -1, 0) where all are met."""
+def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
+    """The most violated pair of points, for a free intercept: (one, the other, violation); (-1, -1, 0) where all are met."""
     n, p = rows.a.shape
     low0 = low1 = np.inf
     for i in range(n):
@@ -68,36 +81,72 @@ def _choose(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, f
             for i in range(n):
                 u[i] += f * rows.t[j, i]
     for i in range(n):
-        if ok[i]:
+        if ok[i] and keen[i] > 0.0:
             t = u[i]
             if rows.sign[i] >= 0:
                 low0 = min(low0, t)
             else:
                 low1 = min(low1, t)
-    if not rows.free:
-        low1 = low0
     if not low0 + low1 < -2.0 * _NEAR:
         return -1, -1, 0.0
     b = 0.5 * (low1 - low0)
     first = second = -1
     most0 = most1 = 0.0
     for i in range(n):
-        if ok[i]:
+        if ok[i] and keen[i] > 0.0:
             t = -(u[i] + rows.sign[i] * b) * rows.pull[i] * keen[i]
             if rows.sign[i] >= 0:
                 if t > most0:
                     most0, first = t, i
             elif t > most1:
                 most1, second = t, i
+    if second < 0:
+        return -1, -1, 0.0
     return first, second, -0.5 * (low0 + low1)
+
+
+@inner
+def _farthest(rows: Rows, scale: Any, level: Any, w: Any, u: Any) -> tuple[int, int, float]:
+    """The most violated constraint: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met. Few branches: speed."""
+    n, p = rows.t.shape[1], rows.t.shape[0]
+    for i in range(n):
+        u[i] = level[i]
+    j = 0  # three coordinates in a pass: the loop waits for ``u``, not for the arithmetic
+    while j + 2 < p:
+        x, y, z = w[j], w[j + 1], w[j + 2]
+        for i in range(n):
+            u[i] -= x * rows.t[j, i] + y * rows.t[j + 1, i] + z * rows.t[j + 2, i]
+        j += 3
+    while j < p:
+        x = w[j]
+        for i in range(n):
+            u[i] -= x * rows.t[j, i]
+        j += 1
+    for i in range(n):
+        u[i] *= scale[i]
+    first, most, i = -1, 0.0, 0
+    while i < n:  # by eights, which NumPy's argmax would do as well and compile for seconds
+        if i + 8 <= n:
+            left = max(max(u[i], u[i + 1]), max(u[i + 2], u[i + 3]))
+            if not max(left, max(max(u[i + 4], u[i + 5]), max(u[i + 6], u[i + 7]))) > most:
+                i += 8
+                continue
+        for k in range(i, min(i + 8, n)):
+            if u[k] > most:
+                first, most = k, u[k]
+        i += 8
+    if first < 0:
+        return -1, -1, 0.0
+    return first, -1 if scale[first] > 0.0 else VIOLATE, most / abs(scale[first]) + _NEAR
 
 
 @inner
 def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
     p = g.size
     if second < 0:
+        scale = threshold(rows.tau[first], second)
         for j in range(p):
-            g[j] = rows.a[first, j] / rows.tau[first]
+            g[j] = rows.a[first, j] / scale
     else:
         scale = rows.tau[first] + rows.tau[second]
         for j in range(p):
@@ -144,7 +193,8 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
     """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
 
     Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, (TROUBLE, ·)
-    where rounding stops both. ``keen`` scales the violations by which the next constraint is chosen.
+    where rounding stops both. ``keen`` scales the violations by which the next constraint is chosen; a point is to be violated,
+    not kept, where it is negative.
     """
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair
@@ -152,9 +202,15 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
     V, R, r, z = scratch.V, scratch.R, scratch.r, scratch.z
     for a in range(q):
         _extend(g, V, R, a, z)
+    for i in range(ok.size):
+        scratch.scale[i] = rows.pull[i] * keen[i] if ok[i] else 0.0
+        scratch.level[i] = rows.tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(rows.tau[i], VIOLATE)
     for _ in range(60 * (p + 4)):
-        first, second, short = _choose(rows, ok, keen, w, scratch.margins)
-        if first < 0 or (rows.free and second < 0):
+        if rows.free:
+            first, second, short = _widest_pair(rows, ok, keen, w, scratch.margins)
+        else:
+            first, second, short = _farthest(rows, scratch.scale, scratch.level, w, scratch.margins)
+        if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)
         for a in range(q):
@@ -172,7 +228,7 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
             for a in range(q):
                 if r[a] > 1e-12 and u[a] < t1 * r[a]:
                     t1, drop = u[a] / r[a], a
-            short = 1.0 - dot(g[q], w)
+            short = asked(second) - dot(g[q], w)
             independent = rest > 1e-12 * size and q < p
             t2 = max(short, 0.0) / (rest * rest) if independent else np.inf
             if t1 == np.inf and t2 == np.inf:
@@ -188,10 +244,10 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
             if independent:
                 for j in range(p):
                     w[j] += step * z[j]
-            total = step_up
+            total = step_up * asked(second)
             for a in range(q):
                 u[a] = max(u[a] - step * r[a], 0.0)
-                total += u[a]
+                total += u[a] * asked(pair[a, 1])
             u[q] = step_up
             norm = dot(w, w)
             if rows.reach > 0.0:

@@ -8,7 +8,7 @@ import numpy as np
 
 from ..compiled import EPS, inner
 from .active_set import active_set, certified
-from .records import CONFLICT, DELETED, FREE, KEEN, KEPT, OPTIMUM, Room, Rows, copy_active
+from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Room, Rows, copy_active
 from .stack import Stack, copy_listed, free_points, inherit, pack_listed
 
 #: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
@@ -35,6 +35,7 @@ def expand(
         room_for.active, room_for.kept, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.mark, room_for.points,
     )  # fmt: skip
     scratch = room_for.scratch
+    away = -KEEN_AWAY if rows.strict else 0.0
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         kept.w[j] = stack.w[level, j]
@@ -50,8 +51,8 @@ def expand(
         spent = 0.0
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
-            ok[i] = state[i] == KEPT
-            keen[i] = KEEN if state[i] == KEPT else 1.0
+            ok[i] = state[i] != FREE
+            keen[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else away
         extra = stack.extra[level]
         room = cut - spent + pad
         if room - extra <= 0.0:
@@ -82,7 +83,7 @@ def expand(
                 if norm >= T:
                     return 0
                 for i in range(n):
-                    ok[i] = state[i] == KEPT or left[i] > 0.0
+                    ok[i] = state[i] != FREE or left[i] > 0.0
                 copy_active(kept, active)
                 now.solves += 1
                 status, N = active_set(rows, ok, keen, T, active, scratch)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -9,8 +10,8 @@ import numpy as np
 from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
 from ..compiled import entry, inner
-from .active_set import active_set, certified
-from .records import CONFLICT, DELETED, FREE, KEEN, KEPT, Active, Room, Rows, Scratch, copy_active, dot
+from .active_set import active_set, certified, threshold
+from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, Room, Rows, Scratch, copy_active, dot
 
 #: `Book.now`: conflicts, those of the last packing, steps, entries.
 BOOK = integers_and_floats("booked packed steps entries", "")
@@ -26,7 +27,7 @@ class Book(NamedTuple):
     """Conflicts and steps of one node of a proof."""
 
     points: Any  #: (capacity, 2p + 6)
-    alpha: Any  #: multipliers α of the rows a_i'w ≥ 1
+    alpha: Any  #: multipliers α of the rows a_i'w ≥ 1, negative of points that are violated
     size: Any  #: (capacity,) points of each
     packing: Any  #: conflicts of the last packing
     share: Any  #: and their weights in it
@@ -72,8 +73,8 @@ def _book(rows: Rows, active: Active, T: float, exactly: bool, book: Book, scrat
         if active.u[k] <= 0.0:
             continue
         i, j = active.pair[k, 0], active.pair[k, 1]
-        scale = rows.tau[i] if j < 0 else rows.tau[i] + rows.tau[j]
-        share = active.u[k] if whole > 0.0 else active.u[k] / scale
+        scale = rows.tau[i] + rows.tau[j] if j >= 0 else threshold(rows.tau[i], j)
+        share = math.copysign(active.u[k], scale) if whole > 0.0 else active.u[k] / scale
         for side in range(2):
             point = active.pair[k, side]
             if point < 0:
@@ -127,7 +128,7 @@ def prove(
     """
     n = rows.a.shape[0]
     counted = budget < np.inf
-    price = 0.0 if counted else 1.0
+    price, away = (0.0, 0.0) if counted else (1.0, -KEEN_AWAY)
     active, pairs, ok, keen, left, points = (
         room_for.active, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.points,
     )  # fmt: skip
@@ -150,8 +151,8 @@ def prove(
         for i in range(n):
             if counted and state[i] == FREE and weights[i] > allowed:
                 state[i] = KEPT
-            ok[i] = state[i] == KEPT
-            keen[i] = KEEN if state[i] == KEPT else 1.0
+            ok[i] = state[i] != FREE
+            keen[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else away
         T = room - price * extra[0]
         if active_set(rows, ok, keen, T, kept, scratch)[0] == CONFLICT:
             _note(book, CUT, _book(rows, kept, T, exactly, book, scratch))
@@ -177,7 +178,7 @@ def prove(
                 if book.now.booked >= book.size.size - 2:
                     break
                 for i in range(n):
-                    ok[i] = state[i] == KEPT or left[i] > 0.0
+                    ok[i] = state[i] != FREE or left[i] > 0.0
                 copy_active(kept, active)
                 number = -1
                 if active_set(rows, ok, keen, T, active, scratch)[0] == CONFLICT:

@@ -14,6 +14,10 @@ OPTIMUM, CONFLICT, TROUBLE = 0, 1, 2
 FREE, KEPT, DELETED = -1, 0, 1
 #: How much more keenly the dual method takes up kept points than free ones: conflicts then have fewer free points.
 KEEN = 5.0
+#: The same of points that are to be violated: with 5 a tenth more nodes.
+KEEN_AWAY = 20.0
+#: In place of a partner: the constraint is that the point is violated.
+VIOLATE = -2
 
 
 @by_reference
@@ -27,13 +31,14 @@ class Rows(NamedTuple):
     pull: Any  #: (n,) 1/||a_i||: violations are compared as distances
     free: bool  #: constraints are pairs
     reach: float  #: positive: the last column is the stretched intercept's, bounded by this, and not part of the norm
+    strict: bool  #: points that a node deletes are violated in it, a constraint like those of kept points
 
 
 @by_reference
 class Active(NamedTuple):
     """An S-pair of the dual method: constraints with their multipliers, and the point w = Σ u g that they define."""
 
-    pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 without an intercept
+    pair: Any  #: (p + 2, 2) points of each constraint; the second is -1 without an intercept, or `VIOLATE`
     g: Any  #: (p + 2, p)
     u: Any  #: (p + 2,)
     w: Any  #: (p,)
@@ -55,11 +60,14 @@ class Scratch(NamedTuple):
     r: Any  #: (p + 2,) combination of the active constraints
     z: Any  #: (p,) what is left of a constraint
     margins: Any  #: (n,)
+    scale: Any  #: (n,) by which a violation counts; 0 of points that are not in question, negative of those to be violated
+    level: Any  #: (n,) what the margin is to reach, or not to exceed
 
 
 def empty_scratch(n: int, p: int) -> Scratch:
     """Room for n points in p coordinates."""
-    return Scratch(np.empty((p + 2, p)), np.empty((p + 2, p + 2)), np.empty(p + 2), np.empty(p), np.empty(n))
+    margins, scale, level = np.empty(n), np.empty(n), np.empty(n)
+    return Scratch(np.empty((p + 2, p)), np.empty((p + 2, p + 2)), np.empty(p + 2), np.empty(p), margins, scale, level)
 
 
 @inner
