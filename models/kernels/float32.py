@@ -13,11 +13,11 @@ import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..arrays import IntArray, Points
+from ..arrays import FloatArray, IntArray, Points
 from .kernels import Kernel, Linear, Polynomial
 from .sparse_products import FeatureProducts
 
-__all__ = ["SingleArray", "SingleData", "products", "single_values"]
+__all__ = ["SingleArray", "SingleData", "by_feature", "products", "single_values"]
 
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 
@@ -36,8 +36,12 @@ class SingleData:
     @cached_property
     def plain(self) -> SingleArray | FeatureProducts:
         """X in float32."""
-        X = self.X.astype(np.float32)
-        return FeatureProducts(X) if sp.issparse(X) else X
+        return FeatureProducts(self.X.astype(np.float32)) if sp.issparse(self.X) else by_feature(self.X)
+
+
+def by_feature(X: FloatArray) -> SingleArray:
+    """Dense points in float32, each feature's numbers side by side: products of a few points with all of them are faster so."""
+    return X.astype(np.float32, order="F")
 
 
 def single_values(kernel: Kernel, data: SingleData, indices: IntArray, columns: IntArray | None = None) -> SingleArray | None:

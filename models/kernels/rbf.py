@@ -16,7 +16,7 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared
 from .blocks.float32_tiles import ExponentPanel
-from .float32 import SingleArray, products
+from .float32 import SingleArray, by_feature, products
 from .kernels import RBF
 from .sparse_products import FeatureProducts
 from .threads import cuts, share, workers
@@ -46,8 +46,8 @@ class RBFExponents:
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:
-        Z, half = self.Z.astype(np.float32), self.half.astype(np.float32)
-        return FeatureProducts(Z) if sp.issparse(Z) else Z, half
+        half = self.half.astype(np.float32)
+        return FeatureProducts(self.Z.astype(np.float32)) if sp.issparse(self.Z) else by_feature(self.Z), half
 
     def single_rows(
         self, indices: IntArray, signs: SingleArray, offset: float, scale: float, out: SingleArray | None = None
