@@ -215,6 +215,8 @@ def as_array(value: object, name: str) -> FloatArray:
 
 def _as_float(value: object, need: str) -> FloatArray:
     """``value`` as float64; text, dates and complex numbers are refused where numpy would convert or cut them."""
+    if type(value) is np.ndarray and value.dtype == np.float64:
+        return value
     try:
         given = np.asarray(value)
         if given.dtype.kind not in "biufO":

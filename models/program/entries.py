@@ -85,6 +85,11 @@ class Entries:
         """As SciPy has it."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.width))
 
+    @property
+    def columns(self) -> sp.csc_matrix:
+        """By columns, as native interfaces take it."""
+        return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(self.rows, self.width)).tocsc()
+
     def dense(self) -> FloatArray:
         """All of it."""
         return np.asarray(self.csr.toarray())

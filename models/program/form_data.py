@@ -179,6 +179,14 @@ class FormData:
     def rows_matrix(self, labels: Iterable[str] | None = None) -> tuple[sp.csr_array, FloatArray]:
         """All (or the named) constraints stacked: F and g."""
         chosen = self.constraints if labels is None else tuple(self.constraint(label) for label in labels)
+        F, g = self._stacked(chosen)
+        return F.csr, g
+
+    def stacked(self) -> tuple[Entries, FloatArray]:
+        """As `rows_matrix`, for readers that turn the rows before SciPy sees them."""
+        return self._stacked(self.constraints)
+
+    def _stacked(self, chosen: tuple[Constraint, ...]) -> tuple[Entries, FloatArray]:
         if not chosen:
-            return sp.csr_array((0, self.n)), np.zeros(0)
-        return Entries.below(*(Entries.of(c.F) for c in chosen)).csr, np.concatenate([c.g for c in chosen])
+            return Entries.of(np.zeros((0, self.n))), np.zeros(0)
+        return Entries.below(*(Entries.of(c.F) for c in chosen)), np.concatenate([c.g for c in chosen])

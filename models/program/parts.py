@@ -176,8 +176,11 @@ class Quadratic:
 
     @cached_property
     def csc(self) -> sp.csc_array:
-        """P as CSC with sorted indices and no explicit zeros."""
-        matrix = sp.csc_array(self.materialised, copy=True)  # the given matrix may be shared with other forms
+        """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
+        given = self.materialised
+        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
+            return given
+        matrix = sp.csc_array(given, copy=True)  # the given matrix may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix

@@ -78,7 +78,7 @@ class Clarabel(Backend):
             if "q" in parts:
                 changed["q"] = np.array(form.q)
             if parts & {"F", "F of cones"}:
-                changed["A"] = sp.csc_matrix(-form.rows_matrix()[0])
+                changed["A"] = (-form.stacked()[0]).columns
             if parts & {"g", "g of cones"}:
                 changed["b"] = np.concatenate([c.g for c in form.constraints])
             if changed:
@@ -93,9 +93,9 @@ class Clarabel(Backend):
         settings = self._settings(clarabel, options)
         if updates:
             settings.presolve_enable = settings.chordal_decomposition_enable = False
-        F, g = form.rows_matrix()
+        F, g = form.stacked()
         cones = [cone for c in form.constraints for cone in _cones(clarabel, c)]
-        return clarabel.DefaultSolver(_objective(form), np.array(form.q), sp.csc_matrix(-F), g, cones, settings)
+        return clarabel.DefaultSolver(_objective(form), np.array(form.q), (-F).columns, g, cones, settings)
 
     def _solve(self, solver: Any, form: StandardForm, options: Options, begin: float) -> Answer:
         recorder = Recorder("clarabel", options)

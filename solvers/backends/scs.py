@@ -102,9 +102,9 @@ class Scs(Backend):
     def _build(self, form: StandardForm, options: Options, begin: float) -> _Workspace:
         import scs
 
-        F, g = form.rows_matrix()
+        F, g = form.stacked()
         order, cone = _layout(form)
-        A, b = sp.csc_matrix(-F[order]), g[order]
+        A, b = (-F.at(order)).columns, g[order]
         if not order.size:  # SCS wants a row: 0'x ≤ 1
             A, b, cone = sp.csc_matrix((1, form.n)), np.ones(1), {"l": 1}
         data = {"A": A, "b": b, "c": np.array(form.q)}

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 import scipy.linalg
+from scipy.linalg.lapack import dpotrs
 
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import BoxQP
@@ -81,10 +82,10 @@ def _factor(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[Flo
     Q = view.among(F)
     Q[np.diag_indices(F.size)] += view.ridge[F] + _SHIFT * float(diagonal.mean())
     try:
-        factor = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True)
+        factor, _ = scipy.linalg.cho_factor(Q, lower=True, overwrite_a=True)
     except np.linalg.LinAlgError:
         return None
-    return lambda b: np.asarray(scipy.linalg.cho_solve(factor, b, check_finite=False))
+    return lambda b: np.asarray(dpotrs(factor, b, lower=1)[0])
 
 
 def _step(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import Any
 
 import numpy as np
@@ -58,9 +59,8 @@ class LinearRows:
 
 def by_label(form: StandardForm, z: FloatArray) -> dict[str, FloatArray]:
     """Multipliers of all rows, in the order of the form, cut by constraint."""
-    stops = np.cumsum([c.rows for c in form.constraints])[:-1]
-    pieces = np.split(z, stops) if form.constraints else []
-    return dict(zip((c.label for c in form.constraints), pieces, strict=True))
+    stops = accumulate(c.rows for c in form.constraints)
+    return {c.label: z[stop - c.rows : stop] for c, stop in zip(form.constraints, stops, strict=True)}
 
 
 def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None, dict[str, Any]]:

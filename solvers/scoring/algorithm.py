@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import functools
 import os
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 from fractions import Fraction
@@ -122,13 +123,14 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         return state
 
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
-        """A descent, or a stretch of the search; what comes when is counted in nodes, not in time."""
+        """Descents for about ``seconds``, or a stretch of the search; what comes when is counted in nodes, not in time."""
         search, limit = state.search, state.options.node_limit
         if not search.heap:
             return Outcome.CONVERGED
-        due = state.first + search.nodes // _NODES_A_DESCENT
+        due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
         if search.rounds < due and search.value > 0:
-            search.improve()
+            while search.rounds < due and search.value > 0 and time.perf_counter() < end:
+                search.improve()
             return Outcome.RUNNING
         if limit is not None and search.nodes >= limit:
             return Outcome.NODE_LIMIT

@@ -122,9 +122,10 @@ class Search:
         if turn >= 5:
             support = np.unique(self.stack.order[np.minimum(self.rng.geometric(0.2, size=few) - 1, d - 1)])
         best, chosen = None, np.zeros(d, dtype=np.int64)
-        for _ in range(_TRIES):
+        low, high = self.lower[support], self.upper[support] + 1
+        for drawn in self.rng.integers(low, high, size=(_TRIES, support.size)):
             rho = np.zeros(d, dtype=np.int64)
-            rho[support] = self.rng.integers(self.lower[support], self.upper[support] + 1)
+            rho[support] = drawn
             units = self._descend(rho, support, 0)
             if best is None or units < best:
                 best, chosen = units, rho

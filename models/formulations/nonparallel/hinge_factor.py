@@ -14,19 +14,40 @@ from typing import TypeAlias
 import numpy as np
 import numpy.typing as npt
 import scipy.linalg
+import scipy.sparse as sp
+from scipy.linalg.lapack import dpotrs
 
 from ....errors import InputError
 from ...arrays import FloatArray, as_array
+from ...program.entries import Entries
+from ...program.form import Quadratic
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...views import CoarseFactor
 from .evaluation import Applied, Base, Ridge, applied
 from .points_factor import KernelRows, PointsFactor
 from .signed_factor import SharedRows, SignedFactor
 
-__all__ = ["Factor", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor", "SharedRows", "SignedFactor"]
+__all__ = ["Factor", "FormParts", "HingeFactor", "KernelRows", "LoweredFactor", "PointsFactor", "SharedRows", "SignedFactor"]
 
 #: Columns from which on Z is worth computing in single precision first, and the ratio of L's diagonal up to which that is tried.
 _COARSE, _SPREAD = 64, 1e4
+
+
+@dataclass(frozen=True, eq=False)
+class FormParts:
+    """What H and G become in a standard form over (u, ξ): the objective's ½u'Hu and the rows [G, I] of the margins."""
+
+    quadratic: Quadratic
+    rows: sp.csr_array
+
+    @classmethod
+    def of(cls, H: FloatArray, G: FloatArray) -> FormParts:
+        """Put together."""
+        m, p = G.shape
+        rows = Entries.beside([(Entries.of(G), 0), (Entries.identity(m), p)], m, p + m)
+        own = Entries.of(0.5 * (H + H.T))  # symmetric: its rows are its columns
+        ends = np.concatenate([own.indptr, np.full(m, own.indptr[-1])])
+        return cls(Quadratic(matrix=sp.csc_array((own.data, own.indices, ends), shape=(p + m, p + m))), rows.csr)
 
 
 @dataclass(frozen=True, eq=False)
@@ -94,6 +115,11 @@ class HingeFactor:
         Z = np.ascontiguousarray(scipy.linalg.blas.strsm(1.0, L, rows, lower=1, overwrite_b=1).T)
         return Z if np.isfinite(Z).all() else None
 
+    @cached_property
+    def form_parts(self) -> FormParts:
+        """Kept: an algorithm's steps differ in b alone."""
+        return FormParts.of(self.H, self.G)
+
     def _product(self, a: FloatArray) -> FloatArray:
         """GH⁻¹G'a."""
         return self.times(self.solve(self.pulled(a)))
@@ -139,7 +165,7 @@ class HingeFactor:
 
     def solve(self, b: FloatArray) -> FloatArray:
         """H⁻¹ b."""
-        return np.asarray(scipy.linalg.cho_solve((self.cholesky, True), b, check_finite=False))
+        return np.asarray(dpotrs(self.cholesky, b, lower=1)[0])  # SciPy's own door takes ten calls for this one
 
 
 @dataclass(frozen=True, eq=False)

@@ -2,26 +2,26 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import ClassVar, TypeVar
 
 import numpy as np
-import scipy.sparse as sp
 
 from ....errors import InputError
 from ...arrays import FloatArray, as_positive, as_vector
 from ...model import Bound, Model
 from ...program.cones import Nonnegative
 from ...program.entries import Entries
-from ...program.form import Block, Constraint, Quadratic, StandardForm
+from ...program.form import Block, Constraint, StandardForm
 from ...record import Arrays, Chosen, Data, FormulationInfo, Parameter
 from ...rounding import UNIT, Rounded, dot, gamma
 from ...statement import DualStatement, Line, Statement
 from ...views import BoxPoint, BoxQP
 from .box_program import BoxProgram
-from .hinge_factor import Factor, HingeFactor
+from .hinge_factor import Factor, FormParts, HingeFactor
 
 __all__ = ["HingeQuadratic"]
 
@@ -109,13 +109,15 @@ class HingeQuadratic(Model):
         """
         gram = self.factor.gram
         coarse = self.factor.coarse if isinstance(self.factor, HingeFactor) else None
+        other = copy.copy(self)  # `replace` would check all of it again
+        object.__setattr__(other, "centre", self._centre)
         return BoxQP(
             Z=self.factor.Z if gram is None and coarse is None else np.zeros((self.h.size, 0)),
             q=-self.h - self.factor.times(self._centre),
             lower=-self.tau * self.weights,
             upper=np.array(self.weights),
             ridge=np.zeros(self.h.size),
-            recover=replace(self, centre=self._centre).recover,
+            recover=other.recover,
             offset=self.constant - 0.5 * float(self.b @ self._centre),
             gram=gram,
             coarse=coarse,
@@ -200,18 +202,16 @@ class HingeQuadratic(Model):
     def compile(self) -> StandardForm:
         """The form of the notes above."""
         m, p = self.factor.shape
-        G, identity = Entries.of(self.factor.G), Entries.identity(m)
+        kept = isinstance(self.factor, HingeFactor)  # the others are made for not keeping H and G
+        parts = self.factor.form_parts if kept else FormParts.of(self.factor.H, self.factor.G)
         constraints = []
         if m:
-            rows = Entries.beside([(G, 0), (identity, p)], m, p + m)
-            constraints.append(Constraint("margin", rows.csr, -self.h, Nonnegative(m)))
+            constraints.append(Constraint("margin", parts.rows, -self.h, Nonnegative(m)))
         pinball = np.flatnonzero(self.tau > 0)
         if pinball.size:
-            tau = self.tau[pinball]
+            tau, G, identity = self.tau[pinball], Entries.of(self.factor.G), Entries.identity(m)
             rows = Entries.beside([(G.at(pinball).times(-tau), 0), (identity.at(pinball), p)], pinball.size, p + m)
             constraints.append(Constraint("overshoot", rows.csr, tau * self.h[pinball], Nonnegative(pinball.size)))
-        H = Entries.of(0.5 * (self.factor.H + self.factor.H.T))  # symmetric: its rows are its columns
-        ends = np.concatenate([H.indptr, np.full(m, H.indptr[-1])])
         return StandardForm(
             name=self.name,
             blocks=(Block("u", (p,)), Block("xi", (m,))) if m else (Block("u", (p,)),),
@@ -220,7 +220,7 @@ class HingeQuadratic(Model):
             lower=np.concatenate([np.full(p, -np.inf), np.where(self.tau > 0, -np.inf, 0.0)]),
             upper=np.full(p + m, np.inf),
             integer=np.zeros(p + m, dtype=bool),
-            quadratic=Quadratic(matrix=sp.csc_array((H.data, H.indices, ends), shape=(p + m, p + m))),
+            quadratic=parts.quadratic,
             r=self.constant,
         )
 

@@ -162,6 +162,10 @@ class _Adapted:
 
     def __init__(self, view: SimplexQP, factor: _Factor, guess: IntArray) -> None:
         self._factor, self._size = factor, guess.size
+        if np.array_equal(guess, factor.own):
+            self._mine = self._theirs = np.arange(guess.size)
+            self._added = self._mine[:0]
+            return
         _, self._mine, self._theirs = np.intersect1d(guess, factor.own, assume_unique=True, return_indices=True)
         self._added = np.setdiff1d(np.arange(guess.size), self._mine, assume_unique=True)
         removed = np.setdiff1d(np.arange(factor.own.size), self._theirs, assume_unique=True)
