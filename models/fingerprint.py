@@ -53,6 +53,8 @@ def identity(value: Any) -> Any:
         return value
     if isinstance(value, float):
         return repr(float(value))
+    if isinstance(value, np.ndarray):
+        return ["array", list(value.shape), value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
     if isinstance(value, Rows):
         return ["rows", list(value.shape), value.columns.digest]
     if sp.issparse(value):
@@ -64,8 +66,6 @@ def identity(value: Any) -> Any:
             identity(rows.indices.astype(np.int64)),
             identity(rows.indptr.astype(np.int64)),
         ]
-    if isinstance(value, np.ndarray):
-        return ["array", list(value.shape), value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
     if isinstance(value, np.generic):
         return identity(value.item())
     if isinstance(value, enum.Enum):

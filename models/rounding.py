@@ -92,7 +92,7 @@ def two_product(a: FloatArray, b: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 def total(terms: FloatArray) -> Rounded:
     """Σ terms: rounded once where they are few; else the roundings of a tree of additions are kept and added at the end."""
-    partial = np.ravel(np.asarray(terms, dtype=np.float64))
+    partial = np.asarray(terms, dtype=np.float64).ravel()
     if partial.size <= _FEW and float(np.abs(partial).max(initial=0.0)) < _LARGE:
         value = math.fsum(partial.tolist())
         return Rounded(value, UNIT * abs(value))
@@ -108,8 +108,8 @@ def total(terms: FloatArray) -> Rounded:
 
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:
     """a'b; ``error`` bounds the error that every b_i comes with."""
-    a, b = np.ravel(np.asarray(a, dtype=np.float64)), np.ravel(np.asarray(b, dtype=np.float64))
-    given = 0.0 if np.ndim(error) == 0 and error == 0.0 else float(np.abs(a) @ np.broadcast_to(error, a.shape))
+    a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
+    given = 0.0 if isinstance(error, float) and error == 0.0 else float(np.abs(a) @ np.broadcast_to(error, a.shape))
     given *= 1.0 + gamma(a.size)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     if not largest < _LARGE:

@@ -15,6 +15,7 @@ from ..models.kernels.threads import blas_threads
 from ..models.model import Model
 from ..models.program.bridges import BoundsToRows
 from ..models.program.cones import Nonnegative, Zero
+from ..models.program.entries import Entries
 from ..models.program.form import Block, Quadratic, StandardForm
 from .backends.clarabel import Clarabel
 from .judging.certificate import certify
@@ -105,9 +106,11 @@ def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray
     product = np.zeros(form.n) if form.quadratic is None else form.quadratic.product(offset)
     quadratic = None
     if form.quadratic is not None:
-        block = sp.csc_array(form.quadratic.csc[keep][:, keep])
-        quadratic = Quadratic(matrix=block) if block.nnz else None
-    constraints = tuple(replace(c, F=sp.csr_array(c.F[:, keep]), g=c.value(offset)) for c in form.constraints)
+        P = form.quadratic.csc  # symmetric: its columns are its rows
+        block = Entries(P.data, P.indices, P.indptr, form.n).at(keep).among(keep)
+        columns = sp.csc_array((block.data, block.indices, block.indptr), shape=(keep.size, keep.size))
+        quadratic = Quadratic(matrix=columns) if block.data.size else None
+    constraints = tuple(replace(c, F=Entries.of(c.F).among(keep).csr, g=c.value(offset)) for c in form.constraints)
     blocks = (Block(form.blocks[0].label, (keep.size,)),)  # a label that no constraint has
     reduced = form.replace(
         blocks=blocks,

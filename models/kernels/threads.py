@@ -42,7 +42,9 @@ def blas_threads(order: int, threads: int | None) -> AbstractContextManager[Any]
     """
     if threads is None and order >= LARGE_SYSTEM:
         return nullcontext()
-    limited: AbstractContextManager[Any] = blas_controller().limit(limits=threads or 1)
+    if (threads or 1) == 1:
+        return _single_blas()
+    limited: AbstractContextManager[Any] = blas_controller().limit(limits=threads)
     return limited
 
 

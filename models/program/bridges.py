@@ -155,10 +155,10 @@ class BoundsToRows(Bridge):
         self._high = np.flatnonzero(np.isfinite(form.upper))
         extra = []
         if self._low.size:
-            F = _selection(self._low, form.n)
+            F = _selection(self._low, form.n).csr
             extra.append(Constraint("lower bounds", F, -form.lower[self._low], Nonnegative(self._low.size)))
         if self._high.size:
-            F = sp.csr_array(-_selection(self._high, form.n))
+            F = (-_selection(self._high, form.n)).csr
             extra.append(Constraint("upper bounds", F, form.upper[self._high].copy(), Nonnegative(self._high.size)))
         return form.replace(
             constraints=(*form.constraints, *extra), lower=np.full(form.n, -np.inf), upper=np.full(form.n, np.inf)
@@ -240,5 +240,5 @@ def _turn_of(dim: int, count: int) -> Entries:
     return Entries(np.tile(data, count), indices, ends, dim * count)
 
 
-def _selection(indices: np.ndarray, n: int) -> sp.csr_array:
-    return Entries(np.ones(indices.size), indices.astype(np.int32), np.arange(indices.size + 1, dtype=np.int32), n).csr
+def _selection(indices: np.ndarray, n: int) -> Entries:
+    return Entries(np.ones(indices.size), indices.astype(np.int32), np.arange(indices.size + 1, dtype=np.int32), n)

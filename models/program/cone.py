@@ -25,6 +25,8 @@ class Feature(enum.Enum):
     INTEGER = "integer variables"
     INDICATOR = "indicator constraints"
 
+    __hash__ = object.__hash__  # Enum's own hashes the name anew at every look-up
+
 
 @dataclass(frozen=True)
 class Cone(ABC):

@@ -87,12 +87,18 @@ class Convexity:
         return "" if self.known else f"if P is positive semidefinite, which is {self.evidence.value}: {self.argument}"
 
 
+def _sums(P: FloatArray | sp.csc_array) -> FloatArray:
+    """Σ_j |P_ij|."""
+    if isinstance(P, np.ndarray):
+        return np.asarray(np.abs(P).sum(axis=1))
+    return np.asarray(np.bincount(P.indices, weights=np.abs(P.data), minlength=P.shape[0]), dtype=np.float64)
+
+
 def matrix_convexity(P: FloatArray | sp.csc_array) -> Convexity:
     """Evidence for a symmetric matrix."""
     n = int(P.shape[0])
     diagonal = np.asarray(P.diagonal(), dtype=np.float64)
-    absolute = abs(P)
-    sums = np.asarray(absolute.sum(axis=1), dtype=np.float64).ravel() - np.abs(diagonal)
+    sums = _sums(P) - np.abs(diagonal)
     if (diagonal >= sums * (1.0 + gamma(n))).all():
         return Convexity(Evidence.VERIFIED, "P is diagonally dominant")
     found = _two_by_two(P, diagonal, sums)
@@ -131,7 +137,7 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
     """
     n = int(P.shape[0])
     diagonal = np.asarray(P.diagonal(), dtype=np.float64)
-    sums = np.asarray(abs(P).sum(axis=1), dtype=np.float64).ravel() - np.abs(diagonal)
+    sums = _sums(P) - np.abs(diagonal)
     kept = np.flatnonzero(sums + np.abs(diagonal))
     inside = chosen[kept]
     if not inside.any() or (diagonal[kept] <= 0.0).any() or kept.size > VERIFY_UP_TO:

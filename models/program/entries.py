@@ -112,6 +112,15 @@ class Entries:
         places = np.arange(ends[-1]) + np.repeat(self.indptr[chosen] - ends[:-1], counts)
         return Entries(self.data[places], self.indices[places], ends, self.width)
 
+    def among(self, columns: Places) -> Entries:
+        """Some of the columns, in ascending order."""
+        place = np.full(self.width, -1, dtype=self.indices.dtype)
+        place[columns] = np.arange(columns.size)
+        found = place[self.indices]
+        kept = found >= 0
+        ends = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(self.indptr.dtype)
+        return Entries(self.data[kept], found[kept], ends, columns.size)
+
     def weighted_sum(self, weights: FloatArray) -> FloatArray:
         """Σ weights_i row_i."""
         return np.asarray(np.bincount(self.indices, weights=self.times(weights).data, minlength=self.width), dtype=np.float64)

@@ -25,7 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
 
-from ..arrays import BoolArray, FloatArray, to_dense
+from ..arrays import BoolArray, FloatArray
 from ..rounding import Rounded, dot, gamma, total
 from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
@@ -136,7 +136,7 @@ class _Tangent:
         factor = None
         if solved.any() and form.quadratic is not None:
             indices = np.flatnonzero(solved)
-            block = to_dense(form.quadratic.materialised[:, indices][indices, :])
+            block = form.quadratic.among(indices)
             lower, indefinite = potrf(block, lower=1, clean=0)
             factor = None if indefinite else lower
         hat[~np.isfinite(hat)] = 0.0

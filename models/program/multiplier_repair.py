@@ -29,6 +29,7 @@ from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
 from .dependent_equations import independent
+from .entries import Entries
 from .form import Constraint, StandardForm
 from .point_moves import PointMoves
 
@@ -71,9 +72,9 @@ class Multipliers:
     @cached_property
     def pulled(self) -> tuple[FloatArray, FloatArray]:
         """d = q - F'z, and its error."""
-        q = self.form.q
-        d = q - self.F.T @ self.z
-        absolute = np.abs(q) + abs(self.F).T @ np.abs(self.z)
+        q, rows = self.form.q, Entries.of(self.F)
+        d = q - rows.weighted_sum(self.z)
+        absolute = np.abs(q) + replace(rows, data=np.abs(rows.data)).weighted_sum(np.abs(self.z))
         return d, gamma(self._longest + 4) * absolute
 
     def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
@@ -189,10 +190,11 @@ def exact_beside(
     indices = np.flatnonzero(chosen)
     if indices.size > _MOST or not z.F.shape[0]:
         return z, None
+    chosen_rows = Entries.of(z.F).among(indices).csr
     for step in range(_STEPS + 1):
         slope, error = slopes(z)
         W, limited = z.moves if point is None else _moves_with(point, z)
-        A = sp.csr_array(z.F[:, indices].T @ W)
+        A = sp.csr_array(chosen_rows.T @ W)
         if point is not None:
             A = sp.csr_array(sp.hstack([A, point.columns[indices]], format="csr"))
         M = np.asarray((A @ A.T).toarray())

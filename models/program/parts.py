@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import FloatArray, frozen
+from ..arrays import FloatArray, IntArray, frozen
 from ..kernels.gram import GramOperator
 from ..memory import check_bytes
 from ..rounding import Rounded, dot, gamma, transposed_product
@@ -185,6 +185,13 @@ class Quadratic:
         matrix.sort_indices()
         return matrix
 
+    def among(self, chosen: IntArray) -> FloatArray:
+        """The rows and columns of P that are chosen, in ascending order, dense."""
+        P = self.materialised
+        if isinstance(P, np.ndarray):
+            return np.asarray(P[np.ix_(chosen, chosen)])
+        return Entries(P.data, P.indices, P.indptr, self.n).at(chosen).among(chosen).dense()  # symmetric: columns are rows
+
     @cached_property
     def upper(self) -> sp.csc_matrix:
         """The upper triangle of P, as native interfaces take it."""
@@ -211,8 +218,13 @@ class Quadratic:
     def _row_norms(self) -> FloatArray:
         data = self.matrix if self.matrix is not None else self.factor
         assert data is not None
-        squares = data * data if isinstance(data, np.ndarray) else data.multiply(data)
-        return np.sqrt(np.asarray(squares.sum(axis=0), dtype=np.float64).ravel())  # P is symmetric: its rows are its columns
+        if isinstance(data, np.ndarray):
+            return np.asarray(np.sqrt((data * data).sum(axis=0)))
+        if not data.has_canonical_format:
+            data = data.copy()
+            data.sum_duplicates()
+        squares = np.bincount(data.indices, weights=data.data * data.data, minlength=self.n)
+        return np.asarray(np.sqrt(squares))  # of columns; P is symmetric: its rows are its columns
 
     def evaluate(self, x: FloatArray) -> Rounded:
         """x'Px with a bound of its rounding error; ||R x||² where P is factored."""
@@ -260,7 +272,7 @@ def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:
     if isinstance(P, np.ndarray):
         return bool(np.array_equal(P, P.T))
     rows = P.tocsr()
-    return all(np.array_equal(getattr(P, name), getattr(rows, name)) for name in ("indptr", "indices", "data"))
+    return all(bool((getattr(P, name) == getattr(rows, name)).all()) for name in ("indptr", "indices", "data"))
 
 
 def _check_symmetric(P: FloatArray | sp.csc_array) -> None:

@@ -108,9 +108,10 @@ class PointLosses:
 
         def at(r: FloatArray) -> tuple[FloatArray, FloatArray]:
             beyond = (r > leave) & (r <= end)
-            V = np.where(r < 0.0, outer * r, np.minimum(r / kappa, s))
-            V = np.where(r > leave, np.minimum(np.maximum(outer * r, s), last), V)
-            V = np.where(r > end, (r - M) / kappa, V)
+            V = np.minimum(r / kappa, s)
+            np.multiply(outer, r, out=V, where=r < 0.0)
+            np.minimum(np.maximum(outer * r, s), last, out=V, where=r > leave)
+            np.divide(r - M, kappa, out=V, where=r > end)
             flat = ((r >= bend) & (r <= leave)) | (beyond & wall)
             return V, np.where(flat, 0.0, np.where((r < 0.0) | beyond, outer, 1.0 / kappa))
 

@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import platform
 
+from ...models.kernels.threads import blas_controller
+
 __all__ = ["blas", "machine"]
 
 
@@ -16,7 +18,5 @@ def machine() -> str:
 
 def blas() -> list[str]:
     """The BLAS libraries that are loaded, with their threads."""
-    import threadpoolctl
-
-    libraries = [info for info in threadpoolctl.threadpool_info() if info["user_api"] == "blas"]
+    libraries = blas_controller().info()
     return [f"{b['internal_api']} {b['version']}, {b.get('architecture', '?')}, {b['num_threads']} threads" for b in libraries]

@@ -239,21 +239,24 @@ def _watch(model: Any) -> Any:
                 self.model.dropEvent(kind, self)
 
         def eventexec(self, event: Any) -> None:
-            """Pass the state on."""
-            recorder = self.recorder
-            with recorder.guarded():
-                found = event.getType() == kind_of.BESTSOLFOUND
-                searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
-                if found or recorder.due():
-                    recorder.see(
-                        int(self.model.getNTotalNodes()),
-                        self.model.getPrimalbound(),
-                        self.model.getDualbound(),
-                        active=int(self.model.getNNodesLeft()) if searching else -1,
-                        step="incumbent" if found else "node",
-                    )
-            if recorder.stopped:
+            """Pass the state on, where there is news: nodes come by the thousand."""
+            found = event.getType() == kind_of.BESTSOLFOUND
+            if found or self.recorder.due():
+                self.tell("incumbent" if found else "node")
+            if self.recorder.stopped:
                 self.model.interruptSolve()
+
+        def tell(self, step: str) -> None:
+            """A row of the recorder."""
+            with self.recorder.guarded():
+                searching = self.model.getStage() == stages.SOLVING  # SCIP counts open nodes only then
+                self.recorder.see(
+                    int(self.model.getNTotalNodes()),
+                    self.model.getPrimalbound(),
+                    self.model.getDualbound(),
+                    active=int(self.model.getNNodesLeft()) if searching else -1,
+                    step=step,
+                )
 
     watch = Watch()
     model.includeEventhdlr(watch, "marginopt", "trace, callback and interruption")

@@ -13,7 +13,6 @@ import scipy.sparse as sp
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray
 from ...models.program.cones import Zero
-from ...models.program.entries import Entries
 from ...models.program.form import StandardForm
 from ..records.options import Options
 
@@ -43,10 +42,9 @@ class LinearRows:
     @classmethod
     def of(cls, form: StandardForm) -> LinearRows:
         """Split the rows of a form that has linear cones only."""
-        F, g = form.rows_matrix()
+        rows, g = form.stacked()
         kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
         equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
-        rows = Entries.of(F)
         return cls(form, equal, rows.at(equal).csr, g[equal], rows.at(~equal).csr, g[~equal])
 
     def multipliers(self, equalities: FloatArray, inequalities: FloatArray) -> dict[str, FloatArray]:

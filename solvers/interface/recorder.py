@@ -81,7 +81,7 @@ class Recorder:
 
     def due(self) -> bool:
         """Whether a row without a new incumbent is wanted now; asked first by callbacks that are called often."""
-        return self.seconds - self.last.seconds >= _EVERY
+        return time.perf_counter() - self._start - self.last.seconds >= _EVERY
 
     def measured(self, now: Measure) -> bool:
         """Record where the run stands.

@@ -65,14 +65,14 @@ class Options:
         for name in ("time_limit", "tol", "memory_limit"):
             value = getattr(self, name)
             if value is not None:
-                if isinstance(value, bool) or not (isinstance(value, numbers.Real) and float(value) > 0):
+                if isinstance(value, bool) or not (isinstance(value, int | float | numbers.Real) and float(value) > 0):
                     raise InputError(f"{name} must be a number > 0; it is {value!r}")
                 object.__setattr__(self, name, float(value))
         for name, least in (("threads", 1), ("iteration_limit", 1), ("node_limit", 1), ("seed", 0)):
             value = getattr(self, name)
             if value is None and name != "seed":
                 continue
-            if isinstance(value, bool) or not (isinstance(value, numbers.Integral) and int(value) >= least):
+            if isinstance(value, bool) or not (isinstance(value, int | numbers.Integral) and int(value) >= least):
                 raise InputError(f"{name} must be an integer ≥ {least}; it is {value!r}")
             object.__setattr__(self, name, int(value))
         if self.start is not None and not isinstance(self.start, Mapping):

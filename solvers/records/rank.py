@@ -20,6 +20,8 @@ class Purpose(enum.Enum):
     LINEAR = "linear programs"
     NO_FORM = "models whose form is not built: too large, or their rows are on disk"
 
+    __hash__ = object.__hash__  # Enum's own hashes the name anew at every look-up
+
     @classmethod
     def of(cls, form: StandardForm) -> Purpose:
         """The class that a form belongs to."""

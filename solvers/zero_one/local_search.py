@@ -91,7 +91,7 @@ class LocalSearch:
         """(p, batch) directions of length one: random, or what (nearly) keeps p - 1 of the margins that are closest to 1."""
         p, count = self._rows.shape[1], self._batch
         found = self._rng.standard_normal((count, p))
-        tight = np.flatnonzero(self._rng.random(count) >= _RANDOM) if p > 1 else np.zeros(0, dtype=np.int64)
+        tight = (self._rng.random(count) >= _RANDOM).nonzero()[0] if p > 1 else np.zeros(0, dtype=np.int64)
         if tight.size:
             chosen = self._rows[self._near[self._rng.integers(0, self._near.size, (tight.size, p - 1))]]
             gram = chosen.transpose(0, 2, 1) @ chosen

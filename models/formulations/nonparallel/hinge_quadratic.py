@@ -202,8 +202,8 @@ class HingeQuadratic(Model):
     def compile(self) -> StandardForm:
         """The form of the notes above."""
         m, p = self.factor.shape
-        kept = isinstance(self.factor, HingeFactor)  # the others are made for not keeping H and G
-        parts = self.factor.form_parts if kept else FormParts.of(self.factor.H, self.factor.G)
+        factor = self.factor  # those of kernels are made for not keeping H and G
+        parts = factor.form_parts if isinstance(factor, HingeFactor) else FormParts.of(factor.H, factor.G)
         constraints = []
         if m:
             constraints.append(Constraint("margin", parts.rows, -self.h, Nonnegative(m)))

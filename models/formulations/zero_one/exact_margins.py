@@ -25,20 +25,25 @@ _SAFE = 1e-250
 def keeps(A: FloatArray, w: FloatArray) -> BoolArray:
     """Whether a_i'w ≥ 1, for every row, of the numbers as they are stored."""
     u, error = _margins(A, w)
-    met = u >= 1.0
-    for i in np.flatnonzero(np.abs(u - 1.0) <= error):
-        met[i] = _reaches_one(A[i], w)
-    return np.asarray(met)
+    met = np.asarray(u >= 1.0)
+    unsure = np.abs(u - 1.0) <= error
+    if unsure.any():
+        met[unsure] = _reach_one(A[unsure], w)
+    return met
 
 
-def _reaches_one(a: FloatArray, w: FloatArray) -> bool:
-    """a'w ≥ 1, of the numbers as they are stored."""
-    used = np.flatnonzero((a != 0.0) & (w != 0.0))
-    a, w = a[used], w[used]
+def _reach_one(A: FloatArray, w: FloatArray) -> list[bool]:
+    """a_i'w ≥ 1 for every row, of the numbers as they are stored."""
     with np.errstate(over="ignore", invalid="ignore"):
-        products, errors = two_product(a, w)
-    if np.isfinite(errors).all() and (np.abs(products) > _SAFE).all():
-        return math.fsum([-1.0, *products.tolist(), *errors.tolist()]) >= 0.0
+        products, errors = two_product(A, w)
+    nothing = (A == 0.0) | (w == 0.0)
+    products[nothing] = errors[nothing] = 0.0
+    split = nothing | (np.isfinite(errors) & (np.abs(products) > _SAFE))
+    rows = zip(split.all(axis=1).tolist(), products.tolist(), errors.tolist(), A, strict=True)
+    return [math.fsum([-1.0, *p, *e]) >= 0.0 if exactly else _in_fractions(a, w) for exactly, p, e, a in rows]
+
+
+def _in_fractions(a: FloatArray, w: FloatArray) -> bool:
     return sum((Fraction(x) * Fraction(v) for x, v in zip(a.tolist(), w.tolist(), strict=True)), Fraction(-1)) >= 0
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Protocol, TypeAlias, TypeVar, runtime_checkable
 
 from ....errors import DataError
@@ -65,7 +65,7 @@ class Record:
 
     def record(self) -> dict[str, Any]:
         """Plain values by field."""
-        return asdict(self)
+        return {f.name: getattr(self, f.name) for f in fields(self)}
 
     @classmethod
     def from_record(cls: type[C], record: dict[str, Any]) -> C:

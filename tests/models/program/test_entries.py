@@ -7,6 +7,7 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models.program.entries import Entries
+from marginopt.models.program.form import Quadratic
 
 
 def drawn(rng: np.random.Generator, rows: int, columns: int) -> sp.csr_array:
@@ -38,8 +39,21 @@ def test_they_are_what_scipy_makes(seed: int) -> None:
     same(a.times(2.5), 2.5 * A)
     for chosen in (rng.random(rows) < 0.5, np.flatnonzero(rng.random(rows) < 0.5), slice(1, None)):
         same(a.at(chosen), A[chosen])
+    some = np.flatnonzero(rng.random(columns) < 0.5)
+    same(a.among(some), A[:, some])
+    P = sp.csc_array(A.T @ A)
+    np.testing.assert_array_equal(Quadratic(matrix=P).among(some), P.toarray()[np.ix_(some, some)])
     same(Entries.beside([(a, 0), (b, columns)], rows, columns + 4), sp.hstack([A, B], format="csr"))
     same(Entries.beside([], 3, 5), sp.csr_array((3, 5)))
     same(Entries.below(a, Entries.beside([], 2, columns), -a), sp.vstack([A, sp.csr_array((2, columns)), -A], format="csr"))
     np.testing.assert_array_equal(a.weighted_sum(factors), A.T @ factors)
     np.testing.assert_array_equal(a.dense(), A.toarray())
+
+
+def test_entries_that_are_stored_twice_count_as_their_sum_in_errors() -> None:
+    """(1 + 1)² and not 1² + 1²: the bound of a product's rounding error would be too small."""
+    twice = sp.csr_array((np.ones(2), np.zeros(2, dtype=np.int32), np.array([0, 2], dtype=np.int32)), shape=(1, 1))
+    x = np.ones(1)
+    found = Quadratic(factor=twice).product_error(x)
+    np.testing.assert_array_equal(found, Quadratic(factor=sp.csr_array([[2.0]])).product_error(x))
+    assert not twice.has_canonical_format  # what was given is not written to
