@@ -5,10 +5,9 @@ simplex). With W = Q_SS⁻¹[E, c_S] they read x = W_E ν - W_c, (E'W_E) ν = 1 
 takes in the i outside S with ∇_i(x) < ν. For c = 0 and one simplex, z = x/ν solves Q_SS z = 1: this is the Newton step
 for the rescaled problem min ½z'K̃z - 1'z, z ≥ 0, whose primal has S = {i : u_i < 1}.
 
-Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later
-guesses that differ from its own in a twentieth of the points, through a bordered system. The run only ever moves to
-feasible points that lower the objective (exact line search towards the clipped x), so a cycle of guesses costs time and
-nothing else.
+Systems are solved by float64 conjugate gradients, preconditioned by a float32 Cholesky factor; a factor serves later guesses
+that differ from its own in a twentieth of the points, through a bordered system. The run only ever moves to feasible points
+that lower the objective (exact line search towards the clipped x), so a cycle of guesses costs time and nothing else.
 """
 
 from __future__ import annotations
