@@ -48,7 +48,7 @@ class Prepared:
         Raises
         ------
         InputError
-            Every row is zero, or κ ≤ 0.
+            Every row is zero or has a square beneath float64, or κ ≤ 0.
         """
         if problem.kappa is not None and problem.kappa <= 0.0:
             raise InputError(
@@ -60,6 +60,9 @@ class Prepared:
         if not used.any():
             raise InputError("every row of the data is zero: there is nothing to separate")
         sigma2 = float(squares[used].mean())
+        if sigma2 < 1.0 / np.finfo(np.float64).max:
+            largest = float(np.abs(space.rows).max())
+            raise InputError(f"squares of the data leave float64 (largest entry {largest:.3g}): scale the features")
         A = np.ascontiguousarray(space.rows[used] / np.sqrt(sigma2))
         return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
 

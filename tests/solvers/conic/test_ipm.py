@@ -302,4 +302,6 @@ def test_path_names_what_is_wrong():
         conic_path(problem, kappas=[0.0, 0.1])
     with pytest.raises(InputError, match="every row of the data is zero"):
         conic_path(ConicProblem(np.zeros((3, 2)), 1.0, None), lams=[1.0])
+    with pytest.raises(InputError, match="scale the features"):
+        conic_path(ConicProblem(np.full((3, 2), 1e-160), 1.0, None), lams=[1.0])
     assert conic_path(problem, lams=[]) == []

@@ -102,7 +102,7 @@ class ScoringSystem(NamedComposition):
             raise InputError(f"epsilon must be in (0, 1]; it is {epsilon:g}")
         for price in ("C0", "C1"):
             given = getattr(self, price)
-            if given is not None:
+            if given is not None or price == "C0":
                 as_positive(given, price, zero=True)
                 object.__setattr__(self, price, given if isinstance(given, Fraction) else float(given))
         lower, upper = self._bounds()

@@ -115,6 +115,7 @@ def test_a_composition_is_a_scoring_system() -> None:
         ({"max_features": -1}, "max_features must be ≥ 0"),
         ({"max_features": 1.5}, "whole numbers"),
         ({"C0": -0.1}, "C0 must be"),
+        ({"C0": None}, "C0 must be"),
         ({"C1": "much"}, "C1 must be"),
         ({"epsilon": 2.0}, "epsilon must be"),
         ({"weights": -1.0}, "weights must be"),
