@@ -36,6 +36,8 @@ class Display:
         Displays ``\\[...\\]``, which a notebook sets with its own MathJax.
     text : str
         Lines of equal width, folded below the mathematics where there is some.
+    words : tuple of str
+        Columns of words; the others are numbers.
     """
 
     title: str = ""
@@ -44,6 +46,7 @@ class Display:
     rows: tuple[tuple[str, ...], ...] = ()
     latex: str = ""
     text: str = ""
+    words: tuple[str, ...] = ()
 
     def html(self) -> str:
         """HTML in which nothing but the renderer's own words is mark-up."""
@@ -60,12 +63,14 @@ class Display:
         return f'<div class="marginopt">{"".join(parts)}</div>'
 
     def _table(self) -> str:
-        head = "".join(f"<th>{html.escape(name)}</th>" for name in self.head)
+        sides = [_LEFT if name in self.words else "" for name in self.head]
+        head = "".join(f"<th{side}>{html.escape(name)}</th>" for name, side in zip(self.head, sides, strict=True))
         body = ""
         for row in self.rows:
             left = len(self.head) - len(row)
-            cells = [f"<td>{html.escape(value)}</td>" for value in row[:-1]]
-            cells += [f"<td{f' colspan={left + 1}' if left else ''}>{html.escape(value)}</td>" for value in row[-1:]]
+            cells = [f"<td{side}>{html.escape(value)}</td>" for value, side in zip(row[:-1], sides, strict=False)]
+            last = f"{_LEFT} colspan={left + 1}" if left else sides[-1]
+            cells += [f"<td{last}>{html.escape(value)}</td>" for value in row[-1:]]
             body += f"<tr>{''.join(cells)}</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

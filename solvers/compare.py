@@ -116,7 +116,8 @@ class Comparison(Displayed, Tabular):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        return Display(self.model, head=_COLUMNS, rows=tuple(tuple(row) for row in self._cells()))
+        rows = tuple(tuple(row) for row in self._cells())
+        return Display(self.model, head=_COLUMNS, rows=rows, words=("solver", "status", "kind"))
 
     def save(self, path: str | Path) -> Path:
         """Write every result and every reason to one npz file; `Comparison.load` reads it back."""

@@ -176,7 +176,8 @@ class SolverTable(Displayed, Tabular):
     def display(self) -> Display:
         """What a notebook shows."""
         head = ("name", "state", "what it is", "reads")
-        return Display(head=head, rows=tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows))
+        rows = tuple((row["name"], state_of(row), row["summary"], row["reads"]) for row in self.rows)
+        return Display(head=head, rows=rows, words=head)
 
 
 def state_of(row: Mapping[str, str]) -> str:

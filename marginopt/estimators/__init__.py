@@ -39,7 +39,8 @@ class EstimatorTable(Displayed, Tabular, dict[str, EstimatorInfo]):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        return Display(head=("class", "model", "summary"), rows=tuple(tuple(row.values()) for row in self.records()))
+        head = ("class", "model", "summary")
+        return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.records()))
 
     def __str__(self) -> str:
         rows = [("class", "model", "summary"), *(tuple(row.values()) for row in self.records())]

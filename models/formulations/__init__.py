@@ -70,7 +70,8 @@ class FormulationTable(Displayed, Tabular, Mapping[str, FormulationInfo]):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        return Display(head=tuple(self.rows[0]), rows=tuple(tuple(row.values()) for row in self.rows))
+        head = tuple(self.rows[0])
+        return Display(head=head, words=head, rows=tuple(tuple(row.values()) for row in self.rows))
 
 
 @functools.cache

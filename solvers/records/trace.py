@@ -87,6 +87,7 @@ class Trace(Displayed, Tabular):
             f"trace of {len(self.rows)} rows",
             head=head,
             rows=tuple(("...",) if r is None else tuple(_words(getattr(r, name)) for name in head) for r in few),
+            words=("step",),
         )
 
     def __repr__(self) -> str:
@@ -99,7 +100,10 @@ class Trace(Displayed, Tabular):
 
 
 def _words(value: Any) -> str:
-    return f"{value:.6g}" if isinstance(value, float) else str(value)
+    """Nothing for what there is not: NaN, or -1 of a count."""
+    if isinstance(value, float):
+        return "" if np.isnan(value) else f"{value:.6g}"
+    return "" if value == -1 else str(value)
 
 
 def relative_gap(primal: float, bound: float) -> float:

@@ -16,6 +16,7 @@ import marginopt as mo
 from marginopt.display import Display, Displayed, Tabular
 from marginopt.errors import DataError
 from marginopt.solvers.path import SolutionPath
+from marginopt.solvers.records.trace import Trace, TraceRow
 
 X = np.column_stack([np.ones(12), np.random.default_rng(0).normal(size=(12, 2))])
 Y = np.where(X[:, 1] + 0.3 * X[:, 2] > 0, 1.0, -1.0)
@@ -51,6 +52,16 @@ def test_everything_is_shown_by_one_renderer(shown: dict[str, Any]) -> None:
         assert not re.search(r"https?:[^<]*src=|<script|\\son\\w+=", page), name
     assert "certificate" in shown["result"]._repr_html_() and "optimal" in shown["result"]._repr_html_()
     assert shown["model"]._repr_latex_().startswith("\\[")
+
+
+def test_a_table_has_words_at_the_left_and_nothing_for_what_is_not_known() -> None:
+    page = Display(head=("name", "count"), rows=(("a", "1"), ("...",)), words=("name",)).html()
+    left = ' style="text-align:left"'
+    assert f"<tr><td{left}>a</td><td>1</td></tr><tr><td{left} colspan=2>...</td></tr>" in page
+    trace = Trace((TraceRow(0, 0.0, -1.0),)).display()
+    assert dict(zip(trace.head, trace.rows[0], strict=True)) == {
+        "iteration": "0", "seconds": "0", "objective": "-1", "bound": "", "gap": "", "active": "", "step": "",
+    }  # fmt: skip
 
 
 def test_names_are_escaped() -> None:

@@ -48,4 +48,4 @@ class PointsTable(Displayed, Tabular):
         """What a notebook shows."""
         rows = tuple((name, f"{points:+d}") for name, points in self.points)
         verdict = f"{self.classes[1]} above {self.above}, else {self.classes[0]}; {self.standing}"
-        return Display(title=verdict, head=("feature", "points"), rows=rows)
+        return Display(title=verdict, head=("feature", "points"), rows=rows, words=("feature",))
