@@ -66,7 +66,7 @@ class PerformanceProfile(Displayed, Tabular):
             f"{name.ljust(width)}  " + "  ".join(f"{self.within(name, factor):7.2f}" for factor in _SHOWN) for name in self.ratios
         ]
         return "\n".join(
-            [f"part of {len(self.instances)} instances solved within a factor of the fewest {self.measured}", head, *rows]
+            [f"part of the instances ({len(self.instances)}) solved within a factor of the fewest {self.measured}", head, *rows]
         )
 
     __repr__ = __str__

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import sys
 import time
@@ -37,8 +38,8 @@ class StatusLine:
 
     @property
     def alive(self) -> bool:
-        """Whether somebody looks: the stream is a terminal."""
-        return self.stream.isatty()
+        """Whether somebody looks at a line that can change: the stream is a terminal that is more than a typewriter."""
+        return self.stream.isatty() and os.environ.get("TERM") != "dumb"
 
     def show(self, text: str) -> None:
         """The state of things."""

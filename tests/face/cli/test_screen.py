@@ -92,6 +92,7 @@ def test_help_tells_of_the_formulation_that_is_named(capsys: Any, monkeypatch: p
         said[words[-1]] = capsys.readouterr().out
     assert "--kappa VALUE" not in said["solve"] and "--kappa VALUE" in said["zero-one"] and "--gamma" not in said["zero-one"]
     assert "--M VALUE" in said["hinge,ramp"] and "ramp" in said["hinge,ramp"]
+    assert "marginopt solve FORMULATION --help lists them" in said["solve"]
     assert said["solve"].startswith("usage: marginopt solve FORMULATION DATA [options]\n")
     assert all(len(line) <= 80 for text in said.values() for line in text.splitlines())
 
@@ -153,6 +154,12 @@ def test_errors_of_the_parser_fit_and_name_the_values(monkeypatch: pytest.Monkey
     assert "did you mean solve" in said and "P,.. SIGMA,.. OUTLIERS" in said
 
 
+@pytest.fixture(autouse=True)
+def a_usual_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever the suite was started from."""
+    monkeypatch.setenv("TERM", "xterm")
+
+
 class Terminal(io.StringIO):
     """A stream that somebody looks at."""
 
@@ -172,6 +179,16 @@ def test_a_status_line_fits_a_terminal_and_is_plain_in_a_file(monkeypatch: pytes
     assert len(shown) == 51 and max(map(len, shown)) < 40
     assert "\r" not in log.getvalue() and "\x1b" not in log.getvalue()
     assert log.getvalue().splitlines() == ["0 " + "x" * 100, "the end"]  # at once, then every few seconds
+
+
+def test_a_dumb_terminal_gets_whole_lines(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("TERM", "dumb")
+    looked_at = Terminal()
+    line = StatusLine(looked_at)
+    line.show("state")
+    line.keep("done")
+    line.end()
+    assert looked_at.getvalue() == "state\ndone\n"
 
 
 def test_events_lose_their_middle_in_a_terminal_and_nothing_in_a_file(monkeypatch: pytest.MonkeyPatch) -> None:
