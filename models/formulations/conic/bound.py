@@ -155,7 +155,7 @@ def certified_bound(
         inner, attained = best_v(space.rows, factor, trial, cost, start)
         proved = proved_value(space.rows, factor, trial, inner, cost, constant)
         best, value = _better(best, proved, trial, inner, cost), proved[0]
-        if attained - constant - value <= INNER_GAP * abs(value):
+        if np.isfinite(value) and attained - constant - value <= INNER_GAP * abs(value):
             break  # γ has given what it has: a larger margin only costs
     return best
 

@@ -7,6 +7,7 @@ import pytest
 from scipy.optimize import minimize
 
 from marginopt.errors import InputError
+from marginopt.models.formulations.conic import bound as bounds
 from marginopt.models.formulations.conic.bound import certified_bound, conic_multipliers, dual_value, repair_gamma
 from marginopt.models.formulations.conic.point import primal_point, primal_value
 from marginopt.models.views import ConicProblem
@@ -150,3 +151,13 @@ def test_multipliers_satisfy_stationarity_in_w_and_W():
     kept = multipliers["kept"].reshape(-1, 3)
     constant = -multipliers["lifted"][0] - bound.gamma.sum() + bound.v.sum() - kept[:, 1].sum()
     assert constant == pytest.approx(bound.value, rel=1e-9)
+
+
+def test_a_margin_that_rounding_eats_is_followed_by_a_larger_one(monkeypatch):
+    # with hundreds of thousands of points the rounding of Σγ_i a_i a_i' is more than the least margin; here the margin is less
+    given = problem(np.random.default_rng(0))
+    gamma = np.full(given.A.shape[0], 1.0)
+    monkeypatch.setattr(bounds, "MARGINS", (1e-6,))
+    wanted = certified_bound(given, gamma)
+    monkeypatch.setattr(bounds, "MARGINS", (1e-18, 1e-6))
+    assert 0.0 < wanted.value == certified_bound(given, gamma).value
