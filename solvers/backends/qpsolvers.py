@@ -45,6 +45,9 @@ _WORDS = (
     ("time", Status.TIME_LIMIT),
 )
 
+#: Seconds for each unit of the cube of variables and rows together, in a whole solve: ProxQP, quadprog and DAQP.
+_CUBE = 5e-10
+
 #: Share of non-zeros from which a solver that takes both is given dense matrices.
 _DENSE = 0.25
 
@@ -152,12 +155,18 @@ def of_name(name: str) -> QPSolver:
         gives=frozenset({Gives.DUALS}),
         extra="qp",
         late="one factorisation (in anything, where it has no time limit)",
+        locked=_locked,
         reference="Caron et al.: qpsolvers: Quadratic Programming Solvers in Python, 2025",
     )
     kind = type(f"QPSolver_{name}", (QPSolver,), {"info": info, "native_name": name, "__doc__": QPSolver.__doc__})
     solver = kind()
     assert isinstance(solver, QPSolver)
     return solver
+
+
+def _locked(form: StandardForm) -> float:
+    """Seconds of a whole solve, by dense factorisations of the optimality conditions."""
+    return _CUBE * float(form.n + form.rows_matrix()[1].size) ** 3
 
 
 def _folder() -> list[str]:

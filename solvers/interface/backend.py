@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import time
 from abc import abstractmethod
 from dataclasses import replace
@@ -17,7 +18,7 @@ from .bridge_chain import BridgeChain, bringing, missing_features
 from .kept_model import BUILT, Kept
 from .solver import Solver
 from .versions import version_of
-from .watched import LEFT, LeftCall
+from .watched import LEFT, LeftCall, allowed, apart
 
 __all__ = ["Backend"]
 
@@ -74,12 +75,24 @@ class Backend(Solver):
         )
 
     def _solved(self, form: StandardForm, options: Options, built: float, kept: Kept | None) -> Answer:
+        if self._overruns(form, options):
+            if kept is not None:
+                kept.close()
+                first = kept.update is None
+                kept.update = BUILT if first else Update(UpdateKind.REBUILT, "in a process of its own, for the time limit")
+            left = options.after(built)
+            return apart(functools.partial(self.solve_form, form, left), left, time.perf_counter())
         if kept is None:
             return self.solve_form(form, options.after(built))
         other = kept.under(options)
         answer = self.solve_kept(form, options, kept)
         kept.update = Update(UpdateKind.REBUILT, "other options") if other else kept.update
         return answer
+
+    def _overruns(self, form: StandardForm, options: Options) -> bool:
+        """Whether the call may hold Python's lock beyond the time limit; a callback needs this process all the same."""
+        limit, locked = options.time_limit, self.info.locked
+        return limit is not None and locked is not None and options.callback is None and locked(form) > allowed(limit)
 
     def _left(self, left: LeftCall, seconds: float) -> Answer:
         """The answer where the library's call was left: no point, for it gives none before it ends."""

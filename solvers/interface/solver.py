@@ -9,12 +9,13 @@ from __future__ import annotations
 
 import enum
 from abc import ABC, abstractmethod
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, ClassVar
 
 from ...models.model import Model
 from ...models.program.cones import Feature
+from ...models.program.form import StandardForm
 from ..judging.result import Result
 from ..records.answer import Answer
 from ..records.licence import OPEN, Licence
@@ -72,6 +73,9 @@ class SolverInfo:
         Extra of marginopt that installs it; empty where the base install does.
     late : str
         What of it does not look at the time limit, where that may take long; empty where nothing does.
+    locked : callable, optional
+        About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
+        beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
     reference : str
         Where the method is described.
     implementation : str
@@ -93,6 +97,7 @@ class SolverInfo:
     rank: Mapping[Purpose, int] = field(default_factory=dict, hash=False)
     extra: str = ""
     late: str = ""
+    locked: Callable[[StandardForm], float] | None = None
     reference: str = ""
     implementation: str = ""
 

@@ -2,22 +2,32 @@
 
 A library's loop in C returns to Python when it is done, and a signal handler waits until then. In a thread of its own it can be
 *left*: the caller goes on, and the thread ends when the call does. What it works on must then not be touched any more.
+A call that holds Python's lock can be left in a process of its own alone, which is ended.
 """
 
 from __future__ import annotations
 
 import atexit
 import math
+import os
+import pickle
+import signal
+import subprocess
+import sys
 import threading
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from typing import TypeVar
+
+import cloudpickle
 
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
+from .recorder import interrupt_flag
 
-__all__ = ["LEFT", "LeftCall", "ended", "lateness", "leaving_time", "looking", "within"]
+__all__ = ["LEFT", "LeftCall", "allowed", "apart", "ended", "lateness", "leaving_time", "looking", "within"]
 
 #: Seconds between two looks at the event, and those that a call has to end by itself once it is set.
 _LOOK, _GRACE = 0.05, 0.1
@@ -59,13 +69,18 @@ def looking(options: Options, begin: float) -> Callable[[], None]:
     return look
 
 
+def allowed(limit: float) -> float:
+    """Seconds within which a run has kept its time limit."""
+    return _ALLOWED[0] * limit + _ALLOWED[1]
+
+
 def lateness(answer: Answer, options: Options, why: str) -> str:
     """What a result says where a solver took more than its limit, a tenth of it and half a second; empty where it did not.
 
     ``why`` is what of the solver does not look at the limit (`SolverInfo.late`).
     """
     limit, spent = options.time_limit, answer.build_seconds + answer.solve_seconds
-    if limit is None or spent <= _ALLOWED[0] * limit + _ALLOWED[1]:
+    if limit is None or spent <= allowed(limit):
         return ""
     return f"took {spent:.2g} s for a time limit of {limit:.2g} s" + (f": it does not look at the clock in {why}" if why else "")
 
@@ -86,6 +101,62 @@ def within(call: Callable[[], T], options: Options, begin: float) -> T:
     if not ended(lambda: found.append(call()), threading.Event(), leaving_time(begin, options.time_limit)):
         raise LeftCall(Status.TIME_LIMIT)
     return found[0]
+
+
+def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
+    """As `within`, for a call that holds Python's lock: it runs in a process of its own, which is ended when the call is left.
+
+    The process is a fresh interpreter, not a fork, whose locks may be held for ever by threads that it does not have. To start it
+    takes about a second of processor time. Ctrl-C leaves the call as the time limit does.
+
+    Raises
+    ------
+    LeftCall
+        It was left, at `leaving_time` or at Ctrl-C.
+    Exception
+        What the call raised.
+    """
+    deadline = leaving_time(begin, options.time_limit)
+    task = cloudpickle.dumps(call)
+    start = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import _serve; _serve({deadline - time.perf_counter()})"
+    process = subprocess.Popen(
+        [sys.executable, "-c", start], stdin=subprocess.PIPE, stdout=subprocess.PIPE, start_new_session=True
+    )
+    found: list[bytes] = []
+    try:
+        with interrupt_flag() as stop:
+            whole = ended(lambda: found.append(process.communicate(task)[0]), stop, deadline)
+    finally:
+        process.kill()  # says nothing to one that has ended
+    if not whole:
+        raise LeftCall(Status.INTERRUPTED if stop.is_set() else Status.TIME_LIMIT)
+    if process.returncode:
+        word = f"its process ended with code {process.returncode}"
+        return Answer(Status.FAILED, word, solve_seconds=time.perf_counter() - begin)
+    answer = pickle.loads(found[0])
+    if isinstance(answer, Exception):
+        raise answer
+    # what it took to start the process counts
+    return replace(answer, build_seconds=time.perf_counter() - begin - answer.solve_seconds)
+
+
+def _serve(seconds: float) -> None:
+    """In the process of its own: make the call that standard input holds and write what it gives to standard output.
+
+    The alarm ends the process where its parent was killed before it could, and needs no lock. What libraries print goes to
+    standard error.
+    """
+    if hasattr(signal, "setitimer"):
+        signal.setitimer(signal.ITIMER_REAL, max(seconds, _LOOK))
+    output = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    call = pickle.load(sys.stdin.buffer)
+    try:
+        answer = call()
+    except Exception as error:  # noqa: BLE001 - raised again by `apart`
+        answer = error
+    with output:
+        cloudpickle.dump(answer, output)
 
 
 def ended(call: Callable[[], None], stop: threading.Event, deadline: float = math.inf) -> bool:

@@ -89,12 +89,13 @@ NATIVE: dict[str, tuple[State, int]] = {
     "zero-one-bb": (lambda n: mo.ZeroOneSVM(*_points(n, max(n // 10, 60)), lam=1.0), 2000),
 }
 
-#: Others, which are stopped at their own clock, or left.
+#: Others, which are stopped at their own clock, left, or ended in a process of their own.
 FOREIGN: dict[str, tuple[State, int]] = {
     "clarabel": (_balls, 900),
     "scs": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
     "osqp": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 6_000),
     "highs": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
+    **dict.fromkeys(("piqp", "proxqp", "quadprog", "daqp"), (_balls, 2000)),
     "scip": (lambda n: mo.HingeSVM(*_points(n, max(n // 200, 2)), lam=1.0), 10_000),
 }
 
