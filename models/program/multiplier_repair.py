@@ -190,13 +190,15 @@ def exact_beside(
     indices = np.flatnonzero(chosen)
     if indices.size > _MOST or not z.F.shape[0]:
         return z, None
-    chosen_rows = Entries.of(z.F).among(indices).csr
+    columns = sp.csr_array(Entries.of(z.F).among(indices).csr.T)
+    curved = None if point is None else Entries.of(point.columns).at(indices)
     for step in range(_STEPS + 1):
         slope, error = slopes(z)
         W, limited = z.moves if point is None else _moves_with(point, z)
-        A = sp.csr_array(chosen_rows.T @ W)
-        if point is not None:
-            A = sp.csr_array(sp.hstack([A, point.columns[indices]], format="csr"))
+        A = columns @ W
+        A.sort_indices()
+        if curved is not None:
+            A = Entries.beside([(Entries.of(A), 0), (curved, W.shape[1])], indices.size, W.shape[1] + z.form.n).csr
         M = np.asarray((A @ A.T).toarray())
         own = np.diagonal(M).copy()
         if not (own > 0.0).all():
@@ -256,4 +258,5 @@ def _moves_with(point: PointMoves, z: Multipliers) -> tuple[sp.csr_array, BoolAr
     """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
     W, limited = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
-    return sp.csr_array(W @ sp.diags_array(np.where(limited, 1.0, max(share, 1.0)))), limited
+    data = W.data * np.where(limited, 1.0, max(share, 1.0))[W.indices]
+    return sp.csr_array((data, W.indices, W.indptr), shape=W.shape), limited
