@@ -32,7 +32,7 @@ from .heuristic import Heuristic
 from .incumbent import Polish, trivial_incumbent
 from .pieces import check_pieces, checkpoint_of, keep, take_up
 from .proof.conflict_recorder import ConflictRecorder
-from .reduced import reduce_problem
+from .reduced import for_boxes, reduce_problem
 from .state import ZeroOneState
 from .transfer import Earlier, as_earlier, ends_first
 from .turns import EngineName, first_engine, incumbents_sought, rested_engine
@@ -158,9 +158,11 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         keeper = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
         stopped = None if keeper is None else keeper.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
+        name = first_engine(self._chosen, reduced.rows.shape[1], self.cluster is not None)
+        if name == "boxes" and stopped is None:
+            reduced = for_boxes(reduced)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        name = first_engine(self._chosen, reduced.rows.shape[1], self.cluster is not None)
         state = ZeroOneState(shared, options, rng, name, keeper=keeper)
         if stopped is not None:
             take_up(state, stopped, self.proof)
@@ -171,7 +173,8 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
         state.take_earlier(view, as_earlier(self.earlier))
         if reduced.rows.shape[0]:
-            state.heuristic = Heuristic(shared, rng, self.restarts, self.neighbourhoods if name == "conflicts" else 0)
+            few = first_engine("auto", reduced.rows.shape[1]) == "boxes"
+            state.heuristic = Heuristic(shared, rng, self.restarts, 0 if few else self.neighbourhoods)
         return state
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:

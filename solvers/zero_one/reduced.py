@@ -20,9 +20,9 @@ import numpy as np
 from ...errors import InputError
 from ...models.arrays import BoolArray, FloatArray, IntArray
 from ...models.views import ZeroOneProblem
-from .rotation import constant_column, rotation
+from .rotation import constant_column, errors, rotation, turned
 
-__all__ = ["Reduced", "evaluate", "reduce_problem"]
+__all__ = ["Reduced", "evaluate", "for_boxes", "reduce_problem"]
 
 _EPS = 2.0**-53
 #: Parts of the least weight that the others may be multiples of.
@@ -180,7 +180,8 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     member = np.where(zero[member], -1, position[member]).astype(np.int64)
     distinct, summed = distinct[~zero], summed[~zero]
     block = distinct[:, penalised] * scale
-    Q, residual, shrink = rotation(block, constant_column(distinct), full)
+    Q = rotation(block, full)
+    residual, shrink = errors(block, Q)
     k = Q.shape[1]
     T = np.zeros((p, k + free))
     T[np.flatnonzero(penalised), :k] = Q * scale
@@ -191,6 +192,23 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
         rows[:, k] = distinct[:, ~penalised][:, 0] * stretch
         T[~penalised, k] = stretch
     return Reduced(rows, np.asarray(summed, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem)
+
+
+def for_boxes(reduced: Reduced) -> Reduced:
+    """The same problem, row by row, in coordinates in which boxes exclude many pairs of points."""
+    problem, member, penalised = reduced.problem, reduced.member, np.asarray(reduced.problem.penalised, dtype=bool)
+    if not reduced.rows.size:
+        return reduced
+    stated = np.zeros(len(reduced.rows), dtype=np.int64)
+    stated[member[member >= 0]] = np.flatnonzero(member >= 0)
+    distinct, scale = np.asarray(problem.A, dtype=np.float64)[stated], math.sqrt(reduced.unit)
+    block, k = distinct[:, penalised] * scale, reduced.rows.shape[1] - reduced.free
+    Q = turned(block, reduced.T[penalised, :k] / scale, constant_column(distinct))
+    rows, T = reduced.rows.copy(), reduced.T.copy()
+    rows[:, :k] = block @ Q
+    T[np.flatnonzero(penalised), :k] = Q * scale
+    residual, shrink = errors(block, Q)
+    return replace(reduced, rows=rows, T=T, residual=residual, shrink=shrink)
 
 
 def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:

@@ -6,7 +6,7 @@ import numpy as np
 
 from ...models.arrays import BoolArray, FloatArray
 
-__all__ = ["constant_column", "rotation"]
+__all__ = ["constant_column", "errors", "rotation", "turned"]
 
 _EPS = 2.0**-53
 #: Coordinates up to which boxes are searched, and so turned.
@@ -26,21 +26,34 @@ def constant_column(A: FloatArray) -> FloatArray | None:
     return A[:, constant[0]] if constant.size else None
 
 
-def rotation(block: FloatArray, labels: FloatArray | None, full: bool) -> tuple[FloatArray, FloatArray, float]:
-    """Orthonormal coordinates of the penalised block without its numerically null directions; residuals; δ.
-
-    ``labels`` tell by their signs which rows belong to one class; without them the longest direction does.
-    """
+def rotation(block: FloatArray, full: bool) -> FloatArray:
+    """Orthonormal coordinates of the penalised block, its singular vectors, without the numerically null ones."""
     if block.shape[1] == 0 or block.shape[0] == 0:
-        return np.zeros((block.shape[1], 0)), np.zeros(block.shape[0]), 0.0
+        return np.zeros((block.shape[1], 0))
     _, values, Vt = np.linalg.svd(block, full_matrices=full)
     kept = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
-    Q = np.ascontiguousarray(Vt[kept].T)
+    return np.ascontiguousarray(Vt[kept].T)
+
+
+def turned(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
+    """Q, the block's singular vectors, or the features' own axes turned to a small 1-norm of sums of opposite rows: the better.
+
+    ``labels`` tell by their signs which rows belong to one class; without them the longest direction does. Where boxes are not
+    searched, of many coordinates, Q is what it was.
+    """
     k = Q.shape[1]
-    if k <= FEW:
-        sums = _opposite_sums(block, (block @ Vt[0] if labels is None else labels) > 0.0)
-        starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # from either a few turns may end where more are needed
-        Q = min((_sparser(start, sums) for start in starts), key=lambda turned: float(np.abs(sums @ turned).sum()))
+    if not 0 < k <= FEW:
+        return Q
+    sums = _opposite_sums(block, (block @ Q[:, 0] if labels is None else labels) > 0.0)
+    starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # from either a few turns may end where more are needed
+    return min((_sparser(start, sums) for start in starts), key=lambda found: float(np.abs(sums @ found).sum()))
+
+
+def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
+    """What of each row is outside the span of Q, and δ."""
+    k = Q.shape[1]
+    if k == 0:
+        return np.zeros(len(block)), 0.0
     outside = block - (block @ Q) @ Q.T
     # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
     noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
@@ -48,7 +61,7 @@ def rotation(block: FloatArray, labels: FloatArray | None, full: bool) -> tuple[
     if k < block.shape[1]:
         residual = np.linalg.norm(outside, axis=1) * 1.01 + noise
     shrink = float(np.linalg.norm(Q.T @ Q - np.eye(k))) + 4.0 * (block.shape[1] + k) ** 2 * _EPS
-    return Q, residual, shrink
+    return residual, shrink
 
 
 def _opposite_sums(block: FloatArray, ahead: BoolArray) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from typing import Literal, TypeAlias
 
@@ -9,6 +10,7 @@ from .engines.engine import Engine
 from .incumbent import Polish
 from .pieces import in_pieces
 from .proof.box_writer import ProofWriter
+from .reduced import for_boxes
 from .state import ZeroOneState
 
 __all__ = ["EngineName", "first_engine", "incumbents_sought", "rested_engine"]
@@ -93,10 +95,16 @@ def _make_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> 
         return BoxEngine(shared, log=state.writer)
     if chosen == "conflicts" or shared.reduced.rows.shape[1] > PORTFOLIO_COORDINATES:
         return ConflictEngine(shared, state.order, threads)
-    boxes = BoxEngine(shared, threads)
     if chosen == "boxes":
-        return boxes
-    conflicts = ConflictEngine(shared, state.order, threads)
+        return BoxEngine(shared, threads)
     if state.engine_name == "boxes":
-        return Portfolio(shared, boxes, conflicts, BOX_HEAD)
+        return Portfolio(shared, BoxEngine(shared, threads), lambda: ConflictEngine(shared, state.order, threads), BOX_HEAD)
+    conflicts = ConflictEngine(shared, state.order, threads)
+
+    def boxes() -> BoxEngine:
+        """Coordinates are turned where boxes begin; what is proved in either loses the δ of both."""
+        own = for_boxes(shared.reduced)
+        shared.reduced = dataclasses.replace(shared.reduced, shrink=max(own.shrink, shared.reduced.shrink))
+        return BoxEngine(shared, threads, own=own)
+
     return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)

@@ -13,6 +13,7 @@ import numpy as np
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
 from ..kernels import boxes as k
+from ..reduced import Reduced
 from .box_pool import empty_pool, grown, plant_root
 from .engine import Engine, Shared
 from .ground import Ground
@@ -51,7 +52,7 @@ class Begun:
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes; see `solvers.zero_one.kernels.boxes` and ``docs/zero-one-bb.md``.
+    """Branch and bound over boxes of their ``own`` coordinates; see `solvers.zero_one.kernels.boxes`, ``docs/zero-one-bb.md``.
 
     With several threads each has its own pool of open nodes; they work in rounds of a fixed number of nodes on the cut at the
     round's start, and their candidates are handled in order: the run does not depend on timing.
@@ -59,9 +60,11 @@ class BoxEngine(Engine):
 
     name: ClassVar[str] = "boxes"
 
-    def __init__(self, shared: Shared, threads: int = 1, log: BoxLog | None = None, begun: Begun | None = None) -> None:
+    def __init__(
+        self, shared: Shared, threads: int = 1, log: BoxLog | None = None, begun: Begun | None = None, own: Reduced | None = None
+    ) -> None:
         super().__init__(shared)
-        self.ground = Ground.of(shared.reduced, shared.upper) if begun is None else begun.ground
+        self.ground = Ground.of(own or shared.reduced, shared.upper) if begun is None else begun.ground
         self._data = self.ground.data
         self._threads = 1 if log is not None else threads
         self._log = log
@@ -69,7 +72,7 @@ class BoxEngine(Engine):
         size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
         if begun is None:
             pool = empty_pool(n, p, size)
-            plant_root(pool, shared.reduced.radius(shared.upper), self._data.weights >= shared.upper)
+            plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
             pool.found[p] = shared.upper
         else:
             pool = begun.nodes.planted(n, size, shared.upper)
@@ -141,7 +144,7 @@ class BoxEngine(Engine):
     @property
     def own_bound(self) -> float:
         """What this tree alone proves, stated (the floor may be another engine's)."""
-        return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
+        return min(self.ground.reduced.proved(self._bound()), self._shared.incumbent.value)
 
     @property
     def bound(self) -> float:
@@ -240,7 +243,8 @@ class BoxEngine(Engine):
             self._log.block(pool.log[:at].copy())
             pool.now.log_at = 0
         if code == k.CANDIDATE:
-            shared.polish.improve(shared.incumbent, pool.found[:p].copy())
+            own, v = self.ground.reduced, pool.found[:p].copy()
+            shared.polish.improve(shared.incumbent, v if own is shared.reduced else shared.reduced.contract(own.expand(v)))
             pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
         elif code == k.LEAF:
             self._settle(pool.leaf.copy(), float(pool.found[p + 1]))

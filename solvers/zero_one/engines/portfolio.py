@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
@@ -23,38 +24,43 @@ class Portfolio(Engine):
     Parameters
     ----------
     shared : Shared
-    first, second : Engine
+    first : Engine
+    second : callable
+        Makes the other engine, once it is its turn.
     head : float
         Effort of the first engine before the second begins.
     """
 
     name: ClassVar[str] = "portfolio"
 
-    def __init__(self, shared: Shared, first: Engine, second: Engine, head: float) -> None:
+    def __init__(self, shared: Shared, first: Engine, second: Callable[[], Engine], head: float) -> None:
         super().__init__(shared)
-        self._first, self._second, self._head = first, second, head
+        self._first, self._make_second, self._head = first, second, head
+        self._engines = [first]
         self._current = first
         self._out: dict[Engine, Outcome] = {}
 
     @property
     def nodes(self) -> int:
         """Nodes of both."""
-        return self._first.nodes + self._second.nodes
+        return sum(engine.nodes for engine in self._engines)
 
     @property
     def effort(self) -> float:
         """Work of both."""
-        return self._first.effort + self._second.effort
+        return sum(engine.effort for engine in self._engines)
 
     @property
     def open_nodes(self) -> int:
         """Open nodes of the engine that has worked most."""
-        return max((self._first, self._second), key=lambda engine: engine.nodes).open_nodes
+        return max(self._engines, key=lambda engine: engine.nodes).open_nodes
 
     def figures(self) -> dict[str, float]:
         """Counts of both, and the nodes of each."""
-        both = {**self._first.figures(), **self._second.figures()}
-        return both | {f"{engine.name}_nodes": engine.nodes for engine in (self._first, self._second)}
+        found: dict[str, float] = {}
+        for engine in self._engines:
+            found |= engine.figures() | {f"{engine.name}_nodes": engine.nodes}
+        return found
 
     @property
     def rested(self) -> bool:
@@ -67,11 +73,14 @@ class Portfolio(Engine):
         self._current.begin_stretch()
 
     def _next(self) -> Engine:
-        if self._first in self._out or self._second in self._out:
-            return self._second if self._first in self._out else self._first
-        if self._first.effort < self._head:
-            return self._first
-        ahead, behind = self._second, self._first
+        if len(self._engines) == 1:
+            if self._first.effort < self._head and not self._out:
+                return self._first
+            self._engines.append(self._make_second())
+        left = [engine for engine in self._engines if engine not in self._out]
+        if len(left) == 1:
+            return left[0]
+        behind, ahead = left
         if min(ahead.effort, behind.effort) >= TRIAL:
             ahead, behind = sorted((ahead, behind), key=lambda engine: -engine.proved)
             gaps = [max(self._shared.upper - engine.proved, 0.0) for engine in (ahead, behind)]

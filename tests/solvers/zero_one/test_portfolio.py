@@ -51,7 +51,7 @@ def shared():
 @pytest.mark.parametrize("better", [0, 1])
 def test_the_engine_ahead_gets_most_of_the_effort(shared, better):
     engines = [Steady(shared, 0.1 if k == better else 0.001) for k in range(2)]
-    portfolio = Portfolio(shared, *engines, 3e8)
+    portfolio = Portfolio(shared, engines[0], lambda: engines[1], 3e8)
     while portfolio.effort < 20 * module.TRIAL:
         portfolio.begin_stretch()
         assert portfolio.work(1.0) is Outcome.RUNNING
@@ -63,7 +63,7 @@ def test_the_engine_ahead_gets_most_of_the_effort(shared, better):
 
 def test_engines_alike_get_alike(shared):
     engines = [Steady(shared, 0.001) for _ in range(2)]
-    portfolio = Portfolio(shared, *engines, 3e8)
+    portfolio = Portfolio(shared, engines[0], lambda: engines[1], 3e8)
     while portfolio.effort < 20 * module.TRIAL:
         portfolio.begin_stretch()
         portfolio.work(1.0)

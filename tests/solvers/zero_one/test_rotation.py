@@ -2,8 +2,17 @@
 
 import numpy as np
 import pytest
+from data import clouds
 
-from marginopt.solvers.zero_one.rotation import constant_column, rotation
+from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.interface.algorithm import Outcome
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one.engines.boxes import BoxEngine
+from marginopt.solvers.zero_one.engines.engine import Limits, Shared
+from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
+from marginopt.solvers.zero_one.reduced import for_boxes, reduce_problem
+from marginopt.solvers.zero_one.rotation import constant_column, errors, rotation, turned
 
 
 def rows_of(seed, p, values):
@@ -13,12 +22,17 @@ def rows_of(seed, p, values):
     return rng.integers(0, values, (80, p)) * y[:, None] @ np.diag(rng.random(p) + 0.5), y
 
 
+def coordinates(block, labels):
+    return turned(block, rotation(block, False), labels)
+
+
 @pytest.mark.parametrize("labelled", [True, False])
 @pytest.mark.parametrize("p", range(1, 9))
 def test_the_coordinates_are_orthonormal_to_double_precision(p, labelled):
     for seed in range(5):
         block, y = rows_of(seed, p, 4)
-        Q, residual, shrink = rotation(block, y if labelled else None, False)
+        Q = coordinates(block, y if labelled else None)
+        residual, shrink = errors(block, Q)
         assert np.abs(Q.T @ Q - np.eye(p)).max() < 1e-14
         assert shrink < 1e-12
         assert not residual.any()
@@ -29,7 +43,7 @@ def test_features_of_two_values_keep_their_own_axes():
     y = np.tile([1.0, -1.0], 40)
     block = np.zeros((80, 6))
     block[np.arange(80), np.arange(80) // 2 % 6] = y * (1.0 + np.arange(80) % 3)
-    Q, _, _ = rotation(block, y, False)
+    Q = coordinates(block, y)
     sums = (block[y > 0][:, None] + block[y < 0][None]).reshape(-1, 6)
     assert np.abs(sums @ Q).sum() <= np.abs(sums).sum() * (1 + 1e-6)
 
@@ -37,13 +51,52 @@ def test_features_of_two_values_keep_their_own_axes():
 @pytest.mark.parametrize("scale", [1e-60, 1.0, 1e60])
 def test_the_scale_of_the_features_does_not_matter(scale):
     block, y = rows_of(1, 4, 50)
-    ours, theirs = rotation(block, y, False)[0], rotation(block * scale, y, False)[0]
+    ours, theirs = coordinates(block, y), coordinates(block * scale, y)
     assert np.allclose(np.abs(ours), np.abs(theirs), atol=1e-9)
 
 
 def test_a_class_of_its_own_is_no_error():
     block, y = rows_of(2, 3, 5)
-    assert rotation(block[y > 0], y[y > 0], False)[0].shape == (3, 3)
+    assert coordinates(block[y > 0], y[y > 0]).shape == (3, 3)
+
+
+def problem_of(seed, free):
+    """Equal rows, a row of zeros, weights."""
+    X, y = clouds(seed, 24, 3, 0.4, order="turns", spread=0.8)
+    A = np.vstack([y[:, None] * X, np.zeros((0 if free else 1, X.shape[1]))])
+    A[5] = A[9]
+    weights = np.random.default_rng(seed).uniform(1.0, 3.0, len(A))
+    return ZeroOneProblem(A, weights, np.arange(A.shape[1]) >= free)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_turned_rows_are_the_same_points(free):
+    for seed in range(4):
+        reduced = reduce_problem(problem_of(seed, free))
+        own, w = for_boxes(reduced), np.random.default_rng(seed).standard_normal(reduced.T.shape[0])
+        assert np.allclose(own.rows @ own.contract(w), reduced.rows @ reduced.contract(w), atol=1e-9)
+        assert np.allclose(own.expand(own.contract(w)), w, atol=1e-9)
+
+
+@pytest.mark.parametrize("free", [False, True])
+def test_boxes_of_their_own_coordinates_find_and_prove_the_optimum(free):
+    for seed in range(3):
+        problem = problem_of(seed, free)
+        conflicts = ZeroOneBB(engine="conflicts")
+        state = conflicts.init(problem, Options(), np.random.default_rng(0))
+        while conflicts.advance(state, 1.0) is Outcome.RUNNING:
+            pass
+        optimum = conflicts.measure(state).objective
+        reduced = reduce_problem(problem)
+        shared = Shared(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
+        engine = BoxEngine(shared, own=for_boxes(reduced))
+        outcome = Outcome.RUNNING
+        while outcome is Outcome.RUNNING:
+            engine.begin_stretch()
+            outcome = engine.work(1.0)
+        assert outcome is Outcome.CONVERGED
+        assert shared.floor <= optimum * (1 + 1e-9)
+        assert shared.incumbent.value == pytest.approx(optimum, rel=2e-6)
 
 
 def test_constant_columns():
