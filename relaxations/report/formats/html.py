@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ....models.statement import typeset
 from ..cells.exact import ExactCell
 from ..document import Document
 from ..tables.column import Column, shown, sort_key
@@ -53,7 +54,7 @@ def _environment() -> Environment:
         loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
     )
     made.globals.update(shown=shown, sort_key=_key, symbols=SWEPT)
-    made.filters["css"] = _css
+    made.filters |= {"css": _css, "typeset": typeset}
     return made
 
 
