@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from ....arrays import Points, as_points, as_share
-from ....kernels.kernels import Kernel
+from ....arrays import FloatArray, Points, as_points, as_share
+from ....kernels.centring import Place, placed
+from ....kernels.kernels import Kernel, Linear
 from ....record import Data, FormulationInfo, Parameter
 from ..losses.soft_ball import SoftBall
 from ..model import Margin
@@ -37,6 +38,8 @@ class SVDD(NamedComposition):
     Notes
     -----
     Form: that of `losses.soft_ball.SoftBall`, with the level t = R² - ||w||² in place of R². The score of x is R² - ||x - w||².
+    Points far from the origin (dense, without a kernel) are moved there, for x'x would lose their digits: ``w`` is then the
+    centre less that of `place`, and `centre` is the centre.
 
     Raises
     ------
@@ -61,10 +64,24 @@ class SVDD(NamedComposition):
         object.__setattr__(self, "kernel", self.composed.kernel)
 
     @cached_property
+    def place(self) -> Place:
+        """The points, near the origin where digits would be lost: a ball moves with them."""
+        return Place(self.X) if self.kernel is not None else placed(Linear(), self.X)
+
+    @cached_property
     def composed(self) -> Margin:
         """`SoftBall` with ||w||²; labels mean nothing to it."""
         n = self.X.shape[0]
-        return Margin(self.X, np.ones(n), SoftBall(), SquaredNorm(1.0), weights=1.0 / (self.nu * n), kernel=self.kernel)
+        costs = 1.0 / (self.nu * n)
+        return Margin(self.place.points, np.ones(n), SoftBall(), SquaredNorm(1.0), weights=costs, kernel=self.kernel)
+
+    def centre(self, values: Mapping[str, Any]) -> FloatArray:
+        """The centre among the points as they were given."""
+        return np.asarray(values["w"] if self.place.centre is None else values["w"] + self.place.centre)
+
+    def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
+        """R² - ||x - w||², of rows moved as the points were."""
+        return super().decision_function(values, X if self.place.centre is None else self.place.of(as_points(X)))
 
     def radius(self, values: Mapping[str, Any]) -> float:
         """R."""
@@ -80,7 +97,7 @@ class SVDD(NamedComposition):
 def _objective(model: SVDD, values: Mapping[str, Any]) -> float:
     """The stated objective from the data."""
     w, level = values["w"], float(values["level"][0])
-    outside = np.maximum(((np.asarray(model.X) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
+    outside = np.maximum(((np.asarray(model.place.points) - w) ** 2).sum(axis=1) - level - w @ w, 0.0)
     return float(level + w @ w + outside.sum() / (model.nu * model.X.shape[0]))
 
 

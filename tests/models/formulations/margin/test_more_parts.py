@@ -270,6 +270,18 @@ def test_parity_by_counts_without_a_bound_of_the_scores() -> None:
     assert model.subject_to[0].violation(X, Y, found.values["w"]) == 0.0
 
 
+def test_a_ball_with_slack_moves_with_its_points() -> None:
+    """At 1e6 it ended INACCURATE, with a radius of 8e5 for 2.1."""
+    points = np.round(np.random.default_rng(0).normal(size=(60, 3)) * 1024) / 1024  # exact after the move
+    here, there = mo.SVDD(points, nu=0.2), mo.SVDD(points + 1e6, nu=0.2)
+    near, far = mo.solve(here, "clarabel"), mo.solve(there, "clarabel")
+    assert near.status is far.status is mo.Status.OPTIMAL and far.certificate is not None and far.certificate.error < 1e-9
+    assert there.radius(far.values) == pytest.approx(here.radius(near.values), rel=1e-5)
+    np.testing.assert_allclose(there.centre(far.values) - 1e6, here.centre(near.values), atol=1e-4)
+    scores = there.decision_function(far.values, points + 1e6)
+    np.testing.assert_allclose(scores, here.decision_function(near.values, points), atol=1e-3)
+
+
 def test_kernel_weights_of_another_width_are_refused_in_our_words() -> None:
     part = margin.KernelWeightsL1(np.eye(4))
     with pytest.raises(InputError, match="points must have 3 columns, one for each penalised coefficient; they have 4"):
