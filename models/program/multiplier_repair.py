@@ -245,7 +245,8 @@ def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | No
     root = np.sqrt(own)
     if not (np.isfinite(root).all() and np.isfinite(M).all()):
         return None
-    scaled, side = M / root / root[:, None] + 1e-14 * np.eye(own.size), right / root
+    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a move of 1e-300 beside others: judged below
+        scaled, side = M / root / root[:, None] + 1e-14 * np.eye(own.size), right / root
     if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
         return None
     try:

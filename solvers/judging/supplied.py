@@ -14,8 +14,9 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate, certify
 from .evidence.conic import ConeRows
+from .evidence.interior import interior
 from .evidence.linear import Rows
-from .evidence.rows import ScaledRows
+from .evidence.rows import ByLabel, ScaledRows
 from .rays import Ray
 from .verdict import conditions_met
 
@@ -106,14 +107,15 @@ def with_multipliers(
     hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
     if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
         return answer, certificate
-    rows = _rows(form)
-    if rows is None:
+    rows, x = _rows(form), form.join(values)
+    inner = interior(form, x) if rows is None else rows.inner(x)
+    if rows is None and inner is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound
-    told = not rows.decides and (answer.multipliers is not None or answer.bound is not None)
+    told = not (rows is not None and rows.decides) and (answer.multipliers is not None or answer.bound is not None)
     met = conditions_met(certificate, tol) and certificate.feasible(_FEASIBLE)
     spoils, best = told or met, (answer, certificate)
-    for own in _own(form, answer, rows, form.join(values)):
+    for own in _own(form, answer, rows, inner, x):
         better = judge(own)
         if _close(better, tol):
             return own, better
@@ -122,18 +124,19 @@ def with_multipliers(
     return best
 
 
-def _own(form: StandardForm, answer: Answer, rows: ScaledRows, x: FloatArray) -> Iterator[Answer]:
+def _own(
+    form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray
+) -> Iterator[Answer]:
     """The answer with other multipliers, the best first: the solver's moved inwards, those of x, these moved inwards, any."""
-    inner = rows.inner(x)
     if answer.multipliers is not None and inner is not None:
         yield from _moved(form, answer, answer.multipliers, inner)
-    found = rows.multipliers(x)
+    found = None if rows is None else rows.multipliers(x)
     if found is not None:
         own = replace(answer, multipliers=found[0], reduced=found[1], details={**answer.details, "multipliers": _NOTE})
         yield own
         if inner is not None:
             yield from _moved(form, own, found[0], inner)
-    any_that_bound = rows.bounding()
+    any_that_bound = None if rows is None else rows.bounding()
     if any_that_bound is not None:
         z, reduced, _ = any_that_bound
         yield replace(answer, multipliers=z, reduced=reduced, details={**answer.details, "multipliers": _NOTE})

@@ -13,6 +13,7 @@ from typing import ClassVar
 import numpy as np
 
 from ....models.arrays import FloatArray
+from ....models.program.cones import Zero
 from ....models.program.form import StandardForm
 from .least_squares import cone_least_squares
 from .rows import ByLabel, ScaledRows, fit, stacked
@@ -23,6 +24,8 @@ __all__ = ["ConeRows"]
 _MOST = 40_000
 #: Relative residual that counts as none; one below which it is not known whether it is.
 _NONE, _UNSURE = 1e-8, 1e-3
+#: How deep multipliers are tried to lie inside their cones, in units of the scaled gradient; the residual that counts as none.
+_DEPTHS, _INSIDE = (1e-1, 1e-2, 1e-4), 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -95,9 +98,23 @@ class ConeRows(ScaledRows):
         own = z * size / self.scale
         return self.by_label(own), self.reduced(own)
 
-    def nearest(self, columns: FloatArray, right: FloatArray) -> tuple[FloatArray | None, FloatArray]:
-        """Least squares over the product of the dual cones."""
-        return cone_least_squares(columns, right, self._dual)
+    def inner(self, x: FloatArray) -> ByLabel | None:
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where there are none.
+
+        z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables
+        with a quadratic term may have any slope: a small share of it costs its square.
+        """
+        form = self.form
+        needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
+        gradient, columns = form.gradient(x), self.A.T[needed]
+        size = max(float(np.linalg.norm(gradient)), 1e-300)
+        inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior for c in form.constraints]
+        inward = np.concatenate([*inwards, np.ones(self.A.shape[0] - form.rows)])
+        for depth in _DEPTHS:
+            z, residual = cone_least_squares(columns, gradient[needed] / size - columns @ (depth * inward), self._dual)
+            if float(np.linalg.norm(residual)) <= _INSIDE:
+                return self.by_label((z + depth * inward) * size / self.scale)
+        return None
 
     def _dual(self, z: FloatArray) -> FloatArray:
         """The nearest multipliers."""

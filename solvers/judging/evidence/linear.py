@@ -23,6 +23,7 @@ from ....models.arrays import BoolArray, FloatArray
 from ....models.program.cones import Nonnegative, Zero
 from ....models.program.form import StandardForm
 from ..rays import farkas_proves, ray_is_exact
+from .interior import interior
 from .rows import ByLabel, ScaledRows, fit, stacked
 
 __all__ = ["Rows"]
@@ -132,9 +133,9 @@ class Rows(ScaledRows):
         tried = map(self.by_label, _rounded(z))
         return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
 
-    def nearest(self, columns: FloatArray, right: FloatArray) -> tuple[FloatArray | None, FloatArray]:
-        """Nonnegative least squares; multipliers of equalities are free."""
-        return self._least(columns, right, self._chosen())
+    def inner(self, x: FloatArray) -> ByLabel | None:
+        """In the relative interior of all of them."""
+        return interior(self.form, x)
 
     def _chosen(self) -> BoolArray:
         return np.ones(self.A.shape[0], dtype=bool)

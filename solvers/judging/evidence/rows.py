@@ -11,7 +11,6 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....models.arrays import FloatArray
-from ....models.program.cones import Zero
 from ....models.program.form import StandardForm
 
 __all__ = ["ByLabel", "ScaledRows", "fit", "stacked"]
@@ -19,8 +18,6 @@ __all__ = ["ByLabel", "ScaledRows", "fit", "stacked"]
 #: Multipliers of a form's own rows.
 ByLabel: TypeAlias = Mapping[str, FloatArray]
 _LEAST = 1e-300
-#: How deep multipliers are tried to lie inside their cones, in units of the scaled gradient; the residual that counts as none.
-_DEPTHS, _NONE = (1e-1, 1e-2, 1e-4), 1e-8
 
 
 @dataclass(frozen=True, eq=False)
@@ -65,26 +62,8 @@ class ScaledRows(ABC):
         """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
 
     @abstractmethod
-    def nearest(self, columns: FloatArray, right: FloatArray) -> tuple[FloatArray | None, FloatArray]:
-        """z in the dual cones with the least ||columns z - right||, None where that was not found, and right - columns z."""
-
     def inner(self, x: FloatArray) -> ByLabel | None:
-        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where there are none.
-
-        z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables
-        with a quadratic term may have any slope: a small share of it costs its square.
-        """
-        form = self.form
-        needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
-        gradient, columns = form.gradient(x), self.A.T[needed]
-        size = max(float(np.linalg.norm(gradient)), _LEAST)
-        inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior for c in form.constraints]
-        inward = np.concatenate([*inwards, np.ones(self.A.shape[0] - form.rows)])
-        for depth in _DEPTHS:
-            z, residual = self.nearest(columns, gradient[needed] / size - columns @ (depth * inward))
-            if z is not None and float(np.linalg.norm(residual)) <= _NONE:
-                return self.by_label((z + depth * inward) * size / self.scale)
-        return None
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where there are none."""
 
     def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
         """q and P, each divided by its largest entry, and these: one number for each variable, and its rows (none without P)."""

@@ -12,9 +12,10 @@ from data import clouds
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers.judging.evidence.conic import ConeRows
+from marginopt.solvers.judging.evidence.interior import interior
 from marginopt.solvers.judging.evidence.linear import Rows
 
 POINTS = margin.KernelWeightsL1(np.vstack([np.eye(3), np.ones((1, 3))]), 0.5)
@@ -115,3 +116,26 @@ def test_a_finite_bound_over_a_cone_is_zero_and_an_endless_descent_has_none(seed
     endless = cone(-d, rows)
     for _ in range(10):
         assert lagrangian(endless, None, {"rows": rng.uniform(0.0, 3.0, 6)}).value == -np.inf
+
+
+@pytest.mark.parametrize(("seed", "solver"), [(0, "highs"), (1, "clarabel")])
+def test_a_linear_program_with_more_slopes_of_zero_than_multipliers(seed: int, solver: str) -> None:
+    """At the only dual optimum 120 slopes are zero, with 60 multipliers: rounding decides their signs there."""
+    rng = np.random.default_rng(seed)
+    m, zero, others = 60, 120, 680
+    F, z = rng.normal(size=(m, zero + others)), rng.normal(size=m)
+    x = np.concatenate([rng.uniform(0.5, 1.0, zero), np.zeros(others)])
+    F[0] = np.abs(F[0]) + 0.1  # the set is bounded, so some slopes can all be positive
+    q = F.T @ z + np.concatenate([np.zeros(zero), rng.uniform(0.1, 1.0, others)])
+    rows = Constraint("rows", sp.csr_array(F), -F @ x, Zero(m))
+    n = zero + others
+    form = StandardForm(
+        "degenerate", (Block("x", (n,)),), q, (rows,), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
+    )
+    result = mo.solve(form, solver, tol=1e-7)
+    assert result.bound_kind == "proved"
+    assert result.solved
+    assert q @ x - 1e-6 * (1 + abs(q @ x)) <= result.bound <= q @ x + 1e-12
+    inner = interior(form, form.join(result.values))
+    assert inner is not None
+    assert (q - F.T @ inner["rows"] > 0.0).all()
