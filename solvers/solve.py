@@ -6,6 +6,7 @@ import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 
@@ -26,6 +27,7 @@ from .judging.certificate import Certificate, certify
 from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
+from .judging.sharpened import NOTE as SHARPENED, sharpened
 from .judging.supplied import Examined, examined, with_multipliers
 from .judging.verdict import Verdict, beyond_level, verdict
 from .judging.well_formed import well_formed
@@ -142,11 +144,17 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     tol = options.tolerance(solver.info.tolerance)
     seconds = None if options.time_limit is None else max(_POLISHING * options.time_limit, _POLISHING)
     judged = _judged(form, settled, raw, tol, seconds)
-    values, certificate = judged.values, judged.certificate
+    values, certificate, polished_by = judged.values, judged.certificate, judged.polished
     if form is not None and values is not None and certificate is not None:
-        raw, certificate = with_multipliers(
-            form, raw, values, certificate, lambda own: certify(form, values, own.multipliers, own.reduced, settled), tol
-        )
+
+        def certified(own: Answer, at: Values) -> Certificate:
+            return certify(form, at, own.multipliers, own.reduced, settled)
+
+        raw, certificate = with_multipliers(form, raw, values, certificate, partial(certified, at=values), tol)
+        exact = sharpened(form, (raw, values, certificate), certified, tol, seconds)
+        if exact is not None:
+            raw, values, certificate = exact
+            polished_by = SHARPENED
     if certificate is not None and raw.model is not None and not raw.same_problem:
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
@@ -158,7 +166,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         model=model.name,
         solver=solver.info.name,
         status=found.status,
-        answer=replace(raw, version=raw.version or version_of("marginopt"), polished=judged.polished),
+        answer=replace(raw, version=raw.version or version_of("marginopt"), polished=polished_by),
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,

@@ -12,6 +12,7 @@ second-order cone, (b, a, -c) in a rotated one. A cone whose point is (nearly) t
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping
 from dataclasses import dataclass
 
@@ -30,12 +31,19 @@ _LARGEST = 2000
 #: cones may give no multiplier there).
 _APEX = 1e-4
 _STEPS = 6
+#: Seconds of a step for the cube of its unknowns.
+_SECONDS = 5e-10
 #: Price over slack from which a constraint counts as active, in each attempt.
 _RATIOS = (1.0, 1e3)
 
 
 def newton_polish(
-    form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray
+    form: StandardForm,
+    x: FloatArray,
+    multipliers: Mapping[str, FloatArray],
+    reduced: FloatArray,
+    seconds: float | None = None,
+    largest: int = _LARGEST,
 ) -> tuple[FloatArray, dict[str, FloatArray], FloatArray]:
     """x, z and ζ after Newton steps, or what was given where these do not come nearer to optimality.
 
@@ -51,15 +59,23 @@ def newton_polish(
         z_k.
     reduced : ndarray (n,)
         ζ.
+    seconds : float, optional
+        No step begins that would not be done by then, as far as its size tells.
+    largest : int
+        Variables and active rows at most.
     """
+    begin = time.perf_counter()
     point = x, dict(multipliers), reduced
     best = _error(form, *point)
     for ratio in _RATIOS:
         active = _active(form, x, multipliers, reduced, ratio)
-        if form.n + active.size > _LARGEST:
+        if form.n + active.size > largest:
             continue
         y, weights = x, active.weights
+        step = _SECONDS * (form.n + active.size) ** 3
         for _ in range(_STEPS):
+            if seconds is not None and time.perf_counter() - begin + step > seconds:
+                return point
             y, weights = _step(form, active, y, weights)
             new = y, active.multipliers(form, y, weights), active.reduced(form.n, weights)
             error = _error(form, *new)
@@ -105,9 +121,9 @@ class _Active:
 
     def multipliers(self, form: StandardForm, x: FloatArray, weights: FloatArray) -> dict[str, FloatArray]:
         """z by label, projected on the dual cones."""
-        stops = np.cumsum([c.rows for c in form.constraints])[:-1]
-        pieces = np.split(self.stacked(x, weights), stops)
-        return {c.label: c.cone.project_dual(z) for c, z in zip(form.constraints, pieces, strict=True)}
+        stops = np.cumsum([c.rows for c in form.constraints], dtype=np.int64)
+        pieces = np.split(self.stacked(x, weights), stops)  # the last one is empty
+        return {c.label: c.cone.project_dual(z) for c, z in zip(form.constraints, pieces, strict=False)}
 
     def reduced(self, n: int, weights: FloatArray) -> FloatArray:
         """ζ."""
