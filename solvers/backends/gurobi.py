@@ -24,7 +24,7 @@ from ..interface.kept_model import Kept
 from ..interface.native_options import check_native
 from ..interface.recorder import Recorder
 from ..interface.solver import Gives, SolverInfo
-from ..judging.newton_polish import newton_polish
+from ..judging.evidence.newton_polish import newton_polish
 from ..records.answer import Answer
 from ..records.licence import Licence
 from ..records.options import Options

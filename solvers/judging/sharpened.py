@@ -19,7 +19,7 @@ from ...models.program.form import StandardForm
 from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
-from .newton_polish import newton_polish
+from .evidence.newton_polish import newton_polish
 from .supplied import with_multipliers
 from .verdict import conditions_met, verdict
 from .zero_optimum import Values

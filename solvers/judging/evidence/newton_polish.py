@@ -19,9 +19,9 @@ from dataclasses import dataclass
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import FloatArray, IntArray
-from ...models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
-from ...models.program.form import StandardForm
+from ....models.arrays import FloatArray, IntArray
+from ....models.program.cones import Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ....models.program.form import StandardForm
 
 __all__ = ["newton_polish"]
 
