@@ -80,11 +80,20 @@ def test_without_a_limit_or_with_a_callback_nothing_changes(monkeypatch: pytest.
     assert mo.solve(_balls(), "clarabel", time_limit=_LONG, callback=rows.append).values and rows
 
 
-def test_a_path_says_that_its_process_keeps_nothing_and_a_limit_gives_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_path_says_that_its_process_keeps_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     _slow(monkeypatch, "piqp")
     X, y = np.random.default_rng(0).standard_normal((20, 2)), np.where(np.arange(20) % 2, 1.0, -1.0)
     first, second = mo.path(mo.L1SVMDual(X, y, C=1.0), "C", [1.0, 2.0], solver="piqp", time_limit=_LONG)
     assert first.update is not None and first.update.kind is UpdateKind.BUILT
     assert second.update is not None and second.update.kind is UpdateKind.REBUILT and "process" in second.update.what
-    left = mo.solve(_balls(), "piqp", time_limit=1e-3)  # no interpreter starts in 0.2 s and loads SciPy
+
+
+def test_a_call_that_was_ended_gives_no_point(monkeypatch: pytest.MonkeyPatch) -> None:
+    _slow(monkeypatch, "piqp")
+
+    def ends(call: object, options: Options, begin: float) -> Answer:
+        raise LeftCall(Status.TIME_LIMIT)
+
+    monkeypatch.setattr("marginopt.solvers.interface.backend.apart", ends)  # a real one may be done before any limit
+    left = mo.solve(_balls(), "piqp", time_limit=1.0)
     assert left.status is Status.TIME_LIMIT and left.claim.native_status == LEFT and not left.values and left.certificate is None
