@@ -100,9 +100,12 @@ class Lagrangian(Reduction[Any]):
         """Of a `ZeroOneSVM` what its form lacks; of other models, which are read by their form alone, the same."""
         if ZeroOneSVM in self.reads or isinstance(model, ZeroOneSVM):
             return super().obstacle(model)
+        unread = _BY_FORM.obstacle(model)
+        if unread:
+            return unread
         linear = [c.label for c in model.form.constraints if isinstance(c.cone, (Zero, Nonnegative))]
         have = f"it has {', '.join(linear)}" if linear else "it has none"
-        return _BY_FORM.obstacle(model) or ("" if self.rows in linear else f"it needs linear rows called {self.rows!r}: {have}")
+        return "" if self.rows in linear else f"it needs linear rows called {self.rows!r}: {have}"
 
     def _met(self, model: ZeroOneSVM) -> bool:
         if self.rows == _BUDGET:

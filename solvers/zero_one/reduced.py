@@ -161,7 +161,7 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     Raises
     ------
     InputError
-        More than one column that is not penalised, or one that does not hold the labels ±1.
+        More than one column that is not penalised, or one that does not hold the labels ±1; squares of the rows beyond float64.
     """
     A = np.asarray(problem.A, dtype=np.float64)
     weights = np.asarray(problem.weights, dtype=np.float64)
@@ -179,7 +179,7 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     position = np.cumsum(~zero) - 1
     member = np.where(zero[member], -1, position[member]).astype(np.int64)
     distinct, summed = distinct[~zero], summed[~zero]
-    block = distinct[:, penalised] * scale
+    block = _finite(distinct[:, penalised], scale)
     Q = rotation(block, full)
     residual, shrink = errors(block, Q)
     k = Q.shape[1]
@@ -221,6 +221,15 @@ def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
         raise InputError(f"the free column {loose[0]} must hold the labels ±1 (a constant feature of ones); it does not")
     if not (weights > 0).all() or not np.isfinite(weights).all() or not np.isfinite(A).all():
         raise InputError("zero-one-bb needs finite rows and finite weights > 0")
+
+
+def _finite(rows: FloatArray, scale: float) -> FloatArray:
+    """The rows times the scale, whose squares can be added."""
+    with np.errstate(over="ignore"):
+        block = rows * scale
+        if np.isfinite(np.einsum("ij,ij->", block, block)):
+            return block
+    raise InputError(f"squares of the data leave float64 (largest entry {np.abs(rows).max():.3g}): scale the features")
 
 
 def _stretch(block: FloatArray, upper: float) -> float:

@@ -52,8 +52,6 @@ def turned(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> Float
 def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
     """What of each row is outside the span of Q, and δ."""
     k = Q.shape[1]
-    if k == 0:
-        return np.zeros(len(block)), 0.0
     outside = block - (block @ Q) @ Q.T
     # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
     noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
