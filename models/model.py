@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Appraisal", "Bound", "Model"]
 
+
 @dataclass(frozen=True, eq=False)
 class Model(Stated):
     """A formulation: data and parameters, taken literally, validated once.

@@ -141,9 +141,7 @@ def require(solver: Solver) -> Licence:
 def readers(model: Model) -> list[str]:
     """Names of the installed, usable solvers that can read the model."""
     return [
-        name
-        for name, solver in all_solvers().items()
-        if installed(solver) and _reads(solver, model) and solver.licence().usable
+        name for name, solver in all_solvers().items() if installed(solver) and _reads(solver, model) and solver.licence().usable
     ]
 
 

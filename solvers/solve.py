@@ -47,9 +47,7 @@ _INTEGRALITY = 1e-4
 _POLISHING = 0.1
 
 
-def solve_problem(
-    given: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None
-) -> Result:
+def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, options: Options, kept: Kept | None = None) -> Result:
     """Solve a model (or a bare form) by the solver that is asked for and judge the answer.
 
     ``kept`` holds a backend's own model between the calls of one path.

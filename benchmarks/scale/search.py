@@ -135,7 +135,6 @@ def killed(a: argparse.Namespace) -> None:
         print(f"{time.perf_counter() - begin:7.2f} s  {text}", flush=True)
 
     with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
-
         coming = threading.Thread(target=lambda: told(f"worker {cluster.add().pid} joins"))
 
         def watched(self: Any, number: int, found: Any) -> None:

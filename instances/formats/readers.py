@@ -168,9 +168,7 @@ def read_csv(
     return _tidied(table, label, _name(file, name), tidying)
 
 
-def read_arff(
-    path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS
-) -> Instance:
+def read_arff(path: PathLike, label: str | int | None = None, name: str | None = None, tidying: Tidying = _AS_IT_IS) -> Instance:
     """Read ARFF, dense or sparse; features must be numeric (or nominal with numbers for values) unless they are tidied."""
     file = as_path(path)
     return _tidied(parse_arff(read_text(file), str(file)), label, _name(file, name), tidying)

@@ -88,9 +88,7 @@ class Tidying:
         columns: list[tuple[str, list[str]]] = []
         for j in (j for j in kept if j != target):
             columns += self._column(table, j, [row[j].strip() for row in rows], said)
-        cells = [
-            [*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)
-        ]  # the label comes last
+        cells = [[*(column[k] for _, column in columns), row[target]] for k, row in enumerate(rows)]  # the label comes last
         names = None if table.names is None else (*(name for name, _ in columns), table.names[target])
         return replace(table, names=names, rows=cells, lines=lines), len(columns), "; ".join(said)
 

@@ -149,9 +149,7 @@ class MaxMinSVM(Model):
             given = (to_dense(self.X), self.y, self.C, gamma0, self.lower, self.upper, self.parameter)
             return GaussianMaxMin(*given, sample_weight=self.sample_weight)
         range_ = (gamma0, self.lower, self.upper, self.parameter)
-        return KernelMaxMin(
-            self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight
-        )
+        return KernelMaxMin(self.X, self.y, self.C, *range_, self._moved_kernel, self._plain, sample_weight=self.sample_weight)
 
     def at(self, gamma: float | FloatArray) -> ConvexHullsDual:
         """The inner problem at that value: with the kernel there, or (one γ a feature) on features scaled by √γ_k."""

@@ -23,7 +23,6 @@ from .combined_bound import combined_bound
 __all__ = ["Convexification", "ConvexifiedLosses", "WholeNorm", "dual_at", "dual_with_rows", "positive"]
 
 
-
 def dual_at(
     problem: ConicProblem,
     gamma: FloatArray,

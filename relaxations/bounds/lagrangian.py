@@ -138,9 +138,7 @@ class Lagrangian(Reduction[Any]):
         assert isinstance(model, ZeroOneSVM) and isinstance(target.lam, float) and model.budget is not None
         return Rounded(-target.lam).times(float(model.budget))
 
-    def lift(
-        self, model: Model, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]
-    ) -> LiftedDual:
+    def lift(self, model: Model, target: ZeroOneSVM | LagrangianRelaxation, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
         """The prices and the multipliers of what is left, as multipliers of the form."""
         if isinstance(target, ZeroOneSVM):
             form, joint = model.form.relax_integrality(), {**multipliers, _BUDGET: np.array([target.lam])}

@@ -124,9 +124,7 @@ def with_multipliers(
     return best
 
 
-def _own(
-    form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray
-) -> Iterator[Answer]:
+def _own(form: StandardForm, answer: Answer, rows: ScaledRows | None, inner: ByLabel | None, x: FloatArray) -> Iterator[Answer]:
     """The answer with other multipliers, the best first: the solver's moved inwards, those of x, these moved inwards, any."""
     if answer.multipliers is not None and inner is not None:
         yield from _moved(form, answer, answer.multipliers, inner)
@@ -142,9 +140,7 @@ def _own(
         yield replace(answer, multipliers=z, reduced=reduced, details={**answer.details, "multipliers": _NOTE})
 
 
-def _moved(
-    form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]
-) -> Iterator[Answer]:
+def _moved(form: StandardForm, answer: Answer, z: Mapping[str, FloatArray], inner: Mapping[str, FloatArray]) -> Iterator[Answer]:
     """(1 - t)z + t z_inner, from t = 1e-12 on: slopes that must not be negative are then positive by more than they are rounded.
 
     The Lagrangian is concave in z, so this costs t times what the inner multipliers miss.

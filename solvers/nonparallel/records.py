@@ -44,4 +44,8 @@ NPSVC_MM = SolverInfo(
 )
 
 #: In the order of the table.
-RECORDS = (KERNEL_NPSVCPP, ALTERNATING, NPSVC_MM,)
+RECORDS = (
+    KERNEL_NPSVCPP,
+    ALTERNATING,
+    NPSVC_MM,
+)

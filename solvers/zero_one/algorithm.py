@@ -43,6 +43,7 @@ if TYPE_CHECKING:
 
 __all__ = ["ZeroOneBB", "ZeroOneState"]
 
+
 @dataclass(frozen=True, eq=False)
 class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     """Exact branch and bound for min Σ_{penalised} w_j² + Σ_i λ_i 1{a_i'w < 1}.

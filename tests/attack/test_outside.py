@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -15,6 +16,7 @@ from sklearn.svm import SVC, NuSVC
 import marginopt as mo
 from marginopt.errors import InputError
 from marginopt.solvers.parallel.team import Done
+from marginopt.solvers.zero_one.subtrees.outcomes import check_numbers, check_state
 
 pytestmark = pytest.mark.filterwarnings("ignore")
 
@@ -104,3 +106,23 @@ def test_numbers_that_gurobi_refuses_to_tell_are_our_refusal() -> None:
         x.Obj = float("inf")
         with pytest.raises(InputError, match="Gurobi model cannot be read"):
             mo.from_gurobi(m)
+
+
+def test_a_redundant_equation_makes_no_set_empty() -> None:
+    """The attack's own truth took as many faces as equations left room for: 0x = 0 beside min -24x over 0 <= x <= 2 left none."""
+    what, fault = attack_outside.attack(9547)
+    assert not fault, (what, fault)
+
+
+@pytest.mark.parametrize("wrong", [2**70, True, None, "1", math.nan])
+def test_a_number_of_an_outcome_is_one(wrong: object) -> None:
+    """A whole number of 71 bits made an array of objects, which no compiled loop takes."""
+    with pytest.raises(ValueError, match="is n"):
+        check_numbers(wrong)
+
+
+def test_states_of_an_outcome_are_bytes_of_all_points() -> None:
+    check_state(np.zeros(3, dtype=np.int8), 3)
+    for wrong in (np.zeros(3), np.zeros(4, dtype=np.int8), np.full(3, 2, dtype=np.int8), [0, 0, 0]):
+        with pytest.raises(ValueError, match="states"):
+            check_state(wrong, 3)

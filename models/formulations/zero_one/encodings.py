@@ -251,9 +251,7 @@ def big_m_form(program: Program, big_m: FloatArray) -> StandardForm:
     return composed.form_with(program.name, lower, upper, big_m)
 
 
-def checked_gamma(
-    encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]
-) -> FloatArray | None:
+def checked_gamma(encoding: str, rows: str, gamma: object, free: bool, signed: Callable[[], FloatArray]) -> FloatArray | None:
     """γ of the strengthened encoding, in Γ of the signed rows; None in the others.
 
     Raises

@@ -34,7 +34,6 @@ from .stop_rule import StopRule
 __all__ = ["BlendedPairwiseFW", "FrankWolfe", "ModifiedFrankWolfe", "PairwiseFW"]
 
 
-
 class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     """What the methods share; a method is its number in `loops`."""
 

@@ -98,9 +98,7 @@ def multipliers(problem: Problem, node: Node, entry: list[Any], packing: Packing
     return alpha, flipped
 
 
-def _linear_part(
-    problem: Problem, node: Node, alpha: Array, flipped: Array, packing: Packing
-) -> tuple[float, Array, Array]:
+def _linear_part(problem: Problem, node: Node, alpha: Array, flipped: Array, packing: Packing) -> tuple[float, Array, Array]:
     """Σ_{violated} λ + Σ prices of the pairs + Σ α b rounded down, and the enclosure s ± δ of Σ ±α_i g_i."""
     used = np.flatnonzero((alpha > 0) | (flipped > 0))
     const = [sum_down(problem.weights[node.state == VIOLATED]), packing.paid]
@@ -145,9 +143,7 @@ def linear_bound(problem: Problem, node: Node, alpha: Array, flipped: Array, pac
     return sum_down(np.concatenate([[const, intercept, -float(round_up(delta[-1] * last))], terms, -loss]))
 
 
-def tighten(
-    problem: Problem, node: Node, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array
-) -> bool:
+def tighten(problem: Problem, node: Node, alpha: Array, packing: Packing, bound: float, c: Array, slope: Array) -> bool:
     """Shrink the box and decide points by the ball Σ_j (v_j - c_j)² + slope_j |v_j - c_j| ≤ target - D."""
     r = float(round_up(problem.target - bound))
     if not math.isfinite(r):

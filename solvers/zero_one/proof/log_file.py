@@ -190,4 +190,3 @@ class LogFile:
                 self._target.__exit__(type(error), error, error.__traceback__)
             except WriteError as said:
                 self.fault = said
-

@@ -42,7 +42,6 @@ class Proved:
     busy: float
     who: str
 
-
     def check(self, points: int) -> None:
         """Of this kind, about so many points; raises as `subtrees.outcomes` does."""
         for node in self.nodes:

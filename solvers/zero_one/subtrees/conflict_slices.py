@@ -83,7 +83,6 @@ class ConflictFound:
     busy: float
     who: str
 
-
     def check(self, ground: ConflictGround) -> None:
         """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
         for bound, extra, state in self.nodes:

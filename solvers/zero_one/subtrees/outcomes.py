@@ -23,9 +23,9 @@ def _require(holds: bool, what: str) -> None:
 
 
 def check_numbers(*values: Any, least: float = -math.inf) -> None:
-    """Every one a number (infinite perhaps) and at least ``least``."""
+    """Every one a number (infinite perhaps, but no whole number beyond 64 bits) and at least ``least``."""
     for value in values:
-        _require(isinstance(value, float | int), f"{value!r} is no number")
+        _require(isinstance(value, float) or (type(value) is int and abs(value) < 1 << 60), f"{value!r} is no number")
         _require(value >= least, f"{value!r} is none of its numbers")
 
 
@@ -50,7 +50,8 @@ def check_point(w: Any, length: int) -> None:
 
 def check_state(state: Any, points: int) -> None:
     """Free, kept or deleted: the states of all points."""
-    _require(len(state) == points and bool(np.isin(state, (-1, 0, 1)).all()), "states of other points")
+    _require(type(state) is np.ndarray and state.dtype == np.int8 and state.shape == (points,), "states of other points")
+    _require(bool(np.isin(state, (-1, 0, 1)).all()), "states that are none")
 
 
 def lines_of(packed: Any) -> str:

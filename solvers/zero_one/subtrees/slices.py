@@ -95,7 +95,6 @@ class Found:
     log: bytes
     who: str
 
-
     def check(self, ground: Ground) -> None:
         """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
         reduced = ground.reduced

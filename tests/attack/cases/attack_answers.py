@@ -99,7 +99,7 @@ def _continuous(rational: RationalForm, lower: np.ndarray, upper: np.ndarray) ->
             faces += [({j: Fraction(1)}, Fraction(lower[j]))] if np.isfinite(lower[j]) else []
             faces += [({j: Fraction(-1)}, -Fraction(upper[j]))] if np.isfinite(upper[j]) else []
     best, size = None, (Fraction(1), Fraction(1))
-    for count in range(min(len(faces), max(n - len(equal), 0)) + 1):
+    for count in range(min(len(faces), n) + 1):  # equations may follow from others
         for active in combinations(faces, count):
             x = _stationary(rational, [*equal, *active])
             if x is None or any(sum((v * x[j] for j, v in row.items()), Fraction(0)) < right for row, right in faces):

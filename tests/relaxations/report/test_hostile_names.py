@@ -17,7 +17,7 @@ from marginopt.relaxations.report.formats.markdown import escaped as markdown_es
 
 HOSTILE = [
     "<script>alert(1)</script>",
-    "\"><img src=x onerror=alert(1)>",
+    '"><img src=x onerror=alert(1)>',
     "</title></style></script><svg onload=alert(1)>",
     "{{ 7 * 7 }}{% include 'style.css' %}",
     "[click](javascript:alert(1)) ![x](http://evil.example/x.png)",
@@ -25,7 +25,7 @@ HOSTILE = [
     "`code` **bold** $x$ www.evil.example me@evil.example ~~gone~~",
     "\\input{/etc/passwd} \\write18{rm} $\\catcode`\\%=12$ % # & _ ^^41",
     "$\\frac{1}{$",
-    "=HYPERLINK(\"http://evil.example\",\"x\")",
+    '=HYPERLINK("http://evil.example","x")',
     "+1+cmd|'/C calc'!A0",
     "-2+3",
     "@SUM(A1)",

@@ -36,6 +36,7 @@ from marginopt.solvers.solve import solve_problem
 
 pytest.importorskip("gurobipy", reason="gurobipy is not installed")
 
+
 @pytest.mark.parametrize(("model", "optimum"), KNOWN.values(), ids=KNOWN)
 def test_known_optima(model, optimum):
     result = solve_problem(model, "gurobi", Options())

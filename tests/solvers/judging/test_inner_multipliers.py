@@ -129,9 +129,7 @@ def test_a_linear_program_with_more_slopes_of_zero_than_multipliers(seed: int, s
     q = F.T @ z + np.concatenate([np.zeros(zero), rng.uniform(0.1, 1.0, others)])
     rows = Constraint("rows", sp.csr_array(F), -F @ x, Zero(m))
     n = zero + others
-    form = StandardForm(
-        "degenerate", (Block("x", (n,)),), q, (rows,), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool)
-    )
+    form = StandardForm("degenerate", (Block("x", (n,)),), q, (rows,), np.zeros(n), np.full(n, np.inf), np.zeros(n, dtype=bool))
     result = mo.solve(form, solver, tol=1e-7)
     assert result.bound_kind == "proved"
     assert result.solved

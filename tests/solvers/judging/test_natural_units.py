@@ -25,9 +25,7 @@ def dilated(form: StandardForm, t: float) -> StandardForm:
     """The same problem in variables t times as large: x = x'/t."""
     rows = tuple(replace(c, F=c.F / t) for c in form.constraints)
     quadratic = None if form.quadratic is None else type(form.quadratic)(matrix=form.quadratic.materialised / t**2)
-    return form.replace(
-        q=form.q / t, constraints=rows, lower=form.lower * t, upper=form.upper * t, quadratic=quadratic
-    )
+    return form.replace(q=form.q / t, constraints=rows, lower=form.lower * t, upper=form.upper * t, quadratic=quadratic)
 
 
 @pytest.mark.parametrize("t", [1e-3, 7.0, 1e4])

@@ -178,6 +178,8 @@ def test_what_cannot_be_read_is_an_error():
 def test_scales_beyond_double_precision_are_refused():
     with pytest.raises(InputError, match="double precision"):
         solve_view([[1e9, 1.0], [-1e9, 1e-9], [1.0, 2.0], [-1.0, -1.0]], [1e12] * 4, [True, True])
+    with pytest.raises(InputError, match="leave float64"):
+        solve_view([[1.0, 0.0], [1e308, 1.0], [0.0, 3.0]], [1e9] * 3, [True, True])
 
 
 def test_the_registry_finds_it():

@@ -141,9 +141,7 @@ class PiecewiseLinear(Loss):
                 plus(times(s, margin) if s else none, Line(f"{t:g}", f"{t:g}") if t or not s else none)
                 for s, t in zip(slopes.tolist(), intercepts.tolist(), strict=True)
             )
-            return tuple(
-                Line(f"tau_i >= {row.text}", rf"\tau_i \ge {row.latex}", f"segment {k}") for k, row in enumerate(rows)
-            )
+            return tuple(Line(f"tau_i >= {row.text}", rf"\tau_i \ge {row.latex}", f"segment {k}") for k, row in enumerate(rows))
         shown = ", ".join(f"{m:g}" for m in ends[:-1, 1])
         return (
             Line("y_i x_i'w = sum_k m_ik", r"y_i x_i^\top w = \textstyle\sum_k m_{ik}", "whole"),

@@ -252,9 +252,7 @@ class ScoringSystem(NamedComposition):
         (low, high), t = self.offsets, self.threshold
         price, tie = map(float, self.prices)
         sizes = {f"{min(a)} <= w_j <= {max(b)}" for a, b in [self.coefficients]}
-        epsilon = (
-            "features are whole numbers, so scores are: > 0 is >= 1" if self.whole else f"> 0 is said as >= epsilon = {t:g}"
-        )
+        epsilon = "features are whole numbers, so scores are: > 0 is >= 1" if self.whole else f"> 0 is said as >= epsilon = {t:g}"
         stated = self.composed.statement
         return replace(
             stated,

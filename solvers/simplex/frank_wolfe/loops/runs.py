@@ -64,9 +64,7 @@ def _candidates(w: Any, drawn: Any, support: bool) -> int:
 
 
 @entry
-def run_sampled(
-    w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float
-) -> int:
+def run_sampled(w: Any, drawn: Any, support: bool, allowed: bool, confirmed: int, tol: float, delta: float, square: float) -> int:
     """One toward step, or away step where ``allowed`` and it promises more, for each row of ``drawn``; Qa is kept on all points.
 
     The candidates are the row's points, and the ``support`` where it is asked for. From iteration ``confirmed`` on it stops by

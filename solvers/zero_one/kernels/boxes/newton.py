@@ -71,9 +71,7 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 
 
 @entry
-def newton(
-    R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float
-) -> tuple[float, int]:
+def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
     """Projected semismooth Newton on the smoothed relaxation of m points; fills α, s, c and returns (D, iterations).
 
     min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). Stops where the

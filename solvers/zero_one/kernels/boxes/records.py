@@ -137,8 +137,16 @@ def empty_node(n: int, p: int) -> Node:
     """Room for n points in p coordinates."""
     i = np.int64
     return Node(
-        np.empty(p), np.empty(p), np.empty(p), np.empty(n, i), np.empty(n, i), np.empty(n), np.empty((p, n)), np.empty(n),
-        np.empty(n), np.zeros(n),
+        np.empty(p),
+        np.empty(p),
+        np.empty(p),
+        np.empty(n, i),
+        np.empty(n, i),
+        np.empty(n),
+        np.empty((p, n)),
+        np.empty(n),
+        np.empty(n),
+        np.zeros(n),
     )
 
 

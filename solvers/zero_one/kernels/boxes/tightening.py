@@ -99,9 +99,7 @@ def _take(R: Relaxation, k: int, al: Any) -> None:
 
 
 @inner
-def tighten(
-    data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int
-) -> float:
+def tighten(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int) -> float:
     """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
     now = log.now
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
