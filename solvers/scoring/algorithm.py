@@ -129,6 +129,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             return Outcome.CONVERGED
         due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
         if search.rounds < due and search.value > 0:
+            search.improve()  # one in any case
             while search.rounds < due and search.value > 0 and time.perf_counter() < end:
                 search.improve()
             return Outcome.RUNNING
