@@ -250,4 +250,4 @@ def _estimators() -> Mapping[str, EstimatorInfo]:
 
 def __dir__() -> list[str]:
     """What there is for users, with what needs PyTorch; completion shows nothing that this file has imported for itself."""
-    return sorted({*__getattr__("__all__"), "DeepNPSVC", "deep", *(name for name in globals() if name.startswith("__"))})
+    return sorted({*__getattr__("__all__"), "DeepNPSVC", "deep", "__name__", "__doc__", "__file__", "__path__", "__version__"})

@@ -21,7 +21,6 @@ MOST_OF_A_FUNCTION, MOST_ARGUMENTS = 60, 8
 LONG_FUNCTIONS = {
     "solvers/zero_one/kernels/boxes/exploration.py": {"explore"},
     "solvers/zero_one/kernels/boxes/newton.py": {"newton"},
-    "solvers/zero_one/kernels/boxes/tightening.py": {"tighten"},
     "solvers/zero_one/kernels/conflicts/active_set.py": {"active_set"},
     "solvers/zero_one/kernels/conflicts/expansion.py": {"expand"},
     "solvers/zero_one/kernels/conflicts/proving.py": {"prove"},
