@@ -5,8 +5,9 @@ dual cones with slopes ∇f(x) - F'z of the signs that the bounds ask for,
 
     max Σu   subject to   u_j ≤ |slope_j| where x_j has one bound,   u_i ≤ z_i for inequalities,   0 ≤ u ≤ depth,
 
-is deep wherever any of them is: only what is zero for *all* of them stays zero. A little is paid for what z'(Fx + g) and slopes
-times distances from bounds take off the bound. A small share of it moves multipliers off the vertex (`solvers.judging.supplied`).
+is deep wherever any of them is: only what is zero for *all* of them stays zero. Variables with a quadratic term may have any
+slope: a small share of it costs its square. A little is paid for what z'(Fx + g) and slopes times distances from bounds take off
+the bound. A small share of it moves multipliers off the vertex (`solvers.judging.supplied`).
 Nothing here is a proof: what comes out is judged as if the solver had given it.
 """
 
@@ -42,7 +43,8 @@ def interior(form: StandardForm, x: FloatArray) -> ByLabel | None:
     from scipy.optimize import linprog  # imported here: it is slow, and few answers need it
 
     below, above = np.isfinite(form.lower), np.isfinite(form.upper)
-    sided, free = np.flatnonzero(below != above), np.flatnonzero(~below & ~above)
+    needed = np.ones(form.n, dtype=bool) if form.quadratic is None else form.quadratic.diagonal <= 0.0
+    sided, free = np.flatnonzero(needed & (below != above)), np.flatnonzero(needed & ~below & ~above)
     sign = sp.diags_array(np.where(below[sided], 1.0, -1.0))
     away = np.abs(x - np.where(below, form.lower, np.where(above, form.upper, x)))[sided]
     unequal = np.concatenate([np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints])

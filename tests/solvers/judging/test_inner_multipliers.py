@@ -137,3 +137,19 @@ def test_a_linear_program_with_more_slopes_of_zero_than_multipliers(seed: int, s
     inner = interior(form, form.join(result.values))
     assert inner is not None
     assert (q - F.T @ inner["rows"] > 0.0).all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_inner_multipliers_leave_the_slopes_of_quadratic_variables_open(seed: int) -> None:
+    """At the point of a ν-SVM the slope of its level is zero for the only multipliers; beside others of w it is positive."""
+    rng = np.random.default_rng(seed)
+    y = np.where(np.arange(12) % 2, 1.0, -1.0)
+    X = np.column_stack([np.ones(12), rng.normal(size=(12, 2)) + 0.5 * y[:, None]])
+    model = mo.NuSVM(X, y)
+    for solver in ("highs", "clarabel"):
+        result = mo.solve(model, solver)
+        assert result.status is mo.Status.OPTIMAL and result.bound_kind == "proved", solver
+    inner = interior(model.form, model.form.join(result.values))
+    assert inner is not None
+    slopes = model.form.gradient(model.form.join(result.values)) - model.form.constraint("margin").F.T @ inner["margin"]
+    assert (slopes[3:] > 0.0).all() and (inner["margin"] > 0.0).all()
