@@ -78,6 +78,7 @@ def processor_time(command: list[str], folder: str | Path | None = None, cache: 
 
 def _environment(cache: str | None) -> dict[str, str]:
     found = os.environ | {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+    found.pop("PYTHONDONTWRITEBYTECODE", None)  # a user's Python keeps what it compiles; with this set each process does it anew
     return found if cache is None else found | {"NUMBA_CACHE_DIR": cache}
 
 

@@ -18,6 +18,7 @@ import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..rounding import two_product
+from .entries import Entries
 from .form import StandardForm
 
 __all__ = ["independent"]
@@ -51,7 +52,7 @@ def independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: I
     count = null.shape[1]
     if not 0 < count < indices.size:
         return None
-    columns, left = sp.csr_array(F[np.flatnonzero(used)][:, indices]), np.ones(indices.size, dtype=bool)
+    columns, left = Entries.of(F).at(used).among(indices), np.ones(indices.size, dtype=bool)
     pivots = scipy.linalg.qr(null.T, mode="r", pivoting=True)[1][:count]
     try:
         basis = np.linalg.solve(null[pivots].T, null.T).T  # the identity on the pivots
@@ -83,7 +84,7 @@ def _whole(direction: FloatArray) -> FloatArray | None:
     return None
 
 
-def _unseen(columns: sp.csr_array, direction: FloatArray) -> bool:
+def _unseen(columns: Entries, direction: FloatArray) -> bool:
     """Whether every row's product with the direction is exactly zero."""
     ends = columns.indptr.tolist()
     return all(_sum(columns.data[a:b], direction[columns.indices[a:b]]) == 0.0 for a, b in pairwise(ends))

@@ -20,6 +20,9 @@ __all__ = ["Entries"]
 #: SciPy's, of four bytes where they do.
 Places: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
+#: Numbers of a matrix that are multiplied as they are, zeros with them.
+_SMALL = 1 << 16
+
 
 @dataclass(frozen=True, eq=False, slots=True)
 class Entries:
@@ -124,6 +127,14 @@ class Entries:
     def weighted_sum(self, weights: FloatArray) -> FloatArray:
         """Σ weights_i row_i."""
         return np.asarray(np.bincount(self.indices, weights=self.times(weights).data, minlength=self.width), dtype=np.float64)
+
+    def gram(self) -> FloatArray:
+        """A A', dense; SciPy's product of sparse ones takes ten times as long where there is little to multiply."""
+        if self.rows * self.width <= _SMALL:
+            dense = self.dense()
+            return np.asarray(dense @ dense.T)
+        A = self.csr
+        return np.asarray((A @ A.T).toarray())
 
     def places(self, starts: Places) -> Places:
         """Where the entries go if those of row i begin at starts_i."""

@@ -24,7 +24,7 @@ import numpy as np
 import scipy.linalg
 import scipy.sparse as sp
 
-from ..arrays import BoolArray, FloatArray
+from ..arrays import BoolArray, FloatArray, IntArray
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
 from .convexity import definite_on
@@ -195,36 +195,30 @@ def exact_beside(
     for step in range(_STEPS + 1):
         slope, error = slopes(z)
         W, limited = z.moves if point is None else _moves_with(point, z)
-        A = columns @ W
-        A.sort_indices()
+        A = Entries.of(columns @ W)
         if curved is not None:
-            A = Entries.beside([(Entries.of(A), 0), (curved, W.shape[1])], indices.size, W.shape[1] + z.form.n).csr
-        M = np.asarray((A @ A.T).toarray())
+            A = Entries.beside([(A, 0), (curved, W.shape[1])], indices.size, W.shape[1] + z.form.n)
+        M = A.gram()
         own = np.diagonal(M).copy()
         if not (own > 0.0).all():
             return z, None
-        small = float(np.abs(slope[indices]).max()) <= 4.0 * float(error[indices].max())
-        if step == _STEPS or small:
+        last = step == _STEPS or float(np.abs(slope[indices]).max()) <= 4.0 * float(error[indices].max())
+        if last or step == 0:  # steps bring no moves that were not there: what depends at the first does at the last
+            definite = _definite(z, W, M, indices)
+            if definite is None:
+                return z, None
+            left, least = definite
+        if last:
             break
         step_by = _solve(M, own, slope[indices])
         if step_by is None:
             return z, None
-        change = np.asarray(A.T @ step_by)
+        change = A.weighted_sum(step_by)
         z = z.moved(np.asarray(W @ change[: W.shape[1]]))
         if point is not None:
             point.move(change[W.shape[1] :])
-    rounding = gamma(A.shape[1] + z.F.shape[0] + 8)  # relative to the diagonal, of the products in M
-    verified, residual = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding), np.abs(slope) + error
-    if verified is None:
-        left = independent(z.form, z.F, (z.z != 0.0) | (abs(W).sum(axis=1) > 0.0), indices, M)
-        if left is None:
-            return z, None
-        indices, M = indices[left], M[np.ix_(left, left)]
-        verified = definite_on(M, np.ones(indices.size, dtype=bool), 4.0 * indices.size * rounding)
-        if verified is None:
-            return z, None
-    residual = residual[indices]
-    distance = float(np.sqrt(np.sum(residual**2 / verified[0]))) * (1.0 + 1e-9)
+    residual = (np.abs(slope) + error)[left]
+    distance = float(np.sqrt(np.sum(residual**2 / least))) * (1.0 + 1e-9)
     if not np.isfinite(distance) or (distance > 1.0 and bool(limited.any())):
         return z, None
     rows = sp.csr_array(z.F.T @ W)
@@ -234,6 +228,21 @@ def exact_beside(
     constant = float(np.linalg.norm(W.T @ z.g)) * (1.0 + 1e-9) * distance
     constant += 0.0 if point is None else point.cost(distance)
     return z, Moved(chosen.copy(), np.where(chosen, 0.0, distance * norms), constant)
+
+
+def _definite(z: Multipliers, W: sp.csr_array, M: FloatArray, indices: IntArray) -> tuple[IntArray, FloatArray] | None:
+    """Independent equations that the others follow from, and ℓ > 0 with M - diag(ℓ) semidefinite on them; None where unproven."""
+    rounding = 4.0 * indices.size * gamma(W.shape[1] + z.F.shape[1] + z.F.shape[0] + 8)  # relative, of the products in M
+    found = definite_on(M, np.ones(indices.size, dtype=bool), rounding)
+    if found is not None:
+        return indices, found[0]
+    used = z.z != 0.0
+    used[np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))[W.data != 0.0]] = True
+    left = independent(z.form, z.F, used, indices, M)
+    if left is None:
+        return None
+    found = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
+    return None if found is None else (indices[left], found[0])
 
 
 def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | None:
