@@ -2,7 +2,8 @@
 
 Nothing is listed by hand: every module of ``solvers/backends`` and every subpackage of ``solvers`` that defines
 ``SOLVERS`` is found by looking. A module that finds further solvers at run time (those that qpsolvers or CVXPY reach)
-defines ``DISCOVER``, called on first need. Solvers of other packages and of the session stand on the shelf `EXTENSIONS`.
+defines ``DISCOVER``, called on first need, and ``ABSENT``, which says what a solver of a name that it did not find needs.
+Solvers of other packages and of the session stand on the shelf `EXTENSIONS`.
 """
 
 from __future__ import annotations
@@ -90,6 +91,8 @@ def get_solver(name: str) -> Solver:
     ------
     InputError
         There is none; names the nearest that exist.
+    MissingPackageError
+        A package that we reach solvers through knows it, and its own package is missing or cannot be imported.
     ExtensionError
         Another package promises it, and it cannot be used.
     """
@@ -102,10 +105,18 @@ def get_solver(name: str) -> Solver:
     outside = EXTENSIONS.get(key)
     if outside is not None:
         return outside
+    for module in _modules():
+        need = getattr(module, "ABSENT", _nothing)(key)
+        if need is not None:
+            raise MissingPackageError(need)
     names = sorted({*_own(), *EXTENSIONS.names})
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
+
+
+def _nothing(_: str) -> None:
+    """What a module that discovers no solvers says of any."""
 
 
 def installed(solver: Solver) -> bool:

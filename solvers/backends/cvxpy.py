@@ -29,7 +29,7 @@ from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
 
-__all__ = ["DISCOVER", "CvxpySolver", "discover", "of_name"]
+__all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 
 #: Inaccurate answers and errors count as a time limit where the time that was allowed has passed.
 _STATUS = {
@@ -276,4 +276,19 @@ def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
     settings[path[-1]] = value
 
 
-DISCOVER = discover
+def absent(name: str) -> str | None:
+    """What a solver ``cvxpy:NAME`` needs that CVXPY has an interface for and does not find; None for other names."""
+    from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+
+    native = name.removeprefix("cvxpy:").upper()
+    interface = {**SOLVER_MAP_QP, **SOLVER_MAP_CONIC}.get(native)
+    if interface is None or native.lower() == name:
+        return None
+    try:
+        interface.import_solver()  # type: ignore[no-untyped-call]
+    except (ImportError, OSError) as error:
+        return f"CVXPY has an interface for {native} and cannot import it ({error}); CVXPY's installation page names its package"
+    return None
+
+
+DISCOVER, ABSENT = discover, absent

@@ -6,6 +6,7 @@ problems, options from each interface's signature and documentation.
 
 from __future__ import annotations
 
+import importlib
 import pkgutil
 import re
 import time
@@ -30,7 +31,7 @@ from ..records.options import Options
 from ..records.status import Status
 from .qpsolvers_interfaces import abilities, accurate, definite, documented, refusal, swallows_unknown, takes, takes_dense
 
-__all__ = ["DISCOVER", "QPSolver", "discover"]
+__all__ = ["ABSENT", "DISCOVER", "QPSolver", "discover"]
 
 _ITERATIONS = ("max_iter", "iter_limit", "maxiters", "max_iters", "maxiter")
 _TIME = ("time_limit", "max_time", "time_limit_secs")
@@ -227,4 +228,19 @@ def _duals(form: StandardForm, rows: LinearRows, answer: Any) -> tuple[FloatArra
     return -y, z, -box if form.has_bounds else np.zeros(form.n)
 
 
-DISCOVER = discover
+def absent(name: str) -> str | None:
+    """What a solver needs that qpsolvers has an interface for and does not find; None for other names."""
+    try:
+        package = _distribution(name)
+    except metadata.PackageNotFoundError:
+        return None
+    if package == "qpsolvers":
+        return None
+    try:
+        importlib.import_module(f"qpsolvers.solvers.{name}_")
+    except ImportError as error:
+        return f"{name} is reached through qpsolvers, which cannot import it ({error}): pip install {package}"
+    return None
+
+
+DISCOVER, ABSENT = discover, absent

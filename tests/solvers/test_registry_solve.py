@@ -80,6 +80,15 @@ def test_unknown_solvers(overlapping: Any, name: Any, words: str) -> None:
         solve_problem(HingeSVM(overlapping.X, overlapping.y), name, Options())
 
 
+@pytest.mark.parametrize("prefix", ["", "cvxpy:"])
+def test_a_solver_that_another_package_reaches_and_does_not_find_names_what_is_missing(prefix: str) -> None:
+    missing = [name for name in ("ecos", "copt", "cvxopt") if {name, f"cvxpy:{name}"}.isdisjoint(all_solvers())]
+    if not missing:
+        pytest.skip("ECOS, COPT and CVXOPT are all installed")
+    with pytest.raises(MissingPackageError, match=f"(?i){missing[0]}.* cannot import it"):
+        get_solver(prefix + missing[0])
+
+
 @pytest.mark.parametrize("thing", [None, 3, np.eye(2), HingeSVM])
 def test_not_a_model(thing: Any) -> None:
     with pytest.raises(InputError, match="expected a formulation such as ZeroOneSVM"):
