@@ -6,7 +6,6 @@ from typing import Any
 
 from ...errors import InputError
 from ...models.arrays import FloatArray, Points, as_positive
-from ...models.formulations.margin.domains import Reals
 from ...models.formulations.margin.losses.loss import Loss
 from ...models.formulations.margin.model import Margin
 from ...models.formulations.margin.naming import LOSSES, named
@@ -30,8 +29,8 @@ class MarginClassifier(SearchedClassifier):
     lam : float
         λ > 0; s_i = sample weight × class weight multiplies it.
     intercept : {"penalised", "free"}
-    domain : Domain, optional
-        Of intercept and coefficients, the intercept first; reals where it is not given. Of the standardised features, unless
+    domain : Domain or str
+        Of intercept and coefficients, the intercept first. Of the standardised features, unless
         ``standardise=False``.
     subject_to : sequence of Restriction
         Restrictions that name no points: each problem has its own.
@@ -69,7 +68,7 @@ class MarginClassifier(SearchedClassifier):
         *,
         lam: float = 1.0,
         intercept: str = "penalised",
-        domain: Any = None,
+        domain: Any = "reals",
         subject_to: Any = (),
         solver: Any = "auto",
         tol: float | None = None,
@@ -104,9 +103,8 @@ class MarginClassifier(SearchedClassifier):
         if not loss.labels:
             raise InputError(f"{type(loss).__name__} is no loss of margins, so it makes no classifier; use mo.Margin itself")
         lam = as_positive(self.lam, "lam")
-        domain = Reals() if self.domain is None else self.domain
         intercept: Any = self.intercept
-        return Margin(X, y, loss, self.regulariser, intercept, lam * cost, domain, self.subject_to)
+        return Margin(X, y, loss, self.regulariser, intercept, lam * cost, self.domain, self.subject_to)
 
 
 ESTIMATORS = (EstimatorInfo(MarginClassifier, Margin, "any loss and regulariser, composed"),)

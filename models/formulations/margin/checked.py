@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ....errors import InputError
 from .domains import Domain
 from .losses.loss import Loss
-from .naming import LOSSES, REGULARISERS, named
+from .naming import DOMAINS, LOSSES, REGULARISERS, named
 from .regularisers.regulariser import Regulariser
 from .restrictions.restriction import Restriction
 
@@ -16,8 +16,8 @@ __all__ = ["checked_parts"]
 
 def checked_parts(
     loss: object, regulariser: object, domain: object, subject_to: object
-) -> tuple[Loss, Regulariser, tuple[Restriction, ...]]:
-    """Loss, regulariser and restrictions.
+) -> tuple[Loss, Regulariser, Domain, tuple[Restriction, ...]]:
+    """The four, parts in place of names.
 
     Raises
     ------
@@ -26,6 +26,7 @@ def checked_parts(
     """
     loss = named(loss, LOSSES, "loss")
     regulariser = named(regulariser, REGULARISERS, "regulariser")
+    domain = named(domain, DOMAINS, "domain")
     if not isinstance(loss, Loss):
         raise _no_part("loss", loss)
     if not isinstance(regulariser, Regulariser):
@@ -40,8 +41,8 @@ def checked_parts(
             raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}")
         if given.of_margins and not loss.labels:
             raise InputError(f"{type(given).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
-    return loss, regulariser, tuple(restrictions)
+    return loss, regulariser, domain, tuple(restrictions)
 
 
 def _no_part(what: str, given: object) -> InputError:
-    return InputError(f"{what} must be one of the parts of marginopt.margin; it is {given!r}")
+    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}")

@@ -86,7 +86,10 @@ class Box(Domain):
     def lines(self) -> tuple[Line, ...]:
         """The bounds."""
         low, high = (f"{v:g}" if isinstance(v, float) else name for v, name in ((self.lower, "l"), (self.upper, "u")))
-        return (Line(f"{low} <= w <= {high}", rf"{low} \le w \le {high}"),)
+        plain = f"w >= {low}" if high == "inf" else f"w <= {high}" if low == "-inf" else f"{low} <= w <= {high}"
+        below, above = ("" if side in ("inf", "-inf") else side for side in (low, high))
+        typeset = rf"{below} \le w \le {above}" if below and above else rf"w \ge {below}" if below else rf"w \le {above}"
+        return (Line(plain, typeset),) if below or above else ()
 
 
 @dataclass(frozen=True)

@@ -53,7 +53,8 @@ class Margin(Composition):
         Whether R sees the coefficient of the first column.
     weights : float or array_like (n,)
         c ≥ 0.
-    domain : Domain
+    domain : Domain or str
+        Or its name: "reals", "nonnegative", "box" (-1 to 1), "integers" (-10 to 10). `Signs` and `Increasing` need numbers.
     subject_to : sequence of Restriction
     upper_bound : float, optional
         The value of a point known to be feasible: big-M constants follow from it. That of w = 0 is known where it is allowed.
@@ -80,7 +81,7 @@ class Margin(Composition):
 
     def __post_init__(self) -> None:
         parts = checked_parts(self.loss, self.regulariser, self.domain, self.subject_to)
-        for name, part in zip(("loss", "regulariser", "subject_to"), parts, strict=True):
+        for name, part in zip(("loss", "regulariser", "domain", "subject_to"), parts, strict=True):
             object.__setattr__(self, name, part)
         object.__setattr__(self, "X", X := as_rows(self.X))
         object.__setattr__(self, "y", as_labels(self.y, X.shape[0]) if self.loss.labels else as_vector(self.y, X.shape[0], "y"))

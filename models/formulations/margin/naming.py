@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import difflib
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, TypeVar
 
 from ....errors import InputError
+from .domains import Box, Domain, Integers, Reals
 from .losses.conic import Conic
 from .losses.epsilon_insensitive import EpsilonInsensitive
 from .losses.hinge import Hinge, SquaredHinge
@@ -28,7 +30,7 @@ from .restrictions.counts import ErrorBudget, Nonzero
 from .restrictions.parity import CountParity, Parity
 from .restrictions.rows import Fixed, Keep
 
-__all__ = ["LOSSES", "REGULARISERS", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
+__all__ = ["DOMAINS", "LOSSES", "REGULARISERS", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
 
 P = TypeVar("P")
 
@@ -57,6 +59,12 @@ REGULARISERS: Mapping[str, Regulariser] = {
     "l0": L0(),
     "none": NoRegulariser(),
 }
+DOMAINS: Mapping[str, Domain] = {
+    "reals": Reals(),
+    "nonnegative": Box(0.0, math.inf),
+    "box": Box(),
+    "integers": Integers(),
+}
 
 
 def named(given: P | str, table: Mapping[str, P], what: str) -> P:
@@ -73,7 +81,8 @@ def named(given: P | str, table: Mapping[str, P], what: str) -> P:
         return table[given]
     near = difflib.get_close_matches(given, table, n=2, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
-    raise InputError(f"there is no {what} {given!r}; {hint}known: {', '.join(table)}")
+    known = f"known: {', '.join(table)}; or an object of marginopt.margin"
+    raise InputError(f"there is no {what} {given!r}; {hint}{known}")
 
 
 def parity(groups: Any, epsilon: float = 0.0, *, by: Literal["covariance", "counts"] = "covariance") -> Parity | CountParity:

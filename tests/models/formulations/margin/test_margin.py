@@ -85,6 +85,17 @@ def test_big_m_constants_cut_no_optimum_off(loss: str, regulariser: str, interce
     assert first.objective == pytest.approx(second.objective, rel=1e-4)
 
 
+@pytest.mark.parametrize(
+    ("name", "part"), [("reals", margin.Reals()), ("nonnegative", margin.Box(0.0, np.inf)), ("integers", margin.Integers())]
+)
+def test_a_domain_by_name_is_the_part(name: str, part: margin.Domain) -> None:
+    X, y = small(3)
+    by_name, by_part = (mo.Margin(X, y, "hinge", "l1", domain=domain) for domain in (name, part))
+    assert str(by_name) == str(by_part)
+    assert "inf" not in str(by_name)
+    assert by_name.form.equals(by_part.form)
+
+
 def test_statement_and_latex_name_every_part() -> None:
     X, y = small(0)
     restrictions = [mo.parity(X[:, 1] > 0, 0.1), mo.error_budget(1, 0.5), mo.at_most(1).nonzero]
@@ -140,7 +151,7 @@ def test_inputs_are_not_changed() -> None:
     ("arguments", "message"),
     [
         ({"loss": "hing"}, "did you mean hinge"),
-        ({"loss": 3}, "loss must be one of the parts"),
+        ({"loss": 3}, "loss must be a name or one of the parts"),
         ({"regulariser": "l3"}, "there is no regulariser 'l3'"),
         ({"subject_to": [3]}, "subject_to must hold restrictions"),
         ({"weights": -1.0}, "weights must be ≥ 0"),
