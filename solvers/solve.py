@@ -177,6 +177,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         maximise=form is not None and form.maximise,
         digest=fingerprint(model),
         about=describe(model),
+        stated=model,
     )
 
 

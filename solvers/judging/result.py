@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...errors import InputError
 from ...models.arrays import FloatArray, IntArray
 from ...models.importing.doors import source_of
 from ...models.importing.source import Returned
@@ -71,6 +72,8 @@ class Result(Judged):
         The same in words: shapes of arrays, values of parameters.
     unverified : str
         Not empty where the claims are those of a file and were not certified anew (`load_result` without a model): says so.
+    stated : Model or None
+        The model itself, in the process that solved it; pickles and files leave it out.
     """
 
     model: str
@@ -90,6 +93,11 @@ class Result(Judged):
     digest: str = ""
     about: Mapping[str, str] = field(default_factory=dict)
     unverified: str = ""
+    stated: Model | None = None
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Without the model: results travel between processes whose data are there already."""
+        return {**self.__dict__, "stated": None}
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         """A result that was pickled, also before answers were typed."""
@@ -105,17 +113,37 @@ class Result(Judged):
         """Indices of a block's entries above ``threshold``: the support vectors of a dual."""
         return np.flatnonzero(self.values[label] > threshold)
 
-    def verify(self, model: Model | StandardForm, exact: bool = False) -> Verification:
-        """Everything recomputed from the model, in rational arithmetic where asked (`solvers.checks.verify`)."""
+    def verify(self, model: Model | StandardForm | None = None, exact: bool = False) -> Verification:
+        """Everything recomputed from the model, in rational arithmetic where asked (`solvers.checks.verify`).
+
+        Without a model it is the one that was solved. A result from a file or from another process does not hold it.
+
+        Raises
+        ------
+        InputError
+            No model was given, and the result does not hold one; or it is another than was solved.
+        """
         from ..checks.verify import verify
 
-        return verify(self, model, exact=exact)
+        return verify(self, self._own(model, "verify"), exact=exact)
 
-    def check_duals(self, model: Model | StandardForm, most: int = 12, seed: int = 0) -> DualCheck:
-        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.duals`)."""
+    def check_duals(self, model: Model | StandardForm | None = None, most: int = 12, seed: int = 0) -> DualCheck:
+        """Multipliers beside finite differences of the optimum by the right-hand sides (`solvers.checks.duals`).
+
+        Raises
+        ------
+        InputError
+            As `verify`.
+        """
         from ..checks.duals import check_duals
 
-        return check_duals(self, model, most=most, seed=seed)
+        return check_duals(self, self._own(model, "check_duals"), most=most, seed=seed)
+
+    def _own(self, model: Model | StandardForm | None, verb: str) -> Model | StandardForm:
+        found = self.stated if model is None else model
+        if found is None:
+            raise InputError(f"this result is from a file or another process and does not hold its model: result.{verb}(model)")
+        return found
 
     def save(self, path: str | Path) -> Path:
         """Write the result to one npz file (JSON and arrays, no pickle); `marginopt.load_result` reads it back."""

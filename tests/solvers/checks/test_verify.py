@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import json
+import pickle
 from dataclasses import replace
 from fractions import Fraction
 from pathlib import Path
@@ -12,7 +13,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.errors import DataError, TooLargeError
+from marginopt.errors import DataError, InputError, TooLargeError
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
 from marginopt.solvers.checks.verify import certified_anew
 from marginopt.solvers.rational.form import RationalForm, null_vector, solve_linear
@@ -40,6 +41,19 @@ def test_a_result_stands_in_both_arithmetics(model: mo.HingeSVM, result: mo.Resu
     assert Fraction(-1, 10**9) < exact.gap < Fraction(1, 10**5)
     assert "every claim stands" in str(exact)
     assert float(exact.objective) == pytest.approx(result.objective, rel=1e-14)
+
+
+def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_travels(
+    model: mo.HingeSVM, result: mo.Result, tmp_path: Path
+) -> None:
+    assert result.verify().stands
+    assert result.check_duals().agrees
+    assert mo.load_result(result.save(tmp_path / "r.npz"), model).verify(exact=True).stands
+    for away in (pickle.loads(pickle.dumps(result)), mo.load_result(tmp_path / "r.npz")):
+        assert away.stated is None
+        with pytest.raises(InputError, match=r"does not hold its model: result.verify\(model\)"):
+            away.verify()
+        assert away.verify(model).stands
 
 
 def test_the_exact_bound_is_below_every_exactly_feasible_point(model: mo.HingeSVM, result: mo.Result) -> None:
