@@ -92,6 +92,21 @@ def get_relaxation(name: str) -> Relaxation:
     return table[name]
 
 
+def reduction_of(given: Reduction[Any] | str) -> Reduction[Any]:
+    """A reduction as it is, or the one of a relaxation's name.
+
+    Raises
+    ------
+    InputError
+        Neither of the two, or there is no relaxation of that name.
+    """
+    if isinstance(given, str):
+        return get_relaxation(given).reduction
+    if not isinstance(given, Reduction):
+        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {type(given).__name__}")
+    return given
+
+
 def default_relaxations() -> tuple[Reduction[Any], ...]:
     """Those of a report that names none: big-M at several M, the hinge as it is used, the SDP, the SDP with big-M rows."""
     return tuple(record.reduction for record in relaxations().values() if record.default)

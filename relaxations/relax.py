@@ -6,8 +6,9 @@ from dataclasses import dataclass
 from math import isfinite
 from typing import Any
 
-from ..errors import InputError, UnsupportedModelError
+from ..errors import UnsupportedModelError
 from ..models.arrays import FloatArray
+from ..models.bare_form import as_model
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
@@ -16,7 +17,7 @@ from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
-from .registry import get_relaxation, readers
+from .registry import readers, reduction_of
 
 __all__ = ["Relaxed", "bound_words", "relax"]
 
@@ -94,7 +95,7 @@ def bound_words(bound: float | None, kind: str, caveat: str, of: str = "the 0-1 
 
 
 def relax(
-    model: Model,
+    model: Model | StandardForm,
     reduction: Reduction[Any] | str,
     solver: SolverLike | Asked = "auto",
     options: Options | None = None,
@@ -104,7 +105,7 @@ def relax(
 
     Parameters
     ----------
-    model : Model
+    model : Model or StandardForm
     reduction : Reduction or str
         ``rx.Conic()``, say, or its name in ``relaxations()``.
     solver, options, **overrides
@@ -115,14 +116,11 @@ def relax(
     UnsupportedModelError
         The reduction does not read this model (its optimum would bound nothing of it), or the solver not its target.
     InputError
-        The model lacks data that the reduction needs, or there is no relaxation of that name.
+        No model; it lacks data that the reduction needs, or there is no relaxation of that name.
     MissingPackageError, LicenceError
         The solver is not installed, or not licensed for the target.
     """
-    if isinstance(reduction, str):
-        reduction = get_relaxation(reduction).reduction
-    if not isinstance(reduction, Reduction):
-        raise InputError(f"a relaxation is an object, rx.Conic() say, or its name; got {reduction!r}")
+    model, reduction = as_model(model), reduction_of(reduction)
     obstacle = reduction.obstacle(model)
     if obstacle:
         able = readers(model)

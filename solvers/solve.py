@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
@@ -119,17 +118,7 @@ def _check_start(model: Model, options: Options) -> None:
     """Start values must be finite, carry labels that the model has, and have their shapes."""
     if options.start is None or _form_if_it_fits(model) is None:  # without a form the algorithm checks its start itself
         return
-    blocks = {block.label: block for block in model.form.blocks}
-    for label, value in options.start.items():
-        if label not in blocks:
-            raise InputError(f"start has no block {label} to set; the form has {', '.join(blocks)}")
-        given = np.asarray(value, dtype=np.float64)
-        if given.shape != blocks[label].shape or not np.isfinite(given).all():
-            raise InputError(
-                f"start[{label!r}] must hold {math.prod(blocks[label].shape)} finite numbers, shape "
-                f"{blocks[label].shape}; it has shape {given.shape}"
-                + ("" if np.isfinite(given).all() else " and values that are not finite")
-            )
+    model.form.values_given(options.start, "start")
 
 
 def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: Licence, picked: str = "") -> Result:

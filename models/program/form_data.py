@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -10,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
-from ..arrays import BoolArray, FloatArray, frozen, to_dense
+from ..arrays import BoolArray, FloatArray, as_array, frozen, to_dense
 from ..rounding import Rounded, dot
 from .cones import Feature, Zero
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, on_equalities
@@ -166,6 +167,29 @@ class FormData:
     def split(self, x: FloatArray) -> dict[str, FloatArray]:
         """Values by label, in the blocks' own shapes."""
         return {b.label: b.unpack(np.asarray(x[self.slices[b.label]])) for b in self.blocks}
+
+    def values_given(self, given: Mapping[str, object], what: str) -> dict[str, FloatArray]:
+        """Values of some blocks as a user gives them, as arrays.
+
+        Raises
+        ------
+        InputError
+            A label that no block has, a shape that is not the block's, numbers that are not finite; ``what`` names the argument.
+        """
+        if not isinstance(given, Mapping):
+            raise InputError(f"{what} must be a mapping of block to array; it is a {type(given).__name__}")
+        blocks = {block.label: block for block in self.blocks}
+        found = {}
+        for label, value in given.items():
+            if label not in blocks:
+                raise InputError(f"{what}: the form has no block {label!r}; it has {', '.join(blocks)}")
+            found[label] = array = as_array(value, f"{what}[{label!r}]")
+            if array.shape != blocks[label].shape or not np.isfinite(array).all():
+                raise InputError(
+                    f"{what}[{label!r}] must hold {math.prod(blocks[label].shape)} finite numbers, shape {blocks[label].shape}; "
+                    f"it has shape {array.shape}" + ("" if np.isfinite(array).all() else " and values that are not finite")
+                )
+        return found
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:
         """x from values by label: the inverse of `split`."""

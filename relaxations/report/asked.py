@@ -9,6 +9,7 @@ from typing import Any, TypeAlias
 import numpy as np
 
 from ...errors import InputError, UnsupportedModelError
+from ...models.arrays import as_array, as_positive
 from ...models.bare_form import as_model
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
@@ -17,11 +18,14 @@ from ...solvers.asked import Asked, SolverLike, as_list, resolve_all
 from ...solvers.auto import choose
 from ...solvers.interface.native_options import near_misses
 from ...solvers.records.options import COMMON, Options
+from ..reduction import Reduction
+from ..registry import reduction_of
 from .cells.record import Data
 from .cells.subject import Stated
 
 __all__ = [
-    "Problem", "encodings_asked", "exact_asked", "kappas_asked", "limits_asked", "seeds_asked", "settled_solver", "told_apart",
+    "Problem", "encodings_asked", "exact_asked", "kappas_asked", "lams_asked", "limits_asked", "relaxations_asked", "seeds_asked",
+    "settled_solver", "told_apart",
 ]  # fmt: skip
 
 #: What a report takes: data for the 0-1 problem, or a problem as it is stated, which may say of what family it is.
@@ -29,6 +33,13 @@ Problem: TypeAlias = Data | Model | StandardForm | Stated
 #: Seconds for each solve where no limit is given.
 _SECONDS = 30.0
 _ENCODINGS: tuple[Encoding, ...] = ("bigm", "indicator", "strengthened")
+
+
+def relaxations_asked(given: Sequence[Reduction[Any] | str] | str) -> tuple[Reduction[Any], ...]:
+    """Relaxations by name or as objects."""
+    if not isinstance(given, Iterable):
+        raise InputError(f"relaxations must be a list of relaxations, objects or names; got {type(given).__name__}")
+    return tuple(reduction_of(one) for one in ([given] if isinstance(given, str) else given))
 
 
 def told_apart(problems: Sequence[Problem] | Mapping[str, Problem]) -> tuple[tuple[Data, ...], tuple[Stated, ...]]:
@@ -111,9 +122,17 @@ def encodings_asked(given: str | Sequence[str]) -> tuple[Encoding, ...]:
     return found
 
 
+def lams_asked(given: float | Sequence[float]) -> tuple[float, ...]:
+    """The values of λ, as they come."""
+    values = np.atleast_1d(as_array(given, "lam"))
+    if values.ndim != 1 or not values.size:
+        raise InputError(f"lam must be a number > 0 or a list of them; it has shape {values.shape}")
+    return tuple(as_positive(value, "lam") for value in values.tolist())
+
+
 def kappas_asked(given: float | Sequence[float] | None) -> tuple[float, ...]:
     """The values of κ, in order."""
-    values = np.atleast_1d(np.asarray([] if given is None else given, dtype=np.float64))
+    values = np.atleast_1d(as_array([] if given is None else given, "kappa"))
     if values.ndim != 1 or not (np.isfinite(values).all() and (values >= 0).all() and (values <= 1).all()):
         raise InputError(f"kappa must be parts of the points in [0, 1]; they are {values.tolist()}")
     return tuple(np.unique(values).tolist())
@@ -121,6 +140,8 @@ def kappas_asked(given: float | Sequence[float] | None) -> tuple[float, ...]:
 
 def seeds_asked(given: Sequence[int] | None, options: Options) -> tuple[int, ...]:
     """The seeds of exact solves, by default that of the options."""
+    if given is not None and not isinstance(given, Iterable):
+        raise InputError(f"seeds must be a list of integers; it is {given!r}")
     seeds = [options.seed] if given is None else list(given)
     if not seeds or len(set(seeds)) != len(seeds):
         raise InputError(f"seeds must be different integers ≥ 0, one at least; they are {seeds}")

@@ -7,10 +7,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from ...errors import DataError, InputError
-from ...models.arrays import FloatArray, as_positive
+from ...models.arrays import FloatArray
 from ...models.formulations.zero_one.model import Encoding
 from ...models.model import Model
 from ...solvers.asked import Asked, SolverLike, resolve
@@ -18,7 +16,17 @@ from ...solvers.records.options import Options
 from ..bounds.big_m import BigM
 from ..reduction import Reduction, without_warnings
 from ..registry import bounding, default_relaxations
-from .asked import Problem, encodings_asked, exact_asked, kappas_asked, seeds_asked, settled_solver, told_apart
+from .asked import (
+    Problem,
+    encodings_asked,
+    exact_asked,
+    kappas_asked,
+    lams_asked,
+    relaxations_asked,
+    seeds_asked,
+    settled_solver,
+    told_apart,
+)
 from .cells.exact import ExactTask
 from .cells.heuristic import HeuristicTask
 from .cells.kappa import KappaTask
@@ -84,7 +92,7 @@ class Plan:
     def of(
         cls,
         problems: Sequence[Problem] | Mapping[str, Problem],
-        relaxations: Sequence[Reduction[Any]] | None,
+        relaxations: Sequence[Reduction[Any] | str] | str | None,
         exact: SolverLike | Sequence[SolverLike] | None,
         lam: float | Sequence[float],
         encodings: str | Sequence[str],
@@ -103,16 +111,17 @@ class Plan:
         """
         instances, models = told_apart(problems)
         given = () if M is None else tuple(constants(m) for m in ([M] if isinstance(M, str | float | int) else M))
-        chosen = list(default_relaxations() if relaxations is None else relaxations)
+        asked = None if relaxations is None else relaxations_asked(relaxations)
+        chosen = list(default_relaxations() if asked is None else asked)
         chosen += [m for m in given if m not in chosen]  # the sweep over M
         if len({r.name for r in chosen}) != len(chosen):
             raise InputError(f"relaxations must have different names; they are {[r.name for r in chosen]}")
         return cls(
             instances=instances,
             models=models,
-            lams=tuple(as_positive(v, "lam") for v in np.atleast_1d(np.asarray(lam, dtype=np.float64))),
+            lams=lams_asked(lam),
             relaxations=tuple(chosen),
-            asked=None if relaxations is None else tuple(relaxations),
+            asked=asked,
             exact=exact_asked(exact),
             beside=isinstance(exact, str) and resolve(exact).auto,
             encodings=encodings_asked(encodings),

@@ -39,7 +39,7 @@ __all__ = ["gap_report"]
 
 def gap_report(
     instances: Sequence[Problem] | Mapping[str, Problem],
-    relaxations: Sequence[Reduction[Any]] | None = None,
+    relaxations: Sequence[Reduction[Any] | str] | str | None = None,
     exact: SolverLike | Sequence[SolverLike] | None = "auto",
     lam: float | Sequence[float] = 1.0,
     *,
@@ -70,8 +70,9 @@ def gap_report(
     instances : sequence of Instance, Model or StandardForm, or mapping of name to model
         Instances: two classes -1, +1; taken literally: prepare them first. Names must differ. For a sweep over n give the same
         data at several n. Values of a form that maximises are those of its negative, which the form minimises.
-    relaxations : sequence of Reduction, optional
-        `default_relaxations` where they are not given; of a model all that read it and bound its optimum.
+    relaxations : sequence of Reduction or str, optional
+        Objects, rx.Conic() say, or names of ``relaxations()``. `default_relaxations` where they are not given; of a model all
+        that read it and bound its optimum.
     exact : str, Solver, pair, sequence of them, or None
         Exact solvers as for ``solve``: names, objects, pairs of either with options. "auto": what ``solve`` picks for the 0-1
         model and, beside it, SCIP on the big-M form. None for no exact solve: gaps are then intervals between the best bound

@@ -167,14 +167,12 @@ def _start(highspy: Any, highs: Any, form: StandardForm, options: Options) -> di
     """All or some blocks; HiGHS completes what is missing by solving for the continuous variables."""
     if options.start is None:
         return {}
-    unknown = [label for label in options.start if label not in form.slices]
-    if unknown:
-        raise InputError(f"start has no block {', '.join(unknown)} to set; the form has {', '.join(form.slices)}")
+    start = form.values_given(options.start, "start")
     if not form.integer.any():
         return {"start": "not used: HiGHS takes starts for mixed-integer models"}
-    blocks = [block for block in form.blocks if block.label in options.start]
+    blocks = [block for block in form.blocks if block.label in start]
     indices = np.concatenate([np.arange(form.n)[form.slices[block.label]] for block in blocks]).astype(np.int32)
-    values = np.concatenate([block.pack(options.start[block.label]) for block in blocks])
+    values = np.concatenate([block.pack(start[block.label]) for block in blocks])
     taken = highs.setSolution(indices.size, indices, values)
     return {} if taken == highspy.HighsStatus.kOk else {"start": "HiGHS did not take it"}
 

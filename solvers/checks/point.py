@@ -7,7 +7,7 @@ from collections.abc import Mapping
 import numpy as np
 
 from ...errors import InputError, TooLargeError, UnsupportedModelError
-from ...models.arrays import FloatArray
+from ...models.arrays import FloatArray, as_array
 from ...models.bare_form import as_model
 from ...models.model import Model
 from ...models.program.form import StandardForm
@@ -44,16 +44,21 @@ def certify(
         Blocks that are missing or misshaped, or numbers that are not finite.
     """
     stated = as_model(problem)
-    wrong = [label for label, value in values.items() if not np.isfinite(np.asarray(value, dtype=np.float64)).all()]
-    if wrong:
-        raise InputError(f"values must be finite; {', '.join(wrong)} is not")
-    point = {label: np.asarray(value, dtype=np.float64) for label, value in values.items()}
     try:
         form = stated.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
-        return certify_appraised(stated, point, multipliers)
+        return certify_appraised(stated, _finite(values), multipliers)
+    point = form.values_given(values, "values")
     try:
         complete = stated.complete(point)
     except KeyError as missing:
         raise InputError(f"values for {missing} are missing; the form has {', '.join(form.slices)}") from None
     return certify_form(form, complete, multipliers, reduced, stated if model is None else model)
+
+
+def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
+    found = {label: as_array(value, f"values[{label!r}]") for label, value in values.items()}
+    wrong = [label for label, value in found.items() if not np.isfinite(value).all()]
+    if wrong:
+        raise InputError(f"values must be finite; {', '.join(wrong)} is not")
+    return found

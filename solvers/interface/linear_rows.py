@@ -67,17 +67,15 @@ def start_point(form: StandardForm, options: Options) -> tuple[FloatArray | None
     Raises
     ------
     InputError
-        The start names a block that the form does not have.
+        The start names a block that the form does not have, or has another shape.
     """
     if options.start is None:
         return None, {}
-    unknown = [label for label in options.start if label not in form.slices]
-    if unknown:
-        raise InputError(f"start has no block {', '.join(unknown)} to set; the form has {', '.join(form.slices)}")
-    missing = [block.label for block in form.blocks if block.label not in options.start]
+    start = form.values_given(options.start, "start")
+    missing = [block.label for block in form.blocks if block.label not in start]
     if missing:
         return None, {"start": f"not used: this solver needs every block; without {', '.join(missing)}"}
-    return form.join(options.start), {}
+    return form.join(start), {}
 
 
 def not_taken(options: Options, taken: frozenset[str]) -> dict[str, Any]:

@@ -330,7 +330,7 @@ def test_starts_pass_the_bridges(overlapping: Any) -> None:
 @pytest.mark.parametrize(
     ("start", "words"),
     [
-        ({"W": np.zeros(3)}, "start has no block W to set; the form has w, xi"),
+        ({"W": np.zeros(3)}, "start: the form has no block 'W'; it has w, xi"),
         ({"w": np.zeros(2)}, "start['w'] must hold 3 finite numbers, shape (3,); it has shape (2,)"),
         ({"w": np.full(3, np.nan)}, "and values that are not finite"),
     ],

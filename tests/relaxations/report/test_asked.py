@@ -164,3 +164,28 @@ def test_strengthening_and_fixing_by_an_object() -> None:
     fixing = fix_variables(strong, solver=(Recorded("fix"), {"tol": 1e-8}))
     assert "fix" in CALLS
     assert fixing.upper_bound == pytest.approx(strong.incumbent_value)
+
+
+def test_relaxations_by_name_are_the_objects() -> None:
+    by_name, by_object = (report(relaxations=given, exact=None) for given in (["conic", "big-m"], [Conic(), BigM("zero")]))
+    assert [(cell.relaxation, cell.bound) for cell in by_name.relaxations] == [
+        (cell.relaxation, cell.bound) for cell in by_object.relaxations
+    ]
+    assert [cell.relaxation for cell in report(relaxations="conic", exact=None).relaxations] == [Conic().name]
+
+
+@pytest.mark.parametrize(
+    ("asked", "words"),
+    [
+        ({"relaxations": ["conc"]}, "there is no relaxation 'conc'; did you mean conic"),
+        ({"relaxations": 3}, "relaxations must be a list of relaxations, objects or names; got int"),
+        ({"relaxations": [Conic]}, "a relaxation is an object, rx.Conic"),
+        ({"lam": "a"}, "lam must be an array of numbers"),
+        ({"lam": []}, "lam must be a number > 0 or a list of them"),
+        ({"kappa": "a"}, "kappa must be an array of numbers"),
+        ({"seeds": 3}, "seeds must be a list of integers; it is 3"),
+    ],
+)
+def test_what_cannot_be_asked(asked: dict[str, Any], words: str) -> None:
+    with pytest.raises(InputError, match=words):
+        report(**asked)

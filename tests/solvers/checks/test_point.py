@@ -35,9 +35,9 @@ def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
 @pytest.mark.parametrize(
     ("values", "message"),
     [
-        ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "w is not"),
+        ({"w": [1.0, 2.0, float("nan")], "xi": np.zeros(16)}, "values\\[.w.\\] must hold 3 finite"),
         ({"xi": np.zeros(16)}, "values for w are missing"),
-        ({"w": np.zeros(3), "xi": np.zeros(4)}, "must have shape"),
+        ({"w": np.zeros(3), "xi": np.zeros(4)}, "values\\[.xi.\\] must hold 16 finite"),
     ],
 )
 def test_refusals(model: mo.HingeSVM, values: Any, message: str) -> None:
