@@ -9,16 +9,15 @@ from __future__ import annotations
 import itertools
 import tempfile
 import warnings
-from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+from families import Family, tried
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import MarginoptError
 
 WILD = (np.nan, np.inf, -np.inf, 1e308, -1e308, 5e-324, 1e20, -1e25, 0.0)
 ODD: tuple[Any, ...] = (None, "x", [], [[]], np.nan, 1j, True, (), {}, np.zeros((0, 0)), [None], [["a"]], object(), -1)
@@ -225,21 +224,11 @@ def checkpoints(rng: np.random.Generator) -> str:
     return ""
 
 
-FAMILIES: tuple[Callable[[np.random.Generator], str], ...] = (
+FAMILIES: tuple[Family, ...] = (
     scipy, cvxpy, pyomo, highs, depth, vipr, kernels, reports, rows_on_disk, checkpoints,
 )  # fmt: skip
 
 
 def attack(number: int) -> tuple[str, str]:
     """(what was tried, what is wrong with it) of one case."""
-    rng = np.random.default_rng([18, 5, number])
-    family = FAMILIES[number % len(FAMILIES)]
-    what = f"{family.__name__}, {number}"
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return what, family(rng)
-    except MarginoptError:
-        return what, ""
-    except Exception as error:  # noqa: BLE001 - this is what is counted
-        return what, f"{type(error).__name__}: {str(error)[:200]}"
+    return tried(FAMILIES, 5, number)

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import itertools
 import tempfile
-import warnings
 from collections.abc import Callable
 from fractions import Fraction
 from pathlib import Path
@@ -18,10 +17,10 @@ import attack_answers as answers
 import numpy as np
 import scipy.sparse as sp
 from attack_doors import WILD
+from families import Family, tried
 from vipr_checker import WrongCertificateError, check
 
 import marginopt as mo
-from marginopt.errors import MarginoptError
 from marginopt.models.program.cones import Nonnegative, Zero
 from marginopt.models.program.form import Block, Constraint, Quadratic, StandardForm
 from marginopt.solvers.rational.form import solve_linear
@@ -258,19 +257,9 @@ def _least(P: Any, q: Any, top: Any, rows: Any) -> Fraction:
     return best
 
 
-FAMILIES: tuple[Callable[[np.random.Generator], str], ...] = (gurobi, vipr, audits)
+FAMILIES: tuple[Family, ...] = (gurobi, vipr, audits)
 
 
 def attack(number: int) -> tuple[str, str]:
     """(what was tried, what is wrong with it) of one case."""
-    rng = np.random.default_rng([18, 11, number])
-    family = FAMILIES[number % len(FAMILIES)]
-    what = f"{family.__name__}, {number}"
-    try:
-        with np.errstate(all="ignore"), warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            return what, family(rng)
-    except MarginoptError:
-        return what, ""
-    except Exception as error:  # noqa: BLE001 - this is what is counted
-        return what, f"{type(error).__name__}: {str(error)[:200]}"
+    return tried(FAMILIES, 11, number)
