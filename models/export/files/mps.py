@@ -99,6 +99,8 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
 
 #: Kinds of bounds that come with a number.
 _VALUED = ("LO", "UP", "FX", "LI", "UI")
+#: Bounds and sides from here on are infinite, as for every reader of the format.
+_INFINITE = 1e20
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 
 
@@ -197,7 +199,7 @@ class _Reader:
         integer[sorted(self.integers)] = True
         A, b, equal, names = one_sided(A, *self._sides(), [*self.rows])
         P, columns = symmetric(self.quadratic, n), tuple(self.columns)
-        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, columns, names, self.maximise)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, columns, names, self.maximise, _INFINITE)
 
     def _sides(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest value of each row.

@@ -27,7 +27,8 @@ class FlatProgram:
     """min ½x'Px + q'x + r, rows a_i'x = b_i or ≥ b_i in the order of the form, bounds, integrality.
 
     ``equal`` says which rows are equalities; ``columns`` and ``rows`` are the names in a file. ``maximise`` says that the file
-    maximises this objective: the form minimises its negative.
+    maximises this objective: the form minimises its negative. From ``infinite`` on bounds and sides count as infinite in the
+    format; what we wrote ourselves is taken literally.
     """
 
     P: sp.csc_array | None
@@ -42,6 +43,7 @@ class FlatProgram:
     columns: tuple[str, ...] | None = None
     rows: tuple[str, ...] | None = None
     maximise: bool = False
+    infinite: float = np.inf
 
     @classmethod
     def of(cls, form: StandardForm) -> FlatProgram:
@@ -56,14 +58,15 @@ class FlatProgram:
     def to_form(self, layout: Layout | None) -> StandardForm:
         """The form with the labels of ``layout``; without it one block ``x`` and plain rows, each with the names of the file."""
         constraints = self._plain() if layout is None else self._labelled(layout)
+        infinite = self.infinite if layout is None else np.inf
         sign = -1.0 if self.maximise else 1.0
         return StandardForm(
             name="program" if layout is None else layout.name,
             blocks=(Block("x", (self.q.size,), own=self.columns),) if layout is None else layout.blocks,
             q=sign * self.q + 0.0,
             constraints=constraints,
-            lower=self.lower,
-            upper=self.upper,
+            lower=np.where(self.lower <= -infinite, -np.inf, self.lower),
+            upper=np.where(self.upper >= infinite, np.inf, self.upper),
             integer=self.integer,
             quadratic=None if self.P is None or not self.P.nnz else Quadratic(matrix=sp.csc_array(sign * self.P)),
             r=sign * self.r + 0.0,
@@ -72,7 +75,8 @@ class FlatProgram:
 
     def _plain(self) -> tuple[Constraint, ...]:
         found = []
-        for label, mask, cone in (("equal", self.equal, Zero), ("greater", ~self.equal, Nonnegative)):
+        bounding = ~self.equal & (self.b > -self.infinite)
+        for label, mask, cone in (("equal", self.equal, Zero), ("greater", bounding, Nonnegative)):
             rows = np.flatnonzero(mask)
             own = None if self.rows is None else tuple(self.rows[i] for i in rows)
             if rows.size:
