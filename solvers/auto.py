@@ -22,6 +22,7 @@ __all__ = ["choose", "ranked"]
 def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[str, str]:
     """Name of the solver for this problem and the reason in one sentence; ``only_open`` passes over commercial ones."""
     passed: list[str] = []
+    refused: list[str] = []
     for solver in _candidates(model):
         name = solver.info.name
         if not installed(solver):
@@ -29,6 +30,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[
             continue
         obstacle = solver.obstacle(model)
         if obstacle is not None:
+            refused += [f"{name}: {obstacle}"] if solver.reads_form else []
             continue
         licence = solver.licence()
         if only_open and licence.state is not LicenceState.OPEN:
@@ -40,7 +42,7 @@ def choose(model: Model, options: Options, *, only_open: bool = False) -> tuple[
         why = "first installed and licensed backend for this class" if solver.reads_form else "reads the model's structure"
         return name, f"{name}: {why}" + (f" (passed over: {'; '.join(passed)})" if passed else "")
     purpose = Purpose.of(model.form)  # raises the model's own reason, where it has no form at all
-    why = "; ".join(passed) or "see marginopt.solvers()"
+    why = "; ".join(passed or refused) or "see marginopt.solvers()"
     raise UnsupportedModelError(f"no installed solver can read {model.name} ({purpose.value}): {why}")
 
 

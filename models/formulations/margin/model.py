@@ -204,7 +204,7 @@ class Margin(Composition):
         zero = np.zeros(self.points.shape[1])
         if (lower > 0).any() or (upper < 0).any() or self._broken(zero):
             return None
-        return self.objective(zero)
+        return self.regulariser.value(zero[self.penalised]) + self.loss.most(self.costs, self.loss.rows(self.points, self.y)[1])
 
     def _broken(self, w: FloatArray) -> bool:
         return any(r.excess(self.points, self.y, w, self.penalised) > 0 for r in self.subject_to)

@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import itertools
+import pickle
+import re
 from typing import Any
 
 import numpy as np
 import pytest
+from data import clouds
+from sklearn.base import clone
 from sklearn.datasets import make_classification
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import InputError, SolverError
+from marginopt.errors import InputError, MarginoptError, SolverError, UnsupportedModelError
 
 
 @pytest.fixture(scope="module")
@@ -59,3 +64,72 @@ def test_an_empty_problem_and_an_endless_one_say_so() -> None:
         mo.MarginClassifier("hinge", "l2", subject_to=apart).fit(X, y)
     with pytest.raises(SolverError, match="its objective is unbounded; another regulariser"):
         mo.MarginClassifier("nu", "l1").fit(X, y)
+
+
+LOSSES = {
+    **{
+        name: name
+        for name in (
+            "hinge",
+            "squared-hinge",
+            "ramp",
+            "zero-one",
+            "misclassified",
+            "nu",
+            "conic",
+            "strongest-conic",
+            "nearest-hulls",
+        )
+    },
+    "high ramp": margin.Ramp(2, 2),
+    "breakpoints": margin.PiecewiseLinear(((-1.0, 3.0), (0.0, 1.0), (1.0, 0.0), (2.0, 0.1))),
+    "jumps": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))),
+    "parabolas": margin.PiecewiseQuadratic((0.5, 1.0), ((0, -1, 0.75), (1, -2, 1), (0, 0, 0))),
+}
+REGULARISERS = ["l2", "half-l2", "l1", "elastic-net", "none", margin.L0(0.1)]
+DOMAINS = ["reals", margin.Box(-2.0, 2.0), margin.Integers(-3, 3), margin.Signs((0, 1, 0)), margin.Increasing((1, 2))]
+SLOPES = margin.LinearRows(np.array([[0.0, 1.0, 1.0]]), -1.0, 1.0)
+RULES = [(), mo.fixed({1: 1.0}), mo.at_most(1).nonzero, SLOPES, mo.error_budget(1, 0.4), mo.parity([0, 1] * 8, 0.2)]
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize("loss", LOSSES)
+def test_drawn_compositions_are_estimators(loss: str) -> None:
+    """Loss by loss, other parts drawn: what is fitted decides by its coefficients, is repeated by its clone, survives pickle."""
+    rng = np.random.default_rng([*map(ord, loss)])
+    X, y = clouds(rng, 16, 2, 0.8, order="halves", first=-1.0)
+    X, answered = X[:, -2:], 0
+    for regulariser, _ in itertools.product(REGULARISERS, range(2)):
+        domain, rule = DOMAINS[rng.integers(len(DOMAINS))], RULES[rng.integers(len(RULES))]
+        drawn: dict[str, Any] = {"intercept": rng.choice(["penalised", "free"]), "domain": domain, "subject_to": rule}
+        chosen = mo.MarginClassifier(LOSSES[loss], regulariser, **drawn, lam=rng.choice([0.1, 1.0, 5.0]), node_limit=10_000)
+        try:
+            fitted = chosen.fit(X, y)
+        except MarginoptError as error:  # no form, no solver or no optimum: because of which part
+            assert re.search("domain|regulariser|its restrictions|of StrongestConic", str(error)), error
+            continue
+        answered += 1
+        scores = fitted.decision_function(X)
+        np.testing.assert_allclose(scores, X @ fitted.coef_[0] + fitted.intercept_[0], atol=1e-9 * (1 + np.abs(scores).max()))
+        sure = np.abs(scores) > 1e-9
+        np.testing.assert_array_equal(fitted.predict(X)[sure], fitted.classes_[(scores > 0).astype(int)][sure])
+        np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).decision_function(X), scores)
+        again = clone(fitted)
+        assert not hasattr(again, "coef_")
+        np.testing.assert_array_equal(again.fit(X, y).coef_, fitted.coef_)
+        w = fitted.result_.values["w"]
+        lower, upper = fitted.problem_.domain.bounds(3)
+        assert (w >= lower - 1e-6).all() and (w <= upper + 1e-6).all()
+        assert all(r.violation(fitted.problem_.X, fitted.problem_.y, w) <= 1e-5 for r in fitted.problem_.subject_to)
+    assert answered >= 2
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+def test_the_strongest_conic_loss_counts_coefficients_or_names_what_nobody_reads() -> None:
+    """Its cone and binaries together are read by no solver here; the bound that counting needs follows from w = 0."""
+    X, y = clouds(0, 16, 2, 0.8, order="halves", first=-1.0)
+    model = mo.Margin(X, y, "strongest-conic", subject_to=mo.at_most(1).nonzero)
+    assert np.isfinite(model.reach[0]).all()
+    assert mo.solve(model.relaxed(), "clarabel").bound >= mo.solve(mo.Margin(X, y, "strongest-conic"), "clarabel").bound - 1e-6
+    with pytest.raises(UnsupportedModelError, match=r"no installed solver can read Margin .*semidefinite.* of StrongestConic"):
+        mo.solve(model)

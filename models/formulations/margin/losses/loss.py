@@ -57,6 +57,10 @@ class Loss(Part):
         """Σ costs · loss."""
         return float(costs @ self.values(argument))
 
+    def most(self, costs: FloatArray, argument: FloatArray) -> float:
+        """What the total does not exceed: itself, where it can be computed."""
+        return self.total(costs, argument)
+
     @abstractmethod
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """Its variables, constraints and cost; its 0-1 variables that count errors, where it has such."""

@@ -59,6 +59,10 @@ class StrongestConic(Loss):
             "or take Conic(gamma) for the loss at one gamma"
         )
 
+    def most(self, costs: FloatArray, argument: FloatArray) -> float:
+        """The 0-1 loss, which it bounds from below."""
+        return float(costs[argument < 1.0].sum())
+
     def add(self, to: Assembly, at: Setting) -> Affine:
         """W, z, both parts of r and their squares over z and 1 - z."""
         assert self.curvature is not None
