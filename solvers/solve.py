@@ -28,7 +28,7 @@ from .judging.result import Result
 from .judging.separability import separability
 from .judging.sharpened import NOTE as SHARPENED, sharpened
 from .judging.supplied import Examined, examined, with_multipliers
-from .judging.verdict import Verdict, beyond_level, verdict
+from .judging.verdict import Verdict, beyond_level, verdict, void_rows
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
 from .polish import polished
@@ -146,7 +146,13 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
+    if found.status is Status.OPTIMAL and solver.reads_form and _on_its_word(certificate):
+        assert form is not None and values is not None
+        native, ours = solver.info.integrality
+        void = void_rows(form, form.join(values), float(options.native.get(native, ours)))
+        found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
     raw = claim.answer
+    ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
     late = lateness(raw, options, solver.info.late)
     reduced = None if raw.reduced is None or form is None else form.split(raw.reduced)
     return Result(
@@ -157,7 +163,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate=certificate,
         values={} if values is None else dict(values),
         reduced=reduced,
-        evidence="; ".join(remark for remark in (*found.remarks, raw.whose_word, late) if remark),
+        evidence="; ".join(remark for remark in (*found.remarks, ended, raw.whose_word, late) if remark),
         ray_residual=claim.ray.residual,
         picked=picked,
         options=options.record(),
@@ -168,6 +174,11 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         about=describe(model),
         stated=model,
     )
+
+
+def _on_its_word(certificate: Certificate | None) -> bool:
+    """Whether the optimum of a mixed-integer program stands on the solver's bound alone."""
+    return certificate is not None and certificate.integrality is not None and not np.isfinite(certificate.bound)
 
 
 def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None, level: float, tol: float) -> Verdict:

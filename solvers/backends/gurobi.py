@@ -67,6 +67,7 @@ class Gurobi(Backend):
         package="gurobipy",
         module="gurobipy",
         reads=frozenset({Feature.QUADRATIC, Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        integrality=("IntFeasTol", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
         reference="Gurobi Optimization: Gurobi Optimizer Reference Manual",
@@ -222,8 +223,7 @@ def _read(gurobipy: Any, model: Any, form: StandardForm, recorder: Recorder) -> 
     nodes = int(model.NodeCount) if mixed else None
     iterations = int(model.IterCount) + int(model.BarIterCount)
     multipliers = reduced = None
-    infeasible = status is Status.INFEASIBLE and not mixed
-    farkas = _farkas(gurobipy, model, form) if infeasible else None
+    farkas = _farkas(gurobipy, model, form) if status is Status.INFEASIBLE and not mixed else None
     polished = ""
     if found and not mixed and status in (Status.OPTIMAL, Status.STALLED):
         assert x is not None

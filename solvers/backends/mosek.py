@@ -71,6 +71,7 @@ class Mosek(Backend):
             frozenset({Feature.QUADRATIC, Feature.PSD}),
             frozenset({Feature.INTEGER, Feature.PSD}),
         ),
+        integrality=("MSK_DPAR_MIO_TOL_ABS_RELAX_INT", _TIGHT),
         gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         extra="commercial",
         reference="MOSEK ApS: MOSEK Optimizer API for Python",

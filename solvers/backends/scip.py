@@ -77,6 +77,7 @@ class Scip(Backend):
         package="pyscipopt",
         module="pyscipopt",
         reads=frozenset({Feature.SECOND_ORDER, Feature.ROTATED, Feature.INTEGER, Feature.INDICATOR}),
+        integrality=("numerics/feastol", _TIGHT),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.UPDATES, Gives.INTERRUPT}),
         late="reading a quadratic objective of many terms",
         reference="Bolusani et al.: The SCIP Optimization Suite 9.0, 2024",

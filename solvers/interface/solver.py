@@ -76,6 +76,9 @@ class SolverInfo:
     locked : callable, optional
         About how many seconds a call on a form holds Python's lock without a look at the time limit (backends): where that is
         beyond the limit, the call runs in a process of its own, which is ended. Nothing where it never is long.
+    integrality : tuple of str and float
+        The native option, where it has one, that says how far from an integer is what it takes for one, and our setting of it
+        (backends that read integers).
     reference : str
         Where the method is described.
     implementation : str
@@ -98,6 +101,7 @@ class SolverInfo:
     extra: str = ""
     late: str = ""
     locked: Callable[[StandardForm], float] | None = None
+    integrality: tuple[str, float] = ("", 1e-6)
     reference: str = ""
     implementation: str = ""
 

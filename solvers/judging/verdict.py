@@ -21,12 +21,16 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 import numpy as np
+import scipy.sparse as sp
 
+from ...models.arrays import FloatArray
+from ...models.program.cones import Nonnegative, Zero
+from ...models.program.form import StandardForm
 from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "verdict", "zero_allowance"]
+__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "verdict", "void_rows", "zero_allowance"]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
@@ -37,6 +41,8 @@ _ABSOLUTE, _LEAST = 1e-3, 1e-9
 _FEASIBLE = 1e-9
 #: Share of the objective (or of its scale) by which a continuous solver's own bound may exceed it.
 _LOOSE = 1e-2
+#: Share of a row's size that integers within the solver's tolerance may move before its word on the row counts for nothing.
+_VOID = 0.1
 
 
 @dataclass(frozen=True)
@@ -94,6 +100,43 @@ def beyond_level(status: Status, certificate: Certificate | None, level: float, 
         f"the form's big-M constants, made before the change, are known to hold for {known}, and may cut off the optimum: give "
         "the model M= that holds after the change (a Margin: upper_bound=, the objective of a point that the change allows)"
     )
+
+
+def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
+    """Why a solver's word on an optimum tells nothing; empty where it does.
+
+    A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
+    that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
+    bounds (switched on, M is in none of these); where all vanish, its continuous coefficients over the largest continuous entry.
+    Rows without continuous variables are exact once integers are.
+    """
+    y = np.where(form.integer, 0.0, np.abs(x))
+    ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
+    reach = float(y.max(initial=0.0)) or 1.0
+    worst, where = 0.0, ""
+    for c in form.constraints:
+        if not isinstance(c.cone, (Nonnegative, Zero)):
+            continue
+        F = abs(c.F)
+        switched, others = _largest(F, form.integer * 1.0), _largest(F, np.where(form.integer, 0.0, 1.0))
+        size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
+        size = np.where(size > 0.0, size, others * reach)
+        moved = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)
+        if moved.max(initial=0.0) > worst:
+            worst, where = float(moved.max()), f"{c.label}, M = {switched[moved.argmax()]:.3g},"
+    if worst < _VOID:
+        return ""
+    return (
+        f"nothing can be told from the solver's word: numbers within {tolerance:g} of an integer pass for one there, which moves "
+        f"a row of {where} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
+    )
+
+
+def _largest(F: sp.csr_array, weights: FloatArray) -> FloatArray:
+    """max_j F_ij w_j of each row, F and w nonnegative."""
+    found = np.zeros(F.shape[0])
+    np.maximum.at(found, np.repeat(np.arange(F.shape[0]), np.diff(F.indptr)), F.data * weights[F.indices])
+    return found
 
 
 def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:

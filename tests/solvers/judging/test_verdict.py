@@ -11,12 +11,16 @@ from data import clouds
 
 import marginopt as mo
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
+from marginopt.models.bare_form import BareForm
 from marginopt.solvers.judging.certificate import Certificate
 from marginopt.solvers.judging.natural_units import objective_scale
-from marginopt.solvers.judging.verdict import ZERO, verdict
+from marginopt.solvers.judging.verdict import ZERO, verdict, void_rows
 from marginopt.solvers.judging.zero_optimum import NOTE
 from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
+from marginopt.solvers.registry import get_solver
+from marginopt.solvers.solve import judge
 
 GOOD = Certificate(1.0, 0.0, {}, dual_residual=0.0, complementarity=0.0, unmet=0.0, bound=1.0 - 1e-9)
 CLAIM = Answer(Status.OPTIMAL, "ok")
@@ -141,3 +145,63 @@ def test_a_violation_that_is_half_of_the_objective_is_no_optimum() -> None:
                 assert result.objective == pytest.approx(best, rel=3e-4), solver
             seen += "at their prices" in result.evidence
     assert seen
+
+
+def switched(M: float, flipped: bool = False, unit: float = 1.0) -> StandardForm:
+    """min z over x + M z ≥ 1 (x + M(1 - z) ≥ 1 and max z), times a unit, with x in [0, 0.5]: z is on."""
+    sign, g = (-M, M - 1.0) if flipped else (M, -1.0)
+    rows = Constraint("row", sp.csr_array(unit * np.array([[1.0, sign]])), unit * np.array([g]), Nonnegative(1))
+    blocks = (Block("x", ()), Block("z", ()))
+    q = np.array([0.0, -1.0 if flipped else 1.0])
+    return StandardForm("switch", blocks, q, (rows,), np.zeros(2), np.array([0.5, 1.0]), np.array([False, True]))
+
+
+@pytest.mark.parametrize("flipped", [False, True])
+@pytest.mark.parametrize("unit", [1e-4, 1.0, 1e7])
+def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, unit: float) -> None:
+    """At M = 5e8 Gurobi called optimal what was 3e-4 above the optimum; a row's unit and the sense of its switch are nothing."""
+    for x in (np.array([0.0, 0.0]), np.array([0.5, 1.0])):
+        assert void_rows(switched(1e6, flipped, unit), x, 1e-9) == ""
+        assert "a row of row, M = " in void_rows(switched(5e8, flipped, unit), x, 1e-9)
+        assert "a row of row, M = " in void_rows(switched(1e6, flipped, unit), x, 1e-6)
+
+
+def test_rows_as_large_as_their_m_are_no_switches() -> None:
+    """x ≤ M z, where x or another entry of the point is as large as M, and rows of integers alone."""
+    F = sp.csr_array(np.array([[-1.0, 0.0, 1e9]]))
+    form = StandardForm(
+        "flow",
+        (Block("x", (2,)), Block("z", ())),
+        np.ones(3),
+        (Constraint("row", F, np.zeros(1), Nonnegative(1)),),
+        np.zeros(3),
+        np.full(3, np.inf),
+        np.array([False, False, True]),
+    )
+    assert void_rows(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
+    assert void_rows(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
+    assert void_rows(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
+    whole = form.replace(integer=np.ones(3, dtype=bool))
+    assert void_rows(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
+
+
+@pytest.mark.parametrize(("M", "native", "expected"), [
+    (1e5, {}, Status.OPTIMAL),
+    (1e5, {"mip_feasibility_tolerance": 1e-5}, Status.INACCURATE),
+    (1e9, {}, Status.INACCURATE),
+])  # fmt: skip
+def test_a_solver_s_word_beside_its_tolerance(M: float, native: dict[str, float], expected: Status) -> None:
+    result = mo.solve(switched(M), "highs", **native)
+    assert result.status is expected and result.bound_kind != "proved"
+
+
+def test_a_proof_of_one_s_own_needs_no_word() -> None:
+    X, y = clouds(0, 10)
+    assert mo.solve(mo.ZeroOneSVM(X, y, 1.0, M=1e10), "zero-one-bb").status is Status.OPTIMAL
+
+
+def test_what_failed_says_the_solver_s_own_word() -> None:
+    """HiGHS's kNotset, an "infeasible or unbounded" that stays one: a status of ours, and whose word it is."""
+    solver = get_solver("highs")
+    result = judge(BareForm(switched(10.0)), solver, Answer(Status.FAILED, "kNotset"), Options(), solver.licence())
+    assert result.status is Status.FAILED and "highs ended with kNotset" in result.evidence
