@@ -26,6 +26,7 @@ from ...models.program.form import Constraint, StandardForm
 from ...models.program.lagrangian import lagrangian
 from ...models.rounding import two_product
 from ..rational.farkas import farkas_exists
+from ..rational.ray import ray_exists
 from ..records.status import Status
 
 __all__ = ["Ray", "farkas_proves", "farkas_residual", "ray_is_exact", "ray_residual"]
@@ -42,7 +43,7 @@ _NEARLY = 1e-9
 class Ray:
     """What was found out about the ray behind a claim: its residual, None where there is no ray, and whether it is a proof.
 
-    ``rational``: the proof is multipliers in rational arithmetic beside those given (`solvers.rational.farkas`).
+    ``rational``: the proof is multipliers or a ray in rational arithmetic beside those given (`solvers.rational`).
     """
 
     residual: float | None = None
@@ -59,7 +60,10 @@ class Ray:
             exact = residual <= _NEARLY and farkas_exists(form, ray)
             return cls(residual, exact, exact)
         residual = ray_residual(form, ray)
-        return cls(residual, residual <= _SUPPORTED and ray_is_exact(form, ray))
+        if not residual <= _SUPPORTED or ray_is_exact(form, ray):
+            return cls(residual, residual <= _SUPPORTED)
+        exact = ray_exists(form, ray)
+        return cls(residual, exact, exact)
 
     @property
     def contradicts(self) -> bool:
@@ -80,6 +84,8 @@ class Ray:
                 return "proved: Farkas multipliers, rounding included, leave no point"
             reach = f"exclude only points with ||x||_1 < {1 / self.residual:.1e}" if self.residual else "are not exact"
             return f"claimed by the solver: its Farkas multipliers, residual {self.residual:.1e}, {reach}"
+        if self.rational:
+            return "proved: a rational ray of descent, found beside the computed one, so unbounded if any point is feasible"
         if self.proved:
             return "proved: an exact ray of descent, so unbounded if any point is feasible"
         return f"claimed by the solver: its ray of descent has a residual of {self.residual:.1e}"

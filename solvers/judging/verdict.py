@@ -110,7 +110,7 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     bounds (switched on, M is in none of these); where all vanish, its continuous coefficients over the largest continuous entry.
     Rows without continuous variables are exact once integers are.
     """
-    y = np.where(form.integer, 0.0, np.abs(x))
+    y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
     reach = float(y.max(initial=0.0)) or 1.0
     worst, where = 0.0, ""
@@ -118,7 +118,7 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
         if not isinstance(c.cone, (Nonnegative, Zero)):
             continue
         F = abs(c.F)
-        switched, others = _largest(F, form.integer * 1.0), _largest(F, np.where(form.integer, 0.0, 1.0))
+        switched, others = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
         size = np.where(size > 0.0, size, others * reach)
         moved = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)

@@ -10,7 +10,17 @@ import pytest
 import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import PSD, Block, Constraint, Nonnegative, Quadratic, RotatedSecondOrder, StandardForm
+from marginopt.models import (
+    PSD,
+    Block,
+    Constraint,
+    Nonnegative,
+    Quadratic,
+    RotatedSecondOrder,
+    SecondOrder,
+    StandardForm,
+    Zero,
+)
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
@@ -141,3 +151,54 @@ def test_an_infeasible_solution_file_of_mosek_is_checked(tmp_path: Any) -> None:
         assert result.status is status
         assert result.claim.status is mo.Status.INFEASIBLE
         assert not result.values
+
+
+def _open_cone(seed: int) -> StandardForm:
+    """Equations and a second-order cone, with a planted direction that meets both: that is computed but for rounding."""
+    rng, n = np.random.default_rng(seed), 6
+    E, F, point = rng.normal(size=(2, n)), rng.normal(size=(3, n)), rng.normal(size=n)
+    d = np.linalg.svd(E)[2][2:].T @ rng.normal(size=n - 2)
+    along = F @ d
+    F[0] += (2.0 * np.linalg.norm(along[1:]) + 1.0 - along[0]) * d / (d @ d)
+    side = np.array([np.linalg.norm(F @ point) + 1.0, 0.0, 0.0])
+    rows = (
+        Constraint("equations", sp.csr_array(E), -E @ point, Zero(2)),
+        Constraint("cone", sp.csr_array(F), side, SecondOrder(3)),
+    )
+    free = np.full(n, np.inf)
+    return StandardForm("open", (Block("x", (n,)),), -d, rows, -free, free, np.zeros(n, dtype=bool))
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+@pytest.mark.parametrize("seed", range(3))
+def test_rays_beside_equations_are_proved_in_rational_arithmetic(solver: str, seed: int) -> None:
+    """No direction of doubles meets two equations of doubles exactly: these stayed claims."""
+    result = mo.solve(_open_cone(seed), solver)
+    assert result.status is mo.Status.UNBOUNDED
+    assert result.evidence.startswith("proved: a rational ray of descent")
+
+
+def test_a_direction_beside_no_ray_is_no_proof() -> None:
+    """x = y and (1 + 1e-9)x = y have the origin alone: (1, 1) misses them by 1e-9."""
+    E = sp.csr_array(np.array([[1.0, -1.0], [1.0 + 1e-9, -1.0]]))
+    free = np.full(2, np.inf)
+    rows = (Constraint("equations", E, np.zeros(2), Zero(2)),)
+    form = StandardForm("point", (Block("x", (2,)),), -np.ones(2), rows, -free, free, np.zeros(2, dtype=bool))
+    result = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.ones(2)})
+    assert not result.evidence.startswith("proved")
+
+
+@pytest.mark.parametrize("slope", [-1.0, 1.0])
+def test_rays_in_a_semidefinite_cone_are_proved_where_they_descend(slope: float) -> None:
+    """Along the identity, with entries tied by thirds."""
+    E = sp.csr_array(np.array([[1.0 / 3.0, 0.0, -1.0 / 3.0]]))
+    rows = (
+        Constraint("equations", E, np.zeros(1), Zero(1)),
+        Constraint("S", sp.csr_array(np.eye(3)), np.zeros(3), PSD.of_order(2)),
+    )
+    free = np.full(3, np.inf)
+    q = slope * np.array([1.0, 0.0, 1.0])
+    form = StandardForm("matrices", (Block("x", (3,)),), q, rows, -free, free, np.zeros(3, dtype=bool))
+    result = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 1e-12, 1.0 + 1e-12])})
+    assert result.evidence.startswith("proved") is (slope < 0.0)
+    assert (result.status is mo.Status.UNBOUNDED) is (slope < 0.0)
