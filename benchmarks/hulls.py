@@ -13,7 +13,6 @@ import argparse
 import json
 import os
 import platform
-import resource
 import subprocess
 import sys
 import time
@@ -22,6 +21,8 @@ from pathlib import Path
 from typing import Any
 
 from simplex import THREAD_VARIABLES, available, make_data
+
+from marginopt.models.memory import most_held
 
 OURS = ("smo", "pga", "pga-sparse", "accelerated-projection")
 QP = ("clarabel", "piqp", "proxqp")
@@ -34,7 +35,7 @@ def run_case(case: dict[str, Any]) -> dict[str, Any]:
     measure({**case, "time_limit": 20.0}, X, y, gamma)
     X, y, gamma = make_data(case["data"], case["n"])
     row = measure(case, X, y, gamma)
-    return row | {"peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0}
+    return row | {"peak_mb": most_held() / 2**20}
 
 
 def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any]:

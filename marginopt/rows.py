@@ -28,7 +28,8 @@ Block: TypeAlias = "FloatArray | sp.csr_array"
 
 #: Bytes of a block of rows, as float64.
 BLOCK_BYTES = 2**25
-#: Bytes of a block that is looked at entry by entry: several looks find it in the processor's cache.
+#: Bytes of a block where nothing else is asked for: several looks at it find it in the processor's cache, and what is done
+#: outside a solver (the certificate, a summary) holds little.
 _LOOK_BYTES = 2**20
 
 
@@ -67,7 +68,7 @@ class Rows(ABC):
         n, p = self.shape
         return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
 
-    def blocks(self, block_bytes: float = BLOCK_BYTES) -> Iterator[tuple[int, int, Block]]:
+    def blocks(self, block_bytes: float = _LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
         """(start, stop, rows), one after the other; a block holds until the next one is asked for."""
         n = self.shape[0]
         height = max(int(block_bytes / self.row_bytes), 1)
@@ -116,7 +117,7 @@ class Rows(ABC):
         low, high, squares = np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p)
         streams = [hashlib.sha256() for _ in range(3)]
         counts = np.zeros(p, dtype=np.int64)
-        for start, _, block in self.blocks(_LOOK_BYTES):
+        for start, _, block in self.blocks():
             values = block if isinstance(block, np.ndarray) else block.data
             if not np.isfinite(values).all():
                 raise DataError(_not_finite(start, block))

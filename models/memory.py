@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import os
+import sys
+from pathlib import Path
 
 from ..errors import InputError, TooLargeError
 
-__all__ = ["check_bytes", "materialise_limit"]
+__all__ = ["check_bytes", "materialise_limit", "most_held"]
 
 
 def materialise_limit() -> int:
@@ -41,3 +43,23 @@ def check_bytes(need: int, what: str) -> None:
             "or MARGINOPT_MAX_BYTES). Hand-written algorithms that read the model's structure need no matrix: "
             "marginopt.solvers() lists them"
         )
+
+
+def most_held() -> int:
+    """Bytes of memory that this process has held at most, its interpreter included.
+
+    Linux counts in ``ru_maxrss`` of a process what the one that started it held before, so it is asked otherwise there.
+
+    Raises
+    ------
+    ImportError
+        The system (Windows) does not say.
+    """
+    import resource
+
+    status = Path("/proc/self/status")
+    if status.exists():
+        for line in status.read_text().splitlines():
+            if line.startswith("VmHWM:"):
+                return 1024 * int(line.split()[1])
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)

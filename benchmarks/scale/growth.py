@@ -1,7 +1,7 @@
 """How far a model goes in a minute and four gigabytes of one processor: n doubles until either is not enough.
 
-    python benchmarks/scale/growth.py                        # all models below
-    python benchmarks/scale/growth.py conic --seconds 20
+    python benchmarks/scale.py growth                        # all models below
+    python benchmarks/scale.py growth --models conic --seconds 20
 
 *conic*: `ConicSVM` by `conic-ipm`, 10 features, a twentieth of outliers. *npsvcpp*: `KernelNPSVC`, RBF, orientation "rest", four
 overlapping classes of 20 features; *nystroem*: the same with 500 Nyström components. *l2-rbf*: `L2SVMDual` by `smo`, 20 features,
@@ -13,17 +13,16 @@ for NPSVC++ of the classes' problems with the features as they are in the end.
 from __future__ import annotations
 
 import argparse
-import json
-import os
 import resource
-import subprocess
-import sys
 import time
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
+from cells import in_process, row_of, spent
 
-THREADS = ("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS", "NUMBA_NUM_THREADS")
+#: Sizes beyond which an effort does not go; the others end where seconds or memory do.
+LARGEST = {"tiny": 0, "quick": 10_000}
 
 
 def conic(n: int) -> float:
@@ -76,51 +75,36 @@ MODELS: dict[str, tuple[Callable[[int], float], int]] = {
 }
 
 
-def case(name: str, n: int, seconds: float, gigabytes: float) -> dict[str, float]:
+def arguments(command: argparse.ArgumentParser) -> None:
+    command.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    command.add_argument("--seconds", type=float, default=60.0, help="of processor time")
+    command.add_argument("--gigabytes", type=float, default=4.0)
+
+
+def cell(case: dict[str, Any]) -> dict[str, Any]:
     """One size, in this process."""
-    run, _ = MODELS[name]
+    run, _ = MODELS[case["model"]]
     run(200)
-    used = time.process_time()
-    resource.setrlimit(resource.RLIMIT_CPU, (int(used + seconds) + 1, int(used + seconds) + 2))
-    resource.setrlimit(resource.RLIMIT_AS, (int(gigabytes * 2**30),) * 2)
-    found = run(n)
-    peak = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024.0
-    return {"seconds": time.process_time() - used, "MB": peak, "gap": found}
+    begin, used = time.perf_counter(), time.process_time()
+    allowed = int(used + case["seconds"]) + 1
+    resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 1))
+    resource.setrlimit(resource.RLIMIT_AS, (int(case["gigabytes"] * 2**30),) * 2)
+    gap = run(case["n"])
+    return spent(begin, used) | {"gap": gap}
 
 
-def table(name: str, seconds: float, gigabytes: float) -> None:
-    n, rows = MODELS[name][1], []
-    environment = {**os.environ, **dict.fromkeys(THREADS, "1")}
-    while True:
-        command = [sys.executable, __file__, name, "--n", str(n), "--seconds", str(seconds), "--gigabytes", str(gigabytes)]
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if done.returncode:
-            said = done.stderr.strip().splitlines()[-1:] if done.returncode > 0 else [f"more than {seconds:g} processor seconds"]
-            print(f"| {name} | {n:,} | | | | {said[0][:110] if said else done.returncode} |", flush=True)
-            break
-        row = json.loads(done.stdout.strip().splitlines()[-1])
-        rows.append((n, row["seconds"]))
-        print(f"| {name} | {n:,} | {row['seconds']:.2f} | {row['MB']:.0f} | {row['gap']:.1e} | |", flush=True)
-        n *= 2
-    if len(rows) > 2:
-        sizes, spent = np.array(rows).T
-        print(f"{name}: processor seconds grow as n to the {np.polyfit(np.log(sizes), np.log(spent), 1)[0]:.2f}", flush=True)
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("models", nargs="*", choices=[[], *MODELS], help="all of them where none is given")
-    parser.add_argument("--n", type=int, help=argparse.SUPPRESS)
-    parser.add_argument("--seconds", type=float, default=60.0, help="of processor time")
-    parser.add_argument("--gigabytes", type=float, default=4.0)
-    a = parser.parse_args()
-    if a.n is not None:
-        print(json.dumps(case(a.models[0], a.n, a.seconds, a.gigabytes)))
-        return
-    print("| model | n | processor s | MB | gap | |\n|---|---|---|---|---|---|")
-    for name in a.models or MODELS:
-        table(name, a.seconds, a.gigabytes)
-
-
-if __name__ == "__main__":
-    main()
+def table(a: argparse.Namespace) -> None:
+    print("| model | n | seconds | processor s | MB | gap | |\n|---|---|---|---|---|---|---|")
+    for name in a.models:
+        n, rows, most = MODELS[name][1], [], LARGEST.get(a.effort, np.inf)
+        while True:
+            asked = {"model": name, "n": n, "seconds": a.seconds, "gigabytes": a.gigabytes, "limit": a.limit}
+            row = in_process("growth", asked)
+            print(row_of([name, f"{n:,}"], row), flush=True)
+            rows += [(n, row["cpu"])] if "cpu" in row else []
+            n *= 2
+            if "cpu" not in row or n > most:
+                break
+        if len(rows) > 2:
+            sizes, spends = np.log(np.array(rows)).T
+            print(f"{name}: processor seconds grow as n to the {np.polyfit(sizes, spends, 1)[0]:.2f}", flush=True)

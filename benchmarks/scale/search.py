@@ -24,6 +24,7 @@ import numpy as np
 from trees import Costs, recorded, simulate
 
 import marginopt as mo
+from marginopt.models.memory import most_held
 from marginopt.solvers.zero_one.subtrees import engine as rule, shares
 
 sys.path.insert(0, str(Path(__file__).parents[2] / "tests"))
@@ -54,22 +55,23 @@ def measure(a: argparse.Namespace) -> None:
         Client(cluster.address, set_as_default=False, direct_to_workers=True) as client,
     ):
         mo.solve(stated(150, 5, 10.0), "zero-one-bb", **common | {"start": None}, cluster=client)  # loads the workers
-        print("| run | status | bound | nodes | wall s | processor s | slices |\n|---|---|---|---|---|---|---|")
+        print("| run | status | bound | nodes | wall s | processor s | MB | slices |\n|---|---|---|---|---|---|---|---|")
         for _ in range(a.repeat):
             begin, used = time.perf_counter(), time.process_time()
             one = mo.solve(model, "zero-one-bb", **common)
-            wall, alone = time.perf_counter() - begin, time.process_time() - used
-            print(f"| one process | {one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {alone:.2f} | |")
+            wall, alone, held = time.perf_counter() - begin, time.process_time() - used, most_held() / 2**20
+            print(f"| one process | {one.status} | {one.bound:.9g} | {one.nodes} | {wall:.2f} | {alone:.2f} | {held:.0f} | |")
             log, before, own = Log(), processors(client), time.process_time()
             with log:
                 many = mo.solve(model, "zero-one-bb", **common, cluster=client)
             own = time.process_time() - own
             spent = {who: now - before[who] for who, now in processors(client).items()}
+            largest = max(client.run(most_held).values()) / 2**20
             workers, scheduler = sum(v for who, v in spent.items() if who), spent[""]
             print(
                 f"| {a.workers} workers | {many.status} | {many.bound:.9g} | {many.nodes} | {many.solve_seconds:.2f} | "
                 f"{workers:.2f} workers ({many.details['worker_seconds']:.2f} in slices) + {own:.2f} here + "
-                f"{scheduler:.2f} scheduler | {many.details['slices']} |"
+                f"{scheduler:.2f} scheduler | {largest:.0f} a worker | {many.details['slices']} |"
             )
             print(f"\nspeed-up by wall time {one.solve_seconds / many.solve_seconds:.2f}")
             total = workers + own + scheduler
@@ -103,6 +105,8 @@ class Log:
 
     def idle(self, workers: int) -> str:
         """Where the workers' time went: before their first slice, between slices, after their last."""
+        if not self.rows:
+            return "no slice was handed out: the coordinator ended the search alone"
         whole = self.end - self.begin
         lines = ["| worker | slices | in slices | had a processor | before the first | between | after the last |"]
         lines.append("|---|---|---|---|---|---|---|")

@@ -19,6 +19,7 @@ import numpy as np
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray
+from ...models.memory import most_held
 from ...models.views import LinearProblem
 from ...rows import BLOCK_BYTES
 from ..interface.algorithm import Algorithm, Measure, Outcome
@@ -233,11 +234,10 @@ def _room(n: int, p: int, limit: float | None) -> float:
     if limit is None:
         return float(BLOCK_BYTES)
     try:
-        import resource
+        held = most_held()
     except ImportError as error:
         said = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(said) from error
-    held = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * (1 if sys.platform == "darwin" else 1024)
     need = held + 8 * _VECTORS * n + (24 * p * p if p <= MOST_COLUMNS else 200 * p)
     room = (limit - need) / _BLOCKS
     if room < 2**18:

@@ -28,6 +28,7 @@ TEXTS = {
     "models/formulations/max_min_kernels.py": "a user's 'log-gamma'",
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
     "models/looks/picture.py": "a title in a message",
+    "models/memory.py": "Linux's table of what a process holds",
     "models/statement.py": "numbers in a statement, as LaTeX shows them",
     "relaxations/report/formats/csv.py": "a cell that a spreadsheet would run",
     "relaxations/report/m_words.py": "a user's '100x zero'",

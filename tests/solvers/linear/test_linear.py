@@ -146,14 +146,15 @@ def test_wide_rows_need_no_square_matrix(monkeypatch: pytest.MonkeyPatch) -> Non
 
 
 _MEASURED = """
-import resource, sys, warnings
+import sys, warnings
 warnings.simplefilter("ignore")
 import marginopt as mo
+from marginopt.models.memory import most_held
 data = mo.open_rows(sys.argv[1], sys.argv[2])
 mo.solve(mo.HingeSVM(data.X.sampled(2_000), data.y[:1984], 2.0), "linear-newton", tol=1e-2)  # compiled code is loaded
-limit = float(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024 + 24e6)
+limit = float(most_held() + 24e6)
 result = mo.solve(mo.HingeSVM(data.X, data.y, 2.0), tol=1e-3, memory_limit=limit)
-print(result.certificate.gap, limit, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * 1024)
+print(result.certificate.gap, limit, most_held())
 """
 
 
