@@ -20,7 +20,7 @@ from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
 from ..reduction import without_warnings
 from .moments import moment_form, moments_missing
-from .points import parts_of, rounded
+from .points import multiplied, parts_of, rounded
 from .products import binaries_of, product_form
 from .reductions import ComposedReduction, bounded_by_reach
 from .triangles import all_triangles, violated_triangles
@@ -73,12 +73,14 @@ class FormReduction(ComposedReduction):
             return self.of_form(model.form, None) if parts is None else self.target(parts)
 
     def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """Of a composition the best multiple of w; of other forms what is left once the integers are rounded."""
+        """Of a composition the best multiple of w; of others the better of a multiple and of rounded integers."""
         if parts_of(model) is not None:
             return super().recover(model, values)
         labels = {b.label for b in model.form.blocks}
         point = values if labels <= set(values) else model.form.split(np.asarray(values["x"]))
-        return rounded(model.form, {label: value for label, value in point.items() if label in labels})
+        point = {label: value for label, value in point.items() if label in labels}
+        found = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
+        return min(found, key=lambda end: model.form.objective(model.form.join(end)), default=None)
 
 
 @dataclass(frozen=True)

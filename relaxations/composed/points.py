@@ -15,12 +15,14 @@ from ...models.program.form import StandardForm
 from ...solvers.records.options import Options
 from ...solvers.solve import solve_problem
 
-__all__ = ["allowed", "best_allowed_multiple", "changed_level", "parts_of", "rounded", "with_values"]
+__all__ = ["allowed", "best_allowed_multiple", "changed_level", "multiplied", "parts_of", "rounded", "with_values"]
 
 #: Rows and bounds hold within this.
 _NEAR = 1e-9
 #: Residual up to which what is left after rounding counts as a point.
 _FEASIBLE = 1e-6
+#: Multiples that are tried: relaxations with large constants leave the point too small.
+_MULTIPLES = np.geomspace(0.25, 1024.0, 49)
 
 
 def parts_of(model: Model) -> Margin | None:
@@ -64,9 +66,13 @@ def _stands(model: Model, w: FloatArray) -> bool:
     values = model.complete({"w": w})
     if set(values) != set(model.form.slices) or Feature.INDICATOR in model.form.features:
         return True
-    x = model.form.join(values)
-    inside = (x >= model.form.lower - _NEAR).all() and (x <= model.form.upper + _NEAR).all()
-    return bool(inside and all(c.cone.violation(c.value(x)) <= _NEAR for c in model.form.constraints))
+    return _inside(model.form, model.form.join(values))
+
+
+def _inside(form: StandardForm, x: FloatArray) -> bool:
+    """Whether bounds and rows hold, within 1e-9."""
+    inside = (x >= form.lower - _NEAR).all() and (x <= form.upper + _NEAR).all()
+    return bool(inside and all(c.cone.violation(c.value(x)) <= _NEAR for c in form.constraints))
 
 
 def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
@@ -84,6 +90,28 @@ def rounded(form: StandardForm, values: Mapping[str, FloatArray]) -> dict[str, F
         if found is not None:
             return found
     return None
+
+
+def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+    """The best multiple of a model's first block, which makes the others, and then the best point with its integers.
+
+    None where the block holds integers, the model makes no point of it alone, or no multiple is one of its form.
+    """
+    form, first = model.form, model.form.blocks[0]
+    if form.integer[form.slices[first.label]].any() or first.label not in values:
+        return None
+    best, found = np.inf, None
+    for t in _MULTIPLES.tolist():
+        point = model.complete({first.label: t * np.asarray(values[first.label])})
+        if set(point) != set(form.slices):
+            return None
+        x = form.join(point)
+        value = form.objective(x)
+        if value < best and _inside(form, x):
+            best, found = value, x
+    if found is None:
+        return None
+    return with_values(form, form.integer, found) or form.split(found)
 
 
 def with_values(form: StandardForm, fixed: BoolArray, x: FloatArray) -> dict[str, FloatArray] | None:

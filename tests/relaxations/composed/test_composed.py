@@ -297,3 +297,18 @@ def test_refusals_name_the_part_and_who_can(model: Any, reduction: str, words: s
 def test_the_table_refuses_what_is_no_model() -> None:
     with pytest.raises(InputError, match="takes a formulation"):
         model_gaps([3])  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("seed", [0, 2, 3])
+def test_several_classes_recover_the_best_multiple(seed: int) -> None:
+    """Large constants leave W near zero; what is recovered costs no more than a multiple of it that costs less than W = 0."""
+    rng = np.random.default_rng(seed)
+    classes = rng.integers(0, 3, 24)
+    centres = 1.5 * np.array([[0, 1], [1, -1], [-1, -1]])
+    X = np.column_stack([np.ones(24), rng.normal(size=(24, 2)) + centres[classes]])
+    model = mo.MulticlassSVM(X, classes, "zero-one")
+    relaxed = relax(model, "continuous")
+    assert relaxed.objective is not None and relaxed.result is not None
+    W = relaxed.result.values["W"]
+    least = min(model.objective(t * W) for t in (0.0, 1.0, 2.0, 4.0, 8.0, 16.0, 32.0))
+    assert relaxed.bound <= relaxed.objective <= least + 1e-6

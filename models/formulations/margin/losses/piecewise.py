@@ -18,6 +18,9 @@ from .loss import Loss
 
 __all__ = ["PiecewiseLinear"]
 
+#: By how much of their size products of differences may differ that are equal but for rounding.
+_STRAIGHT = 1e-15
+
 
 @dataclass(frozen=True)
 class PiecewiseLinear(Loss):
@@ -59,9 +62,17 @@ class PiecewiseLinear(Loss):
         m = np.array(self.breakpoints)[:, 0]
         return bool((np.diff(m) > 0).all() and (np.diff(self._segments()[0]) >= 0).all())
 
+    def _corners(self) -> FloatArray:
+        """Margins and losses of the breakpoints at which something happens: not those on the line through their neighbours."""
+        m, v = np.array(self.breakpoints).T
+        before, behind = np.diff(v)[:-1] * np.diff(m)[1:], np.diff(v)[1:] * np.diff(m)[:-1]
+        size = (np.abs(v[:-2]) + np.abs(v[1:-1]) + np.abs(v[2:])) * (m[2:] - m[:-2])
+        straight = (np.diff(m)[:-1] > 0) & (np.diff(m)[1:] > 0) & (np.abs(before - behind) <= _STRAIGHT * size)
+        return np.array([m, v])[:, ~np.concatenate([[False], straight, [False]])]
+
     def _segments(self) -> tuple[FloatArray, FloatArray, FloatArray]:
         """Slopes s, intercepts t and ends (two columns, infinite outside) of the segments that are not jumps."""
-        m, v = np.array(self.breakpoints).T
+        m, v = self._corners()
         there = np.flatnonzero(np.diff(m) > 0)
         slopes = np.diff(v)[there] / np.diff(m)[there]
         ends = np.column_stack([m[there], m[there + 1]])

@@ -194,3 +194,25 @@ def test_refusals_of_parts() -> None:
         _ = mo.Margin(X, y, "zero-one", subject_to=mo.error_budget(2, 0.5)).form
     with pytest.raises(InputError, match="parity needs at least two groups"):
         _ = mo.Margin(X, y, subject_to=mo.parity(np.zeros(10))).form
+
+
+@pytest.mark.parametrize(
+    ("given", "corners"),
+    [
+        (((-1, 3), (0, 2), (1, 1), (2, 0), (3, 0)), ((-1, 3), (2, 0), (3, 0))),
+        (((0.1, 0.3), (0.2, 0.2), (0.3, 0.1), (0.4, 0.0), (1, 0)), ((0.1, 0.3), (0.4, 0.0), (1, 0))),
+        (((-1, 1), (0, 1), (1, 1), (1, 0), (2, 0), (4, 0)), ((-1, 1), (1, 1), (1, 0), (4, 0))),
+        (((0, 1), (1, 0), (2, -1)), ((0, 1), (2, -1))),
+    ],
+)
+def test_breakpoints_on_a_line_are_one_segment(
+    given: tuple[tuple[float, float], ...], corners: tuple[tuple[float, float], ...]
+) -> None:
+    X, y = clouds(1, 8, 2, 0.5, order="turns", first=-1.0)
+    many, few = (mo.Margin(X, y, margin.PiecewiseLinear(each), domain=margin.Box(-2.0, 2.0)) for each in (given, corners))
+    assert (many.form.n, many.form.rows_matrix()[1].size) == (few.form.n, few.form.rows_matrix()[1].size)
+    said = [line.text for line in many.loss.lines()]
+    assert said == [line.text for line in few.loss.lines()]
+    assert len(set(said)) == len(said)
+    m = np.linspace(-3.0, 5.0, 41)
+    np.testing.assert_allclose(many.loss.values(m), few.loss.values(m), atol=1e-12)
