@@ -137,7 +137,7 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         def certified(own: Answer, at: Values) -> Certificate:
             return certify(form, at, own.multipliers, own.reduced, settled)
 
-        raw, certificate = with_multipliers(form, raw, values, certificate, partial(certified, at=values), tol)
+        raw, certificate = with_multipliers(form, raw, values, certificate, partial(certified, at=values), tol, seconds)
         exact = sharpened(form, (raw, values, certificate), certified, tol, seconds)
         if exact is not None:
             raw, values, certificate = exact
@@ -186,6 +186,8 @@ def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None,
     status, remarks = found.status, found.remarks
     if status in (Status.INFEASIBLE, Status.UNBOUNDED):
         remarks = (*remarks, claim.against or claim.ray.words(status))
+        if status is Status.UNBOUNDED and claim.ray.proved and claim.answer.ray is not None:
+            remarks = (*remarks, claim.ray.moves(claim.answer.ray))
         status = Status.INACCURATE if claim.against or claim.ray.contradicts else status
     beyond = beyond_level(status, certificate, level, tol)
     return Verdict(Status.INACCURATE, (*remarks, beyond)) if beyond else Verdict(status, remarks)

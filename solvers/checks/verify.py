@@ -56,6 +56,8 @@ class Verification:
         Exact, in the form's minimisation sense, where rational arithmetic was asked for; the bound None where none follows in it.
     violations : mapping of label to float
         Exact too: 0.0 is exact, other figures are rounded up.
+    unrepeated : str
+        Why there is no exact bound, in words.
     """
 
     model: str
@@ -65,6 +67,7 @@ class Verification:
     objective: Fraction | None = None
     bound: Fraction | None = None
     violations: dict[str, float] = field(default_factory=dict)
+    unrepeated: str = ""
 
     @property
     def stands(self) -> bool:
@@ -86,7 +89,7 @@ class Verification:
             lines.append(
                 f"  exactly: bound {_shown(self.bound)}, gap {float(self.gap):.3g}"
                 if self.bound is not None and self.gap is not None
-                else "  exactly: no bound follows from these multipliers in rational arithmetic"
+                else f"  exactly: {self.unrepeated}"
             )
         return "\n".join(lines)
 
@@ -198,4 +201,14 @@ def _exactly(plain: Verification, result: Result, model: Model | StandardForm) -
     if feasible and np.isfinite(certificate.bound):
         stands = Fraction(certificate.bound) <= objective
         checks.append(Check("bound below objective", certificate.bound, float(objective), stands))
-    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations)
+    why = _unrepeated(result)
+    return replace(plain, checks=tuple(checks), objective=objective, bound=bound, violations=violations, unrepeated=why)
+
+
+def _unrepeated(result: Result) -> str:
+    """What a missing exact bound means beside the bound in double precision."""
+    if result.multipliers is None:
+        return "no multipliers to repeat a bound from (what a search proves is in its log: check_proof)"
+    if result.certificate is not None and np.isfinite(result.certificate.bound) and not result.certificate.condition:
+        return "the proved bound stands, its rounding counted; it is not repeated exactly, which takes linear rows and P ⪰ 0"
+    return "no bound follows from these multipliers in rational arithmetic"

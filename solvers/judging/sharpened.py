@@ -78,7 +78,7 @@ def sharpened(
     own = replace(answer, multipliers=w, reduced=zeta)
     for point, prices in ((y, own), (y, answer), (x, own)):
         at = form.split(point)
-        found = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol)
+        found = with_multipliers(form, prices, at, judge(prices, at), partial(judge, at=at), tol, seconds)
         moved = abs(found[1].objective - certificate.objective)
         if _proved(*found, tol) and moved <= _NEARLY * max(abs(certificate.objective), certificate.scale):
             return found[0], at, found[1]

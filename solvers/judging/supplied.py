@@ -92,6 +92,7 @@ def with_multipliers(
     certificate: Certificate,
     judge: Callable[[Answer], Certificate],
     tol: float,
+    seconds: float | None = None,
 ) -> tuple[Answer, Certificate]:
     """The answer with multipliers of our own where the solver's give no bound, or there are none, and ours do.
 
@@ -103,12 +104,14 @@ def with_multipliers(
         The certificate of the same point with an answer's multipliers.
     tol : float
         Relative gap that an optimum is held to.
+    seconds : float, optional
+        That the search for multipliers deep inside their cones may take.
     """
     hopeless = certificate.nonconvex or certificate.condition or certificate.inner or not certificate.feasible(_NEARLY)
     if np.isfinite(certificate.bound) or hopeless or certificate.integrality is not None:
         return answer, certificate
     rows, x = _rows(form), form.join(values)
-    inner = interior(form, x) if rows is None else rows.inner(x)
+    inner = interior(form, x, seconds) if rows is None else rows.inner(x, seconds)
     if rows is None and inner is None:
         return answer, certificate
     # what a solver says, by conditions that are met or (of cones) at all, makes way for a proof of as much, not for any bound

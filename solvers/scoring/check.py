@@ -124,7 +124,7 @@ class Data:
         unit = math.lcm(*{c.denominator for c in costs})
         sizes = np.maximum(np.abs(problem.lower), np.abs(problem.upper))
         reach = scale * (float((np.abs(problem.X) @ sizes).max()) + max(map(abs, problem.intercept)) + 2.0)
-        if reach * 4 > _LARGEST or float(sum(costs)) * unit >= 2**31:
+        if reach * 4 > _LARGEST or sum(costs) * unit >= 2**31:
             raise InvalidProofError("features or costs have too many digits to be checked in whole numbers")
         t = math.ceil(problem.threshold * scale)
         apart = 2 * t if scale == 1 else math.ceil(2 * problem.threshold * scale)

@@ -35,7 +35,8 @@ class Reduced:
         How many values a column has.
     positive, negative : ndarray of int (m,)
         What the points of class +1, and of class -1, with this row cost in units.
-    unit : int
+    unit : Fraction
+        A power of two below 1 where costs are beyond 2^60.
     price, size_price : int
         In units.
     apart : float
@@ -50,7 +51,7 @@ class Reduced:
     levels: IntArray
     positive: IntArray
     negative: IntArray
-    unit: int
+    unit: Fraction
     price: int
     size_price: int
     apart: float
@@ -62,7 +63,7 @@ class Reduced:
 
     def bound(self, units: int) -> Fraction:
         """A bound in units as a fraction."""
-        return Fraction(units, self.unit)
+        return units / self.unit
 
 
 def reduce_problem(problem: ScoringProblem) -> Reduced:
@@ -73,9 +74,9 @@ def reduce_problem(problem: ScoringProblem) -> Reduced:
     costs = [as_fraction(c) for c in problem.weights.tolist()]
     sizes = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
     most = sum(costs, Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
-    unit = math.lcm(*{c.denominator for c in costs}, problem.price.denominator, problem.size_price.denominator)
-    if unit * most > _MOST_UNITS:
-        unit = 2 ** int(math.log2(_MOST_UNITS / max(float(most), 1e-300)))
+    unit = Fraction(math.lcm(*{c.denominator for c in costs}, problem.price.denominator, problem.size_price.denominator))
+    if unit * most > _MOST_UNITS:  # numerator and denominator apart: their quotient may be beyond the doubles
+        unit = Fraction(2) ** math.floor(math.log2(_MOST_UNITS) - math.log2(most.numerator) + math.log2(most.denominator))
     in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)
     sums = np.zeros((2, len(rows)), dtype=np.int64)
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)

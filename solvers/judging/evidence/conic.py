@@ -7,6 +7,7 @@ then nothing is said. What comes out is judged, with its error, as if the solver
 
 from __future__ import annotations
 
+import time
 from dataclasses import dataclass
 from typing import ClassVar
 
@@ -98,8 +99,8 @@ class ConeRows(ScaledRows):
         own = z * size / self.scale
         return self.by_label(own), self.reduced(own)
 
-    def inner(self, x: FloatArray) -> ByLabel | None:
-        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where there are none.
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found (in ``seconds``).
 
         z = ε e + z', e the directions into the cones: the first of `_DEPTHS` at which least squares has no residual. Variables
         with a quadratic term may have any slope: a small share of it costs its square.
@@ -110,7 +111,10 @@ class ConeRows(ScaledRows):
         size = max(float(np.linalg.norm(gradient)), 1e-300)
         inwards = [np.zeros(c.rows) if isinstance(c.cone, Zero) else c.cone.interior for c in form.constraints]
         inward = np.concatenate([*inwards, np.ones(self.A.shape[0] - form.rows)])
+        begin = time.perf_counter()
         for depth in _DEPTHS:
+            if seconds is not None and time.perf_counter() - begin > seconds:
+                return None
             z, residual = cone_least_squares(columns, gradient[needed] / size - columns @ (depth * inward), self._dual)
             if float(np.linalg.norm(residual)) <= _INSIDE:
                 return self.by_label((z + depth * inward) * size / self.scale)

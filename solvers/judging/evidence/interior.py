@@ -31,8 +31,8 @@ _DEPTH = 1e-2
 _PAID = 0.1
 
 
-def interior(form: StandardForm, x: FloatArray) -> ByLabel | None:
-    """Such multipliers at a point; None where rows are not linear, there are too many, or there are no such multipliers."""
+def interior(form: StandardForm, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+    """Such multipliers at a point; None where rows are not linear or too many, or none are found (in ``seconds``)."""
     if not form.constraints or not all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints):
         return None
     F, g = form.rows_matrix()
@@ -61,7 +61,7 @@ def interior(form: StandardForm, x: FloatArray) -> ByLabel | None:
         b_eq=gradient[free] / size if free.size else None,
         bounds=np.vstack([np.tile([-np.inf, np.inf], (m, 1)), np.tile([0.0, _DEPTH], (k, 1))]),
         method="highs",
-        options={"maxiter": _ITERATIONS},
+        options={"maxiter": _ITERATIONS, "time_limit": seconds},
     )
     if found.status != 0:
         return None

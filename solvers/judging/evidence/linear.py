@@ -133,9 +133,9 @@ class Rows(ScaledRows):
         tried = map(self.by_label, _rounded(z))
         return next((found for found in tried if farkas_proves(self.form, found)), otherwise)
 
-    def inner(self, x: FloatArray) -> ByLabel | None:
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
         """In the relative interior of all of them."""
-        return interior(self.form, x)
+        return interior(self.form, x, seconds)
 
     def _chosen(self) -> BoolArray:
         return np.ones(self.A.shape[0], dtype=bool)

@@ -62,8 +62,8 @@ class ScaledRows(ABC):
         """Multipliers and ζ, as nearly as there are some, with ∇f(x) = F'z + ζ and no product with the rows' worth at x."""
 
     @abstractmethod
-    def inner(self, x: FloatArray) -> ByLabel | None:
-        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where there are none."""
+    def inner(self, x: FloatArray, seconds: float | None = None) -> ByLabel | None:
+        """Multipliers with ∇f(x) = F'z + ζ that lie deep inside their cones, ζ too; None where none are found in time."""
 
     def objective(self) -> tuple[FloatArray, float, FloatArray, float]:
         """q and P, each divided by its largest entry, and these: one number for each variable, and its rows (none without P)."""

@@ -189,3 +189,14 @@ def test_multipliers_agree_with_differences(model: mo.HingeSVM, result: mo.Resul
     wrong = {label: np.asarray(z) + 0.5 for label, z in result.multipliers.items()}
     changed = replace(result, answer=replace(result.answer, multipliers=wrong))
     assert not changed.check_duals(model, most=4).agrees
+
+
+def test_a_proof_that_is_not_repeated_exactly_stays_one_in_words(model: mo.HingeSVM) -> None:
+    """ "No bound follows" stood beside a proved bound, and beside an answer that has no multipliers."""
+    relaxed = mo.solve(mo.ConicSVM(model.X, model.y, lam=1.0), "clarabel")
+    assert relaxed.bound_kind == "proved"
+    said = relaxed.verify(exact=True)
+    assert said.bound is not None or "the proved bound stands" in str(said)
+    assert "no bound follows" not in str(said)
+    searched = mo.solve(mo.ZeroOneSVM(model.X, model.y, lam=1.0), "zero-one-bb").verify(exact=True)
+    assert searched.bound is None and "no multipliers to repeat" in str(searched)

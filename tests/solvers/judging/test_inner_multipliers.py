@@ -13,10 +13,15 @@ from data import clouds
 import marginopt as mo
 from marginopt import margin
 from marginopt.models import Block, Constraint, Nonnegative, StandardForm, Zero
+from marginopt.models.bare_form import BareForm
 from marginopt.models.program.lagrangian import lagrangian
 from marginopt.solvers.judging.evidence.conic import ConeRows
 from marginopt.solvers.judging.evidence.interior import interior
 from marginopt.solvers.judging.evidence.linear import Rows
+from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.registry import get_solver
+from marginopt.solvers.solve import judge
 
 POINTS = margin.KernelWeightsL1(np.vstack([np.eye(3), np.ones((1, 3))]), 0.5)
 
@@ -153,3 +158,24 @@ def test_inner_multipliers_leave_the_slopes_of_quadratic_variables_open(seed: in
     assert inner is not None
     slopes = model.form.gradient(model.form.join(result.values)) - model.form.constraint("margin").F.T @ inner["margin"]
     assert (slopes[3:] > 0.0).all() and (inner["margin"] > 0.0).all()
+
+
+@pytest.mark.parametrize("limit", [None, 40.0])
+def test_the_interior_program_ends_with_the_time_limit(limit: float | None, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It was bounded by iterations alone; an answer without multipliers asks for it."""
+    import scipy.optimize
+
+    asked: list[float | None] = []
+    solve = scipy.optimize.linprog
+
+    def told(*args: Any, **given: Any) -> Any:
+        asked.append(given["options"]["time_limit"])
+        return solve(*args, **given)
+
+    monkeypatch.setattr(scipy.optimize, "linprog", told)
+    row = Constraint("row", sp.csr_array(np.ones((1, 2))), -np.ones(1), Nonnegative(1))
+    form = StandardForm("lp", (Block("x", (2,)),), np.ones(2), (row,), np.zeros(2), np.full(2, np.inf), np.zeros(2, dtype=bool))
+    solver = get_solver("highs")
+    said = Answer(mo.Status.OPTIMAL, "so it says", values={"x": np.array([1.0, 0.0])}, objective=1.0)
+    judge(BareForm(form), solver, said, Options(time_limit=limit), solver.licence())
+    assert asked == [None if limit is None else pytest.approx(0.1 * limit)]

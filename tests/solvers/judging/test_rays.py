@@ -202,3 +202,13 @@ def test_rays_in_a_semidefinite_cone_are_proved_where_they_descend(slope: float)
     result = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 1e-12, 1.0 + 1e-12])})
     assert result.evidence.startswith("proved") is (slope < 0.0)
     assert (result.status is mo.Status.UNBOUNDED) is (slope < 0.0)
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel"])
+def test_an_unbounded_composition_says_what_holds_nothing_back(solver: str) -> None:
+    """A ball with slack and no regulariser, around points on one side of the origin."""
+    X = 1.0 + np.abs(np.random.default_rng(0).normal(size=(12, 2)))
+    model = mo.Margin(X, np.where(np.arange(12) > 0, 1.0, -1.0), "svdd", "none")
+    result = mo.solve(model, solver)
+    assert result.status is mo.Status.UNBOUNDED
+    assert result.evidence.startswith("proved") and "falls on along w, level" in result.evidence

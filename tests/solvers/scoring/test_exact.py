@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 from fractions import Fraction
 from typing import Any
 
@@ -81,6 +82,21 @@ def test_a_thousand_small_systems(block: int) -> None:
         best = enumerated(problem)
         for branching in ("supports", "signs"):
             assert solved(problem, branching=branching, descents=1 + seed % 3) == (best, best), (seed, branching)
+
+
+@pytest.mark.parametrize("exponent", [70, 1000])
+def test_costs_beyond_whole_numbers_of_64_bits(exponent: int) -> None:
+    """A unit below one is a fraction: it was a float, and the bound a TypeError."""
+    for seed in range(10):
+        problem, unit = drawn(seed), 2**exponent
+        large = replace(
+            problem,
+            weights=problem.weights * float(unit),
+            price=problem.price * unit,
+            size_price=problem.size_price * unit,
+        )
+        value, bound = solved(large)
+        assert bound <= enumerated(problem) * unit <= value
 
 
 def scored(seed: int = 0, n: int = 120, d: int = 6) -> mo.ScoringSystem:
