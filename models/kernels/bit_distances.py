@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass
 from typing import Any
 
@@ -34,13 +35,28 @@ class BitDistances:
     words: npt.NDArray[np.uint32]
     table: FloatArray
 
+    @staticmethod
+    def suit(X: Any) -> bool:
+        """Whether all stored numbers are the same, and bits cost no more than they."""
+        n, p = X.shape
+        few = X.nnz > 0 and -(-p // _BITS) * n <= _WORDS * (X.nnz + n)
+        return bool(few and X.has_canonical_format and (X.data == X.data[0]).all())
+
+    @staticmethod
+    @functools.cache
+    def load() -> None:
+        """Load (or compile, once for a machine) the loops of rows and products."""
+        bits, one = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1)), np.ones(2, dtype=np.float32)
+        bits.single_rows(np.arange(2), one, 0.0, 1.0)
+        bits.product(np.ones(2))
+
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
         """For points whose stored numbers are all the same; None for others, and where bits of many features cost more."""
+        if not cls.suit(X):
+            return None
         n, p = X.shape
         size = -(-p // _BITS)
-        if not X.has_canonical_format or X.nnz == 0 or size * n > _WORDS * (X.nnz + n) or (X.data != X.data[0]).any():
-            return None
         features, points = X.indices.astype(np.int64), np.repeat(np.arange(n), np.diff(X.indptr))
         # sums of different powers of two below 2^32 are exact, and set each bit once
         words = np.bincount((features // _BITS) * n + points, np.exp2(features % _BITS), minlength=size * n)

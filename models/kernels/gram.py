@@ -155,6 +155,17 @@ class KernelGram(GramOperator):
     def _single(self) -> SingleData:
         return SingleData.of(self.place.points)
 
+    def load(self, *, single: bool) -> None:
+        """The loops of bits or of the RBF kernel on dense points, as `_radial` will choose; it is not made here."""
+        large = self.n**2 > _COMPILED_FROM
+        if not (single or large):
+            return
+        if sp.issparse(self.X):
+            if isinstance(self.kernel, RadialKernel) and BitDistances.suit(self.X):
+                BitDistances.load()
+        elif isinstance(self.kernel, RBF):
+            RBFExponents.load(rows=single, products=large)
+
     @cached_property
     def _radial(self) -> RBFExponents | BitDistances | None:
         bits = BitDistances.of(self.kernel, self.X) if isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) else None

@@ -70,6 +70,10 @@ class GramOperator(ABC):
         """Bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
 
+    def load(self, *, single: bool) -> None:
+        """Load the compiled loops that columns (in float32, or in float64) and products need: before a run's clock starts."""
+        return
+
     @abstractmethod
     def columns(self, indices: IntArray) -> FloatArray:
         """Columns of Q, n × len(indices), float64."""

@@ -5,6 +5,7 @@ Centring keeps the digits of the differences; sparse data are taken as they are.
 
 from __future__ import annotations
 
+import functools
 import itertools
 import math
 from dataclasses import dataclass
@@ -43,6 +44,17 @@ class RBFExponents:
         root = math.sqrt(2.0 * kernel.gamma * math.log2(math.e))
         Z = X * root if sp.issparse(X) else (X - X.mean(axis=0)) * root
         return cls(Z, 0.5 * row_norms_squared(Z))
+
+    @staticmethod
+    @functools.cache
+    def load(*, rows: bool, products: bool) -> None:
+        """Load (or compile, once for a machine) the loops of float32 rows of dense points, and of products with them."""
+        n = _ROWS + 2
+        points, one = RBFExponents(np.zeros((n, 1)), np.zeros(n)), np.ones(n, dtype=np.float32)
+        if rows:
+            points.single_rows(np.arange(2), one, 0.0, 1.0)
+        if products:
+            points.product(np.ones(n))
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:

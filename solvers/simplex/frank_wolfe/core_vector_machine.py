@@ -92,6 +92,7 @@ class CoreVectorMachine(Algorithm[SimplexQP, CoreState]):
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self))
+        view.gram.load(single=False)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> CoreState:
         """The start's support as the core, its QP solved."""

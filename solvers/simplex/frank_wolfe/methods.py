@@ -61,6 +61,7 @@ class _FrankWolfeBase(Algorithm[SimplexQP, FrankWolfeState]):
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self), self.precision)
+        view.gram.load(single=self.precision == "single")
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> FrankWolfeState:
         """Start point, its product with Q in float64, an empty cache."""

@@ -76,6 +76,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
     def load(self, view: BoxEqualityQP) -> None:
         """Load the compiled loops before the clock starts."""
         load_loops(type(self), self.precision)
+        view.gram.load(single=self.precision == "single")
 
     def init(self, view: BoxEqualityQP, options: Options, rng: np.random.Generator) -> BoxState:
         """a = 0, or the user's point moved into the feasible set."""

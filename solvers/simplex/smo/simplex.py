@@ -93,6 +93,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts; the passes over columns where the view is large enough for Newton."""
         load_loops(type(self), self.precision)
+        view.gram.load(single=self.precision == "single")
         if self.newton and view.n >= PASSES_FROM:
             load_passes(single=self.precision == "single", triangle=self.lowrank and view.n >= LOW_RANK_FROM)
 
