@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import re
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from data import clouds
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.errors import LicenceError, MissingPackageError, UnsupportedModelError
+from marginopt.errors import InputError, LicenceError, MissingPackageError, UnsupportedModelError
 from marginopt.models.program.cones import Feature
 from marginopt.solvers.registry import get_solver
 
@@ -124,3 +125,56 @@ def test_every_solver_answers_or_names_the_part_and_who_can(name: str) -> None:
     assert answered & {"scip", "gurobi", "clarabel"}
     assert {"smo", "fw", "stiefel-bb", "linear-newton"} <= refused
     assert len(answered) + len(refused) > 25
+
+
+NONCONVEX = {
+    "ramp": "ramp", "high ramp": margin.Ramp(2.0, 2.0), "zero-one": "zero-one", "misclassified": "misclassified",
+    "jumps": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))), "conic": "conic", "strongest conic": "strongest-conic",
+}  # fmt: skip
+FAMILIES = [
+    "l2", "half-l2", "l1", "none", margin.ElasticNet(0.3, 0.2), margin.GroupL1((0, 1), 0.3), margin.L0(0.1),
+    margin.KernelWeightsL1(np.eye(2), 0.5),
+]  # fmt: skip
+EVERY_DOMAIN = [
+    margin.Reals(),
+    margin.Box(-2.0, 2.0),
+    margin.Integers(-3, 3),
+    margin.Signs((0, 1, -1)),
+    margin.Increasing((1, 2)),
+]
+
+
+@pytest.mark.parametrize("loss", NONCONVEX)
+def test_no_nonconvex_composition_is_refused_without_a_part_and_a_way_out(loss: str) -> None:
+    """Every regulariser and domain: stated, or refused with what to give; then each solver reads it, or names a part."""
+    X, y = points()
+    solvers = [get_solver(record["name"]) for record in mo.solvers().records()]
+    read = 0
+    for regulariser, domain, intercept in itertools.product(FAMILIES, EVERY_DOMAIN, ("free", "penalised")):
+        if intercept == "penalised" and isinstance(regulariser, (margin.GroupL1, margin.KernelWeightsL1)):
+            continue  # their groups and points are for the two coefficients
+        try:
+            model = mo.Margin(X, y, NONCONVEX[loss], regulariser, intercept, domain=domain)
+            _ = model.form
+        except InputError as error:
+            assert re.search(r"give .*domain=|needs a regulariser that", str(error)), error
+            continue
+        parts = {type(part).__name__ for part in model.parts}
+        able = [solver.info.name for solver in solvers if solver.obstacle(model) is None]
+        if not able:  # the semidefinite cone of one part, integers of another
+            with pytest.raises(UnsupportedModelError, match="of StrongestConic"):
+                mo.solve(model)
+            assert domain.integer
+            continue
+        read += 1
+        strange = model.form.features - {Feature.QUADRATIC}
+        for solver in solvers:
+            obstacle = solver.obstacle(model)
+            if obstacle is not None and (not solver.reads_form or strange - solver.info.reads):
+                assert any(part in obstacle for part in parts), (solver.info.name, obstacle)
+        if "smo" not in able:
+            with pytest.raises(UnsupportedModelError, match="Solvers that can: ") as refused:
+                mo.solve(model, "smo")
+            named = str(refused.value).rpartition("Solvers that can: ")[2].split(";")[0].rstrip(".").split(", ")
+            assert set(named) <= set(able)
+    assert read >= 8
