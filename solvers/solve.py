@@ -260,6 +260,8 @@ def _ray(form: StandardForm, answer: Answer, given: Answer) -> Ray:
     told: object = given.farkas
     if answer.status is Status.UNBOUNDED:
         ray, told = None if answer.ray is None else form.join(answer.ray), given.ray
+    elif ray is None and (form.lower > form.upper).any():
+        ray = {}
     if ray is None:
         return Ray() if told is None else Ray(float("inf"))
     return Ray.of(form, answer.status, ray)

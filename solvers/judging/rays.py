@@ -54,6 +54,8 @@ class Ray:
     def of(cls, form: StandardForm, status: Status, ray: FloatArray | Mapping[str, FloatArray]) -> Ray:
         """Farkas multipliers by label for INFEASIBLE, a direction for UNBOUNDED."""
         if isinstance(ray, Mapping):
+            if (form.lower > form.upper).any():  # multipliers of the two bounds, whatever else was given
+                return cls(0.0, True)
             residual = farkas_residual(form, ray)
             if not residual <= _SUPPORTED or farkas_proves(form, ray):
                 return cls(residual, residual <= _SUPPORTED)

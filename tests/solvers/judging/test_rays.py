@@ -212,3 +212,14 @@ def test_an_unbounded_composition_says_what_holds_nothing_back(solver: str) -> N
     result = mo.solve(model, solver)
     assert result.status is mo.Status.UNBOUNDED
     assert result.evidence.startswith("proved") and "falls on along w, level" in result.evidence
+
+
+@pytest.mark.parametrize("solver", ["highs", "clarabel", "scip"])
+def test_bounds_that_cross_are_proof_enough(solver: str) -> None:
+    """Solvers see them before they compute, and give no multipliers, or others that say nothing."""
+    form = _form([[1.0, 1.0]], [-1.0], lower=np.zeros(2), upper=np.array([5.0, -1.0]))
+    result = mo.solve(form, solver)
+    assert result.status is mo.Status.INFEASIBLE
+    assert result.evidence.startswith("proved")
+    open_again = _form([[1.0, 1.0]], [-1.0], lower=np.zeros(2), upper=np.array([5.0, 1.0]))
+    assert mo.solve(open_again, solver).status is mo.Status.OPTIMAL
