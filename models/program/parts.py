@@ -180,6 +180,11 @@ class Quadratic:
         given = self.materialised
         if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
             return given
+        if isinstance(given, np.ndarray) and given.all():  # by column, without a search for the entries that are not zero
+            kind = np.int32 if given.size < 2**31 else np.int64
+            places = np.tile(np.arange(self.n, dtype=kind), self.n)
+            ends = np.arange(0, given.size + 1, self.n, dtype=kind)
+            return sp.csc_array((given.ravel(order="F"), places, ends), shape=given.shape)
         matrix = sp.csc_array(given, copy=True)  # the given matrix may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()

@@ -75,13 +75,14 @@ class Backend(Solver):
         )
 
     def _solved(self, form: StandardForm, options: Options, built: float, kept: Kept | None) -> Answer:
+        begin = time.perf_counter()  # P may be made now, to see how large it is
         if self._overruns(form, options):
             if kept is not None:
                 kept.close()
                 first = kept.update is None
                 kept.update = BUILT if first else Update(UpdateKind.REBUILT, "in a process of its own, for the time limit")
             left = options.after(built)
-            return apart(functools.partial(self.solve_form, form, left), left, time.perf_counter())
+            return apart(functools.partial(self.solve_form, form, left), left, begin)
         if kept is None:
             return self.solve_form(form, options.after(built))
         other = kept.under(options)

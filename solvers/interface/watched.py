@@ -117,6 +117,8 @@ def apart(call: Callable[[], Answer], options: Options, begin: float) -> Answer:
         What the call raised.
     """
     deadline = leaving_time(begin, options.time_limit)
+    if time.perf_counter() > deadline:
+        raise LeftCall(Status.TIME_LIMIT)
     task = cloudpickle.dumps(call)
     start = f"import sys; sys.path[:] = {sys.path!r}; from {__name__} import _serve; _serve({deadline - time.perf_counter()})"
     process = subprocess.Popen(

@@ -185,3 +185,17 @@ def test_forms_travel_between_processes() -> None:
     again = pickle.loads(pickle.dumps(form))
     assert again.equals(form)
     assert again.slices == form.slices
+
+
+@pytest.mark.parametrize("zero", [False, True])
+def test_a_dense_p_by_column_is_scipy_s(zero: bool) -> None:
+    """Where no entry is zero the columns are written down without a search: the same entry by entry, and on both sides."""
+    P = np.random.default_rng(0).uniform(1.0, 2.0, (7, 7))
+    P = 0.5 * (P + P.T)
+    P[0, 3] = np.nextafter(P[3, 0], 0.0)
+    if zero:
+        P[2, 5] = P[5, 2] = 0.0
+    found, expected = Quadratic(matrix=P).csc, sp.csc_array(P)
+    for part in ("data", "indices", "indptr"):
+        np.testing.assert_array_equal(getattr(found, part), getattr(expected, part))
+        assert getattr(found, part).dtype == getattr(expected, part).dtype
