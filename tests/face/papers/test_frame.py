@@ -142,7 +142,7 @@ def test_a_kill_costs_what_is_being_computed(tmp_path: Path) -> None:
     assert not (tmp_path / "conic.md").exists()
     assert main([*words, "--stored", "--quiet"]) == 0
     rows = list(csv.DictReader((tmp_path / "conic.csv").read_text(encoding="utf-8").splitlines()))
-    every = [row for row in rows if row["cell"].startswith("all n and p")]  # the other rows share their runs
+    every = [row for row in rows if row["cell"].startswith("validation points")]  # the other rows share their runs
     assert sum(int(row["repetitions"]) for row in every) == kept
 
 
