@@ -280,12 +280,12 @@ def absent(name: str) -> str | None:
     """What a solver ``cvxpy:NAME`` needs that CVXPY has an interface for and does not find; None for other names."""
     from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
 
-    native = name.removeprefix("cvxpy:").upper()
-    interface = {**SOLVER_MAP_QP, **SOLVER_MAP_CONIC}.get(native)
-    if interface is None or native.lower() == name:
+    interfaces = {**SOLVER_MAP_QP, **SOLVER_MAP_CONIC}
+    native = {f"cvxpy:{native.lower()}": native for native in interfaces}.get(name)
+    if native is None:
         return None
     try:
-        interface.import_solver()  # type: ignore[no-untyped-call]
+        interfaces[native].import_solver()  # type: ignore[no-untyped-call]
     except (ImportError, OSError) as error:
         return f"CVXPY has an interface for {native} and cannot import it ({error}); CVXPY's installation page names its package"
     return None
