@@ -42,15 +42,17 @@ class Friedman:
 _DECIMALS = 10
 
 
-def signed_ranks(x: FloatArray, y: FloatArray, alternative: Alternative = "two-sided") -> Wilcoxon:
+def signed_ranks(x: FloatArray, y: FloatArray, alternative: Alternative = "two-sided", *, decimal: bool = True) -> Wilcoxon:
     """Wilcoxon's test of x - y with Pratt's zeros, p from the exact distribution of the sum over all signs of these ranks.
 
     Zeros are ranked with the rest and then left out (Pratt); equal sizes have the mean of their ranks. The distribution is a
-    convolution over the doubled ranks, which are integers. ``"less"``: x tends to be smaller.
+    convolution over the doubled ranks, which are integers. ``"less"``: x tends to be smaller. Without ``decimal`` the differences
+    keep the noise of binary fractions, which parts equal ones.
     """
     from scipy.stats import rankdata
 
-    d = np.round(np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64), _DECIMALS)
+    d = np.asarray(x, dtype=np.float64) - np.asarray(y, dtype=np.float64)
+    d = np.round(d, _DECIMALS) if decimal else d
     ranks = rankdata(np.abs(d))[d != 0]
     signs = d[d != 0] > 0
     positive, negative = float(ranks[signs].sum()), float(ranks[~signs].sum())
@@ -67,18 +69,21 @@ def signed_ranks(x: FloatArray, y: FloatArray, alternative: Alternative = "two-s
     return Wilcoxon(positive, negative, p)
 
 
-def friedman(table: FloatArray) -> Friedman:
+def friedman(table: FloatArray, *, corrected: bool = True) -> Friedman:
     """Friedman's test of a table (sets × methods), Iman and Davenport's F = (N-1)χ²/(N(k-1) - χ²) on k-1, (k-1)(N-1) degrees.
 
-    χ² is SciPy's, corrected for ties; F is infinite where all data sets rank the methods alike.
+    χ² is SciPy's, corrected for ties, or Demšar's 12N/(k(k+1)) Σ(R_j - (k+1)/2)², which is not; F is infinite where all data sets
+    rank the methods alike.
     """
     from scipy.stats import f, friedmanchisquare, rankdata
 
     N, k = table.shape
-    chi2 = float(friedmanchisquare(*table.T).statistic)
+    ranks = rankdata(table, axis=1).mean(axis=0)
+    plain = 12.0 * N / (k * (k + 1.0)) * float(np.sum((ranks - 0.5 * (k + 1.0)) ** 2))
+    chi2 = float(friedmanchisquare(*table.T).statistic) if corrected else plain
     rest = N * (k - 1.0) - chi2
     F = (N - 1.0) * chi2 / rest if rest > 0 else np.inf
-    return Friedman(chi2, F, float(f.sf(F, k - 1, (k - 1) * (N - 1))), rankdata(table, axis=1).mean(axis=0))
+    return Friedman(chi2, F, float(f.sf(F, k - 1, (k - 1) * (N - 1))), ranks)
 
 
 def holm(p: FloatArray) -> FloatArray:
