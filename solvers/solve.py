@@ -28,7 +28,7 @@ from .judging.result import Result
 from .judging.separability import separability
 from .judging.sharpened import NOTE as SHARPENED, sharpened
 from .judging.supplied import Examined, examined, with_multipliers
-from .judging.verdict import Verdict, beyond_level, verdict, void_rows
+from .judging.verdict import Verdict, beyond_level, faint, verdict, void_rows
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
 from .polish import polished
@@ -146,10 +146,8 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
         certificate = replace(certificate, inner=True)
     claim = Examined(raw, Ray()) if form is None else examined(form, raw, _ray(form, raw, given))
     found = _concluded(verdict(raw, certificate, tol), claim, certificate, settled.level, tol)
-    if found.status is Status.OPTIMAL and solver.reads_form and _on_its_word(certificate):
-        assert form is not None and values is not None
-        native, ours = solver.info.integrality
-        void = void_rows(form, form.join(values), float(options.native.get(native, ours)))
+    if found.status is Status.OPTIMAL and form is not None and values is not None and solver.reads_form:
+        void = _void(form, form.join(values), certificate, solver, options)
         found = Verdict(Status.INACCURATE, (*found.remarks, void)) if void else found
     raw = claim.answer
     ended = f"{solver.info.name} ended with {raw.native_status or 'no word'}" if found.status is Status.FAILED else ""
@@ -176,9 +174,13 @@ def judge(model: Model, solver: Solver, raw: Answer, options: Options, licence: 
     )
 
 
-def _on_its_word(certificate: Certificate | None) -> bool:
-    """Whether the optimum of a mixed-integer program stands on the solver's bound alone."""
-    return certificate is not None and certificate.integrality is not None and not np.isfinite(certificate.bound)
+def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, solver: Solver, options: Options) -> str:
+    """Why nothing follows where the optimum of a mixed-integer program stands on the solver's bound alone."""
+    if certificate is None or certificate.integrality is None or np.isfinite(certificate.bound):
+        return ""
+    native, ours = solver.info.integrality
+    tolerance = float(options.native.get(native, ours))
+    return void_rows(form, x, tolerance) or faint(certificate, tolerance)
 
 
 def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None, level: float, tol: float) -> Verdict:

@@ -30,7 +30,7 @@ from ..records.answer import Answer
 from ..records.status import Status
 from .certificate import Certificate
 
-__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "verdict", "void_rows", "zero_allowance"]
+__all__ = ["ZERO", "Verdict", "beyond_level", "conditions_met", "faint", "verdict", "void_rows", "zero_allowance"]
 
 #: How the remark begins where the optimum is zero as far as float64 can tell.
 ZERO = "the optimum is zero within rounding"
@@ -41,6 +41,8 @@ _ABSOLUTE, _LEAST = 1e-3, 1e-9
 _FEASIBLE = 1e-9
 #: Share of the objective (or of its scale) by which a continuous solver's own bound may exceed it.
 _LOOSE = 1e-2
+#: Multiples of a mixed-integer solver's absolute tolerance from which its word on an objective counts.
+_FAINT = 100.0
 #: Share of a row's size that integers within the solver's tolerance may move before its word on the row counts for nothing.
 _VOID = 0.1
 
@@ -129,6 +131,20 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
     return (
         f"nothing can be told from the solver's word: numbers within {tolerance:g} of an integer pass for one there, which moves "
         f"a row of {where} by {worst:.2g} of its size: give a smaller M, indicators, or (0-1 loss) take zero-one-bb"
+    )
+
+
+def faint(certificate: Certificate, tolerance: float) -> str:
+    """Why a mixed-integer solver's word on so small an objective tells nothing; empty where it does.
+
+    Its tolerances on costs are absolute: prices of 1e-10 beside costs of 1 were nothing to one, and 7% of the optimum.
+    """
+    size = abs(certificate.objective)
+    if size <= certificate.error or size > _FAINT * tolerance:
+        return ""
+    return (
+        f"nothing can be told from the solver's word: its tolerance, {tolerance:g}, is absolute, and the objective is "
+        f"{certificate.objective:.3g}: multiply the objective's weights by a power of ten"
     )
 
 

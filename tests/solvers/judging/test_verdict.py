@@ -166,6 +166,17 @@ def test_a_big_m_beyond_the_integers_tolerance_makes_a_word_void(flipped: bool, 
         assert "a row of row, M = " in void_rows(switched(1e6, flipped, unit), x, 1e-6)
 
 
+@pytest.mark.parametrize(("weight", "status"), [(1e-3, Status.OPTIMAL), (1e-8, Status.INACCURATE)])
+def test_an_objective_below_a_solvers_absolute_tolerance_is_not_its_to_tell(weight: float, status: Status) -> None:
+    """HiGHS chose 2.29e-9 for 2.14e-9 where prices were 1e-10 beside costs of 1."""
+    X = np.array([[1.0, 1.0, 0.0], [1.0, 0.0, 1.0]])
+    model = mo.ScoringSystem(X, [1.0, -1.0], C0=weight, coefficients=(-2, 2))
+    result = mo.solve(model, "highs")
+    assert result.objective == pytest.approx(mo.solve(model, "supports-bb").objective, rel=0.5)
+    assert result.status is status
+    assert ("multiply the objective's weights" in result.evidence) == (status is Status.INACCURATE)
+
+
 def test_rows_as_large_as_their_m_are_no_switches() -> None:
     """x ≤ M z, where x or another entry of the point is as large as M, and rows of integers alone."""
     F = sp.csr_array(np.array([[-1.0, 0.0, 1e9]]))
