@@ -35,7 +35,9 @@ def add_options(command: Command) -> None:
     command.add_argument("--store", metavar="FILE", help="keeps every run that is done (default OUT/runs.db)")
     command.add_argument("--stored", action="store_true", help="write the pages from what the store has; run nothing")
     command.add_argument(
-        "--update", action="store_true", help="keep what the pages in OUT have of the cells and figures that this run has not"
+        "--update",
+        action="store_true",
+        help="keep what the pages in OUT have of the cells and figures that this effort has and this run has not",
     )
     command.add_argument("--jobs", type=int, help="runs at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers measure")

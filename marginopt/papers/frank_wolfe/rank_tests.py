@@ -69,21 +69,18 @@ def signed_ranks(x: FloatArray, y: FloatArray, alternative: Alternative = "two-s
     return Wilcoxon(positive, negative, p)
 
 
-def friedman(table: FloatArray, *, corrected: bool = True) -> Friedman:
+def friedman(table: FloatArray) -> Friedman:
     """Friedman's test of a table (sets × methods), Iman and Davenport's F = (N-1)χ²/(N(k-1) - χ²) on k-1, (k-1)(N-1) degrees.
 
-    χ² is SciPy's, corrected for ties, or Demšar's 12N/(k(k+1)) Σ(R_j - (k+1)/2)², which is not; F is infinite where all data sets
-    rank the methods alike.
+    χ² is SciPy's, corrected for ties; F is infinite where all data sets rank the methods alike.
     """
     from scipy.stats import f, friedmanchisquare, rankdata
 
     N, k = table.shape
-    ranks = rankdata(table, axis=1).mean(axis=0)
-    plain = 12.0 * N / (k * (k + 1.0)) * float(np.sum((ranks - 0.5 * (k + 1.0)) ** 2))
-    chi2 = float(friedmanchisquare(*table.T).statistic) if corrected else plain
+    chi2 = float(friedmanchisquare(*table.T).statistic)
     rest = N * (k - 1.0) - chi2
     F = (N - 1.0) * chi2 / rest if rest > 0 else np.inf
-    return Friedman(chi2, F, float(f.sf(F, k - 1, (k - 1) * (N - 1))), ranks)
+    return Friedman(chi2, F, float(f.sf(F, k - 1, (k - 1) * (N - 1))), rankdata(table, axis=1).mean(axis=0))
 
 
 def holm(p: FloatArray) -> FloatArray:
