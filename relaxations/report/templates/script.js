@@ -10,17 +10,17 @@
     if (typeof a !== typeof b) return typeof a === "number" ? -1 : 1;  // what has no number stands last, up or down
     return (a < b ? -1 : a > b ? 1 : 0) * (up ? 1 : -1);
   };
-  // columns keep their widths while rows move: the browser need not measure every cell again
+  // rows and columns keep their sizes while rows move: the browser lays out only the rows on the screen
   const hold = table => {
-    if (table.style.tableLayout) return;
-    const heads = [...table.tHead.rows[0].cells], widths = heads.map(h => h.getBoundingClientRect().width);
-    const all = table.getBoundingClientRect().width;
-    heads.forEach((h, i) => { h.style.cssText = `width:${widths[i]}px;min-width:0;max-width:none`; });
-    table.style.width = `${all}px`; table.style.tableLayout = "fixed";
+    if (table.classList.contains("held")) return;
+    const rows = [...table.rows], heights = rows.map(row => row.getBoundingClientRect().height);
+    const width = e => `${e.getBoundingClientRect().width}px`, all = width(table);
+    const columns = [...table.tHead.rows[0].cells].filter(h => !h.hidden).map(width).join(" ");
+    rows.forEach((row, i) => { row.style.containIntrinsicBlockSize = `auto ${heights[i]}px`; });
+    table.style.width = all; table.style.setProperty("--columns", columns); table.classList.add("held");
   };
-  const release = () => document.querySelectorAll("table[style]").forEach(table => {
-    table.removeAttribute("style");
-    for (const h of table.tHead.rows[0].cells) h.removeAttribute("style");
+  const release = () => document.querySelectorAll("table.held").forEach(table => {
+    table.classList.remove("held"); table.removeAttribute("style");
   });
   addEventListener("resize", release); addEventListener("beforeprint", release);
   const sort = (table, k, head) => {

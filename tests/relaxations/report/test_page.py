@@ -1,6 +1,6 @@
 """The page of a large report: its size, and that a browser sorts it.
 
-Chromium 156 takes 60 ms from the click to the rows laid out anew (the shortest of 60 clicks, written in the page by `_CLICKS`).
+Chromium 156 takes 7 ms from the click to the rows laid out anew, and 29 ms to the next frame (medians of 9 clicks).
 """
 
 from __future__ import annotations
