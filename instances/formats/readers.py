@@ -95,10 +95,13 @@ def read(
         if isinstance(label, int):
             raise InputError(f"{file}: label must be the name of an array in an npz file, got {label!r}")
         return read_npz(file, "y" if label is None else label, name)
+    if not file.exists():
+        raise DataError(f"no such file: {file}")
     known = ".libsvm, .svm, .svmlight, .t, .csv, .tsv, .arff (each also .bz2, .gz, .xz), .parquet, .npz"
     raise DataError(
-        f"{file}: the suffix {kind!r} says no format that can be read; known are {known}. For a file with another name call "
-        "read_libsvm, read_csv or read_arff"
+        f"{file}: the suffix {kind!r} says no format that can be read; known are {known}; "
+        "programs (.lp, .mps, .qps, .sif, .cbf, .nl, .qplib, .ptf, .mof.json) are read by marginopt.read. "
+        "For a data file with another name call read_libsvm, read_csv or read_arff"
     )
 
 

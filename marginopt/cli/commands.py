@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -16,6 +17,7 @@ from ..errors import DataError, InputError, TooLargeError, UnsupportedModelError
 from ..files import check_target
 from ..instances import Instance, catalogue
 from ..models import Model, StandardForm
+from ..models.formulations import all_formulations
 from ..reading import read
 from ..solvers import (
     Comparison,
@@ -78,6 +80,8 @@ def inspect(a: argparse.Namespace) -> int:
 
 def _inspect_file(a: argparse.Namespace) -> int:
     """A program's file in place of a formulation and data."""
+    if a.model in all_formulations() and not Path(a.model).exists():
+        raise InputError(f"{a.model} is a formulation; name the data after it: marginopt inspect {a.model} DATA")
     program = read(a.model)
     if not isinstance(program, StandardForm):
         raise InputError(f"{a.model} holds data; name the formulation before it: marginopt inspect FORMULATION {a.model}")

@@ -24,7 +24,8 @@ def formulations(command: Command) -> None:
 
 
 def estimators(command: Command) -> None:
-    """The table of estimators."""
+    """The table of estimators, or one of them."""
+    command.add_argument("name", nargs="?", help="an estimator: its parameters, their defaults, what it holds when it is fitted")
     command.set_defaults(run=tables.estimators)
 
 
@@ -60,7 +61,7 @@ def compare(command: Command) -> None:
     """One model, several solvers."""
     stating.add_model_options(command)
     _limits(command)
-    command.add_argument("--solvers", required=True, help="names separated by commas")
+    command.add_argument("--solvers", required=True, metavar="NAME,..", help="names separated by commas")
     command.set_defaults(run=commands.compare)
 
 
@@ -98,15 +99,15 @@ def reproduce(command: Command) -> None:
 
 def certify(command: Command) -> None:
     """A solution found elsewhere."""
-    command.add_argument("file", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
-    command.add_argument("solution", help="a solver's solution file, or a stored result (.npz)")
+    command.add_argument("file", metavar="FILE", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("solution", metavar="SOLUTION", help="a solver's solution file, or a stored result (.npz)")
     command.add_argument("--exact", action="store_true", help="in rational arithmetic as well")
     command.set_defaults(run=proofs.certify)
 
 
 def prove(command: Command) -> None:
     """A VIPR certificate of a program's file."""
-    command.add_argument("file", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
+    command.add_argument("file", metavar="FILE", help="program: .lp .mps .qps .sif .cbf .nl .qplib .ptf .mof.json .npz")
     command.add_argument("certificate", metavar="CERTIFICATE", help="the file to write (*.vipr)")
     command.add_argument("--start", metavar="FILE", help="a solver's solution file: a good point to begin with")
     command.add_argument("--time-limit", type=float, metavar="S", help="seconds; the file then proves the bound reached")

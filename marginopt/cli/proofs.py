@@ -6,9 +6,9 @@ import argparse
 from dataclasses import asdict, replace
 from pathlib import Path
 
-from ..errors import InputError
+from ..errors import ExportError, InputError
 from ..models import StandardForm
-from ..reading import read
+from ..reading import read_form
 from ..solvers import load_result, read_solution
 from ..solvers.checks.verify import certified_anew
 from .commands import NOT_SOLVED, SOLVED, answer, result_record
@@ -49,12 +49,12 @@ def _program(path: str, command: str) -> StandardForm:
     Raises
     ------
     InputError
-        The file holds data.
+        The file's suffix is that of no program.
     """
-    program = read(path)
-    if not isinstance(program, StandardForm):
-        raise InputError(f"{path} holds data; {command} needs the file of a program, as model.write makes it")
-    return program
+    try:
+        return read_form(path)
+    except ExportError as error:
+        raise InputError(f"{command} needs the file of a program, as model.write makes it: {error}") from error
 
 
 def check_proof(a: argparse.Namespace) -> int:

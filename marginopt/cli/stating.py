@@ -167,7 +167,7 @@ def named_instance(name: str, a: argparse.Namespace) -> Instance:
     """A data set by catalogue name or file, with the sub-setting that was asked for; not prepared."""
     path = Path(name)
     label = int(a.label) if a.label is not None and a.label.lstrip("-").isdigit() else a.label
-    if path.suffix or path.exists():
+    if path.suffix or path.exists() or path.name != name:
         out = tuple(name.strip() for name in (a.leave_out or "").split(",") if name.strip())
         instance = read(path, label, missing=a.missing, categories=a.categories, leave_out=out)
     elif a.leave_out or (a.missing, a.categories) != ("refuse", "refuse"):

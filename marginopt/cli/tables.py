@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 import argparse
+import inspect
 from dataclasses import fields, is_dataclass
 from typing import Any
 
 import numpy as np
 
+from ..errors import InputError
 from ..estimators import all_estimators
 from ..models import FormulationInfo
 from ..models.formulations import all_formulations, get_formulation
 from ..solvers import solvers as solver_table
 from ..solvers.registry import get_solver, readers, state_of
 from .commands import SOLVED, json_text
+from .parsing import nearest
 from .screen import print_table, print_text
 
 __all__ = ["estimators", "formulations", "solvers"]
@@ -86,10 +89,31 @@ def _stated(info: FormulationInfo) -> tuple[str, list[str]]:
 
 
 def estimators(a: argparse.Namespace) -> int:
-    """The table of estimators."""
-    rows = [(info.name, info.model.__name__, info.summary) for info in all_estimators().values()]
-    if a.json:
-        print(json_text([dict(zip(("class", "model", "summary"), row, strict=True)) for row in rows]))
+    """The table of estimators; or one with its parameters and what its attributes hold.
+
+    Raises
+    ------
+    InputError
+        There is none of this name; names the nearest that exist.
+    """
+    table = all_estimators()
+    if a.name is None:
+        if a.json:
+            print(json_text(table.records()))
+            return SOLVED
+        print_table(("estimator", "formulation", "what it is"), [tuple(record.values()) for record in table.records()])
+        print("\nmarginopt estimators NAME: its parameters, their defaults, what it holds when it is fitted")
         return SOLVED
-    print_table(("estimator", "formulation", "what it is"), rows)
+    named = {name.casefold(): info for name, info in table.items()}
+    info = named.get(a.name.casefold())
+    if info is None:
+        raise InputError(f"there is no estimator {a.name!r}; {nearest(a.name, table)}known: {', '.join(table)}")
+    about = inspect.getdoc(info.estimator)
+    defaults = {p.name: p.default for p in inspect.signature(info.estimator).parameters.values()}
+    if a.json:
+        record = next(row for row in table.records() if row["class"] == info.name)
+        print(json_text({**record, "parameters": defaults, "about": about}))
+        return SOLVED
+    print_text(f"{info.name}: {info.summary}\nformulation: {info.model.__name__}\n\n{about}\n\n")
+    print_table(("parameter", "default"), [(name, repr(value)) for name, value in defaults.items()])
     return SOLVED

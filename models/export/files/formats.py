@@ -100,9 +100,9 @@ def read_form(path: str | Path) -> StandardForm:
         No such file, or one that is not of its format.
     """
     source = Path(path)
-    chosen = _format_of(source, reading=True)
     if not source.exists():
         raise DataError(f"there is no file {source}")
+    chosen = _format_of(source, reading=True)
     reading = Source(source)
     try:
         return _checked(chosen.read(reading))

@@ -88,3 +88,23 @@ def test_prove_writes_a_certificate_for_other_checkers(capsys: Any, tmp_path: Pa
     code, _, err = run(capsys, "prove", tmp_path / "points.csv", tmp_path / "data.vipr")
     assert code == 2
     assert "needs the file of a program" in err
+
+
+@pytest.mark.parametrize("words", [("certify", "x", "b"), ("prove", "x", "b"), ("inspect", "x"), ("data", "x")])
+def test_a_missing_file_is_said_before_its_format(capsys: Any, tmp_path: Path, words: tuple[str, ...]) -> None:
+    missing = tmp_path / "missing"
+    code, _, err = run(capsys, words[0], missing, *words[2:])
+    assert code == 2 and str(missing) in err and "file" in err
+    assert not any(suffix in err for suffix in (".csv", ".mps"))
+
+
+@pytest.mark.parametrize("command", ["certify", "prove"])
+def test_what_needs_a_program_names_the_formats_of_programs(capsys: Any, tmp_path: Path, command: str) -> None:
+    (tmp_path / "program.txt").write_text("", encoding="utf-8")
+    code, _, err = run(capsys, command, tmp_path / "program.txt", tmp_path / "b")
+    assert code == 2 and ".mps" in err and ".lp" in err and ".csv" not in err
+
+
+def test_inspect_of_a_formulation_alone_asks_for_data(capsys: Any) -> None:
+    code, _, err = run(capsys, "inspect", "hinge")
+    assert code == 2 and "marginopt inspect hinge DATA" in err

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from data_files import points_file
 
+from marginopt import RampSVC
 from marginopt.cli.main import COMMANDS, main, parser
 from marginopt.models.formulations import all_formulations
 from marginopt.models.record import Data
@@ -51,6 +52,17 @@ def test_formulations_lists_every_record(capsys: Any) -> None:
     assert code == 0
     assert {row["class"] for row in json.loads(out)} == {info.key for info in all_formulations().values()}
     assert "Conic" in run(capsys, "formulations")[1]
+
+
+def test_estimators_describe_one_by_name(capsys: Any) -> None:
+    code, out, _ = run(capsys, "estimators", "rampsvc", "--json")
+    said = json.loads(out)
+    assert code == 0 and said["class"] == "RampSVC" and said["model"] == "RampSVM"
+    assert set(said["parameters"]) == set(RampSVC().get_params())
+    _, out, _ = run(capsys, "estimators", "RampSVC")
+    assert all(name in out for name in said["parameters"])
+    code, _, err = run(capsys, "estimators", "RampSVCC")
+    assert code == 2 and "did you mean RampSVC" in err
 
 
 @pytest.mark.parametrize("name", all_formulations())
