@@ -51,7 +51,8 @@ def reference() -> dict[str, str]:
         sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
         pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
     listed = "\n".join(
-        f"- [{kind}]({kind.lower()}.md): {', '.join(f'`{name}`' for name in names)}" for kind, names in kinds.items()
+        f"- [{kind}]({kind.lower()}.md): {', '.join(f'[`{name}`]({kind.lower()}.md#{name.lower()})' for name in names)}"
+        for kind, names in kinds.items()
     )
     index = ["# Reference", "Every public name, from its docstring.", listed, toctree(kind.lower() for kind in kinds)]
     return {"reference/index.md": "\n\n".join(index), **pages}
@@ -63,7 +64,7 @@ def documented(thing: Any, name: str, *, methods: bool = True) -> str:
         signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
         signature = "(...)"
-    signature = re.sub(r"<[^>]*>", "...", signature).replace("'", "")
+    signature = re.sub(r"""(: |-> )(['"])(.*?)\2""", r"\1\3", re.sub(r"<[^>]*>", "...", signature))  # words keep their quotes
     if len(name) + len(signature) > _WIDE:
         inner, _, after = signature[1:].rpartition(")")
         lines = "".join(f"    {part},\n" for part in arguments(inner))

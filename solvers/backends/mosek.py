@@ -215,7 +215,9 @@ def _watch(mosek: Any, recorder: Recorder, code: Any, real: Any, whole: Any, lon
             recorder.see(nodes, best, real[numbers.mio_obj_bound], step="incumbent" if code == kinds.new_int_mio else "node")
         elif code == kinds.intpnt and recorder.due():
             iterations = int(whole[mosek.iinfitem.intpnt_iter])
-            recorder.see(iterations, real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj], step="interior point")
+            infeasible = max(real[numbers.intpnt_primal_feas], real[numbers.intpnt_dual_feas])
+            objective, bound = real[numbers.intpnt_primal_obj], real[numbers.intpnt_dual_obj]
+            recorder.see(iterations, objective, bound, step="interior point", infeasible=infeasible)
     return int(recorder.stopped)
 
 

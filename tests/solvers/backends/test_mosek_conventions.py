@@ -136,6 +136,16 @@ def test_callback_records_and_stops():
     assert trace[0].iteration == 12 and trace[0].bound == 3.0 and trace[0].step == "incumbent"
 
 
+@pytest.mark.parametrize("measure", ["intpnt_primal_feas", "intpnt_dual_feas"])
+def test_an_infeasible_iterate_of_the_interior_point_bounds_nothing(measure):
+    numbers, seen = mosek.dinfitem, []
+    for infeasible in (0.1, 1e-12):
+        real = defaultdict(float, {getattr(numbers, measure): infeasible, numbers.intpnt_dual_obj: 3.0})
+        observer = Recorder("mosek", Options(callback=lambda row: bool(seen.append(row.bound))))
+        assert _watch(mosek, observer, mosek.callbackcode.intpnt, real, defaultdict(int), {}) == 0
+    assert np.isnan(seen[0]) and seen[1] == 3.0
+
+
 def test_parameters_are_known_and_checked():
     form = FORMS["zero-one"]
     with to_mosek(form) as task:
