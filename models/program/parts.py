@@ -200,10 +200,38 @@ class Quadratic:
     @cached_property
     def upper(self) -> sp.csc_matrix:
         """The upper triangle of P, as native interfaces take it."""
+        return self._triangle(upper=True)
+
+    @cached_property
+    def lower(self) -> sp.csc_matrix:
+        """The lower triangle of P, by columns."""
+        return self._triangle(upper=False)
+
+    def _triangle(self, *, upper: bool) -> sp.csc_matrix:
+        given, n = self.materialised, self.n
+        if isinstance(given, np.ndarray) and n * n < 2**31 and given.all():  # without the arrays that CSC of all of P takes
+            kept = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
+            places = np.broadcast_to(np.arange(n, dtype=np.int32), (n, n))[kept]
+            counts = np.arange(1, n + 1, dtype=np.int32) if upper else np.arange(n, 0, -1, dtype=np.int32)
+            ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
+            return sp.csc_matrix((given.T[kept], places, ends), shape=(n, n))
         P = self.csc
-        kept = P.indices <= np.repeat(np.arange(self.n), np.diff(P.indptr))
+        columns = np.repeat(np.arange(n), np.diff(P.indptr))
+        kept = P.indices <= columns if upper else P.indices >= columns
         ends = np.concatenate([[0], np.cumsum(kept)])[P.indptr].astype(P.indptr.dtype)
         return sp.csc_matrix((P.data[kept], P.indices[kept], ends), shape=P.shape)
+
+    @property
+    def most_in_columns(self) -> FloatArray:
+        """At least as many non-zeros as each column of P has, without materialising it."""
+        given = self.factor if self.matrix is None else self.matrix
+        if given is None or isinstance(given, np.ndarray):
+            return np.full(self.n, float(self.n))
+        if self.matrix is not None:
+            return np.diff(given.indptr).astype(np.float64)
+        rows = Entries.of(given)  # of R: its row i brings columns of P together
+        together = np.bincount(rows.indices, weights=np.repeat(rows.counts, rows.counts), minlength=self.n)
+        return np.minimum(together, float(self.n))
 
     @cached_property
     def convexity(self) -> Convexity:

@@ -49,7 +49,7 @@ _TAKEN = frozenset({"time_limit", "threads", "iteration_limit", "callback"})
 
 def _locked(form: StandardForm) -> float:
     """Seconds of setting up and of one factorisation."""
-    P = 0 if form.quadratic is None else form.quadratic.csc.nnz
+    P = 0.0 if form.quadratic is None else float(form.quadratic.most_in_columns.sum())
     return _SET_UP * (P + form.rows_matrix()[0].nnz)
 
 

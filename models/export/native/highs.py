@@ -16,7 +16,7 @@ __all__ = ["change_highs", "to_highs"]
 
 def to_highs(highspy: Any, form: StandardForm) -> Any:
     """The form as a ``highspy.HighsModel``: rows l ≤ A x ≤ u, the lower triangle of P."""
-    flat = FlatProgram.of(form)
+    flat = FlatProgram.of(form, quadratic=False)
     model = highspy.HighsModel()
     lp = model.lp_
     lp.num_col_, lp.num_row_ = form.n, flat.b.size
@@ -31,8 +31,8 @@ def to_highs(highspy: Any, form: StandardForm) -> Any:
     if form.integer.any():
         kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
         lp.integrality_ = [kinds[int(integer)] for integer in form.integer]
-    if flat.P is not None and flat.P.nnz:
-        lower = sp.csc_array(sp.tril(flat.P, format="csc"))
+    lower = None if form.quadratic is None else form.quadratic.lower
+    if lower is not None and lower.nnz:
         hessian = model.hessian_
         hessian.dim_, hessian.format_ = form.n, highspy.HessianFormat.kTriangular
         hessian.start_, hessian.index_, hessian.value_ = lower.indptr, lower.indices, lower.data
@@ -50,12 +50,12 @@ def change_highs(highspy: Any, highs: Any, old: StandardForm, form: StandardForm
         highs.changeColsBounds(form.n, columns, np.array(form.lower), np.array(form.upper))
     if "P" in parts:
         assert form.quadratic is not None
-        lower = sp.csc_array(sp.tril(form.quadratic.csc, format="csc"))
+        lower = form.quadratic.lower
         kind = int(highspy.HessianFormat.kTriangular)
         starts = np.asarray(lower.indptr[:-1], dtype=np.int32)
         highs.passHessian(form.n, lower.nnz, kind, starts, np.asarray(lower.indices, dtype=np.int32), lower.data)
     if parts & {"F", "g"}:
-        flat = FlatProgram.of(form)
+        flat = FlatProgram.of(form, quadratic=False)
         if "g" in parts:
             rows = np.arange(flat.b.size, dtype=np.int32)
             highs.changeRowsBounds(flat.b.size, rows, flat.b, np.where(flat.equal, flat.b, np.inf))

@@ -46,12 +46,12 @@ class FlatProgram:
     infinite: float = np.inf
 
     @classmethod
-    def of(cls, form: StandardForm) -> FlatProgram:
-        """Rows F x ≥ -g and F x = -g of a form with linear cones only."""
+    def of(cls, form: StandardForm, *, quadratic: bool = True) -> FlatProgram:
+        """Rows F x ≥ -g and F x = -g of a form with linear cones only; P is left out for who takes it elsewhere."""
         F, g = form.rows_matrix()
         kinds = [np.full(c.rows, isinstance(c.cone, Zero)) for c in form.constraints]
         equal = np.concatenate(kinds) if kinds else np.zeros(0, dtype=bool)
-        P = None if form.quadratic is None else form.quadratic.csc
+        P = form.quadratic.csc if quadratic and form.quadratic is not None else None
         # + 0.0 turns -0 into 0: equal numbers, and some formats print the sign
         return cls(P, form.q + 0.0, form.r, F, -g + 0.0, equal, form.lower, form.upper, form.integer)
 

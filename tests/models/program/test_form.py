@@ -121,6 +121,17 @@ def test_quadratic_in_all_its_shapes(sparse: bool) -> None:
         np.testing.assert_allclose(quadratic.product(x), P @ x)
         np.testing.assert_allclose(quadratic.csc.toarray(), P)
         assert quadratic.csc.has_sorted_indices
+        np.testing.assert_array_equal(quadratic.upper.toarray(), np.triu(quadratic.csc.toarray()))
+        np.testing.assert_array_equal(quadratic.lower.toarray(), np.tril(quadratic.csc.toarray()))
+        assert (quadratic.most_in_columns >= np.diff(quadratic.csc.indptr)).all()
+
+
+def test_triangles_of_a_dense_p_without_zeros() -> None:
+    R = np.random.default_rng(0).normal(size=(7, 7))
+    quadratic = Quadratic(matrix=R + R.T)
+    for found, expected in ((quadratic.upper, np.triu(R + R.T)), (quadratic.lower, np.tril(R + R.T))):
+        assert found.has_canonical_format
+        np.testing.assert_array_equal(found.toarray(), expected)
 
 
 def test_reading_p_as_csc_leaves_the_given_matrix_alone() -> None:
