@@ -15,7 +15,7 @@ import scipy.sparse as sp
 
 from ..arrays import FloatArray
 
-__all__ = ["Entries"]
+__all__ = ["Entries", "by_column", "triangle"]
 
 #: SciPy's, of four bytes where they do.
 Places: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
@@ -151,3 +151,26 @@ def _of_dense(matrix: np.ndarray) -> Entries:
     ends = np.zeros(matrix.shape[0] + 1, dtype=_kind(rows.size))
     np.cumsum(np.bincount(rows, minlength=matrix.shape[0]), out=ends[1:])
     return Entries(matrix[rows, columns].astype(np.float64), columns.astype(ends.dtype), ends, matrix.shape[1])
+
+
+def by_column(dense: FloatArray) -> sp.csc_array:
+    """A dense matrix without zeros as CSC: no search for the entries that are not zero."""
+    rows, columns = dense.shape
+    kind = _kind(dense.size)
+    ends = np.arange(0, dense.size + 1, rows, dtype=kind)
+    return sp.csc_array((dense.ravel(order="F"), np.tile(np.arange(rows, dtype=kind), columns), ends), shape=dense.shape)
+
+
+def triangle(P: FloatArray | sp.csc_array, *, upper: bool) -> sp.csc_matrix:
+    """A triangle of a square matrix with its diagonal; of a dense one all of it, zeros too."""
+    n = P.shape[0]
+    if isinstance(P, np.ndarray):
+        kept = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
+        places = np.broadcast_to(np.arange(n, dtype=_kind(P.size)), (n, n))[kept]
+        data, counts = P.T[kept], np.arange(1, n + 1) if upper else np.arange(n, 0, -1)
+        ends = np.concatenate([[0], np.cumsum(counts)]).astype(places.dtype)
+        return sp.csc_matrix((data, places, ends), shape=(n, n))
+    columns = np.repeat(np.arange(n), np.diff(P.indptr))
+    kept = P.indices <= columns if upper else P.indices >= columns
+    ends = np.concatenate([[0], np.cumsum(kept)])[P.indptr].astype(P.indptr.dtype)
+    return sp.csc_matrix((P.data[kept], P.indices[kept], ends), shape=P.shape)

@@ -16,7 +16,7 @@ from ..memory import check_bytes
 from ..rounding import Rounded, dot, gamma, transposed_product
 from .cones import Cone
 from .convexity import VERIFY_UP_TO, Convexity, Evidence, matrix_convexity
-from .entries import Entries
+from .entries import Entries, by_column, triangle
 from .svec import smat, svec, svec_indices, svec_size
 
 __all__ = ["Block", "Constraint", "Quadratic"]
@@ -180,11 +180,8 @@ class Quadratic:
         given = self.materialised
         if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
             return given
-        if isinstance(given, np.ndarray) and given.all():  # by column, without a search for the entries that are not zero
-            kind = np.int32 if given.size < 2**31 else np.int64
-            places = np.tile(np.arange(self.n, dtype=kind), self.n)
-            ends = np.arange(0, given.size + 1, self.n, dtype=kind)
-            return sp.csc_array((given.ravel(order="F"), places, ends), shape=given.shape)
+        if isinstance(given, np.ndarray) and given.all():
+            return by_column(given)
         matrix = sp.csc_array(given, copy=True)  # the given matrix may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
@@ -208,18 +205,9 @@ class Quadratic:
         return self._triangle(upper=False)
 
     def _triangle(self, *, upper: bool) -> sp.csc_matrix:
-        given, n = self.materialised, self.n
-        if isinstance(given, np.ndarray) and n * n < 2**31 and given.all():  # without the arrays that CSC of all of P takes
-            kept = np.tri(n, dtype=bool) if upper else np.tri(n, dtype=bool).T  # of column j its rows i, at (j, i)
-            places = np.broadcast_to(np.arange(n, dtype=np.int32), (n, n))[kept]
-            counts = np.arange(1, n + 1, dtype=np.int32) if upper else np.arange(n, 0, -1, dtype=np.int32)
-            ends = np.concatenate([[0], np.cumsum(counts)]).astype(np.int32)
-            return sp.csc_matrix((given.T[kept], places, ends), shape=(n, n))
-        P = self.csc
-        columns = np.repeat(np.arange(n), np.diff(P.indptr))
-        kept = P.indices <= columns if upper else P.indices >= columns
-        ends = np.concatenate([[0], np.cumsum(kept)])[P.indptr].astype(P.indptr.dtype)
-        return sp.csc_matrix((P.data[kept], P.indices[kept], ends), shape=P.shape)
+        given = self.materialised
+        full = isinstance(given, np.ndarray) and given.all()  # without the arrays that CSC of all of P takes
+        return triangle(given if full else self.csc, upper=upper)
 
     @property
     def most_in_columns(self) -> FloatArray:
