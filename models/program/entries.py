@@ -84,6 +84,13 @@ class Entries:
         return np.asarray(self.indptr[1:] - self.indptr[:-1])  # np.diff takes five times as long where there are few
 
     @property
+    def met(self) -> FloatArray:
+        """Of each column, how many entries its rows have: at least as many as its column of A'A has."""
+        return np.asarray(
+            np.bincount(self.indices, weights=np.repeat(self.counts, self.counts) * 1.0, minlength=self.width), dtype=np.float64
+        )
+
+    @property
     def csr(self) -> sp.csr_array:
         """As SciPy has it."""
         return sp.csr_array((self.data, self.indices, self.indptr), shape=(self.rows, self.width))

@@ -178,11 +178,11 @@ class Quadratic:
     def csc(self) -> sp.csc_array:
         """P as CSC with sorted indices and no explicit zeros; the given matrix itself where it is so."""
         given = self.materialised
-        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
-            return given
         if isinstance(given, np.ndarray) and given.all():
             return by_column(given)
-        matrix = sp.csc_array(given, copy=True)  # the given matrix may be shared with other forms
+        if isinstance(given, sp.csc_array) and given.has_sorted_indices and given.data.all():
+            return given
+        matrix = sp.csc_array(given, copy=True)  # it may be shared with other forms
         matrix.eliminate_zeros()
         matrix.sort_indices()
         return matrix
@@ -197,29 +197,24 @@ class Quadratic:
     @cached_property
     def upper(self) -> sp.csc_matrix:
         """The upper triangle of P, as native interfaces take it."""
-        return self._triangle(upper=True)
+        return triangle(self._full_or_csc, upper=True)
 
     @cached_property
     def lower(self) -> sp.csc_matrix:
         """The lower triangle of P, by columns."""
-        return self._triangle(upper=False)
+        return triangle(self._full_or_csc, upper=False)
 
-    def _triangle(self, *, upper: bool) -> sp.csc_matrix:
-        given = self.materialised
-        full = isinstance(given, np.ndarray) and given.all()  # without the arrays that CSC of all of P takes
-        return triangle(given if full else self.csc, upper=upper)
+    @property
+    def _full_or_csc(self) -> FloatArray | sp.csc_array:
+        return P if isinstance(P := self.materialised, np.ndarray) and P.all() else self.csc
 
     @property
     def most_in_columns(self) -> FloatArray:
         """At least as many non-zeros as each column of P has, without materialising it."""
-        given = self.factor if self.matrix is None else self.matrix
-        if given is None or isinstance(given, np.ndarray):
-            return np.full(self.n, float(self.n))
-        if self.matrix is not None:
-            return np.diff(given.indptr).astype(np.float64)
-        rows = Entries.of(given)  # of R: its row i brings columns of P together
-        together = np.bincount(rows.indices, weights=np.repeat(rows.counts, rows.counts), minlength=self.n)
-        return np.minimum(together, float(self.n))
+        P, R = self.matrix, self.factor
+        if P is not None and not isinstance(P, np.ndarray):
+            return np.diff(P.indptr) * 1.0
+        return np.minimum(Entries.of(R).met, self.n) if sp.issparse(R) else np.full(self.n, float(self.n))
 
     @cached_property
     def convexity(self) -> Convexity:
@@ -231,9 +226,7 @@ class Quadratic:
                 return Convexity(Evidence.CONSTRUCTION, self.operator.semidefinite)
             if self.n > VERIFY_UP_TO:
                 return Convexity(Evidence.UNKNOWN, f"no theorem says so, and order {self.n} is too large to factor")
-            return matrix_convexity(self.operator.dense)
-        assert self.matrix is not None
-        return matrix_convexity(self.matrix)
+        return matrix_convexity(self.materialised)
 
     @cached_property
     def _row_norms(self) -> FloatArray:
@@ -242,8 +235,7 @@ class Quadratic:
         if isinstance(data, np.ndarray):
             return np.asarray(np.sqrt((data * data).sum(axis=0)))
         if not data.has_canonical_format:
-            data = data.copy()
-            data.sum_duplicates()
+            (data := data.copy()).sum_duplicates()
         squares = np.bincount(data.indices, weights=data.data * data.data, minlength=self.n)
         return np.asarray(np.sqrt(squares))  # of columns; P is symmetric: its rows are its columns
 
