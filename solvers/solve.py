@@ -27,7 +27,7 @@ from .judging.rays import Ray
 from .judging.result import Result
 from .judging.separability import separability
 from .judging.sharpened import NOTE as SHARPENED, sharpened
-from .judging.supplied import Examined, examined, with_multipliers
+from .judging.supplied import Examined, examined, no_least_value, with_multipliers
 from .judging.verdict import Verdict, beyond_level, faint, verdict, void_rows
 from .judging.well_formed import well_formed
 from .judging.zero_optimum import NOTE, Values, costless_beside
@@ -180,7 +180,7 @@ def _void(form: StandardForm, x: FloatArray, certificate: Certificate | None, so
         return ""
     native, ours = solver.info.integrality
     tolerance = float(options.native.get(native, ours))
-    return void_rows(form, x, tolerance) or faint(certificate, tolerance)
+    return no_least_value(form) or void_rows(form, x, tolerance) or faint(certificate, tolerance)
 
 
 def _concluded(found: Verdict, claim: Examined, certificate: Certificate | None, level: float, tol: float) -> Verdict:

@@ -20,7 +20,7 @@ from .evidence.rows import ByLabel, ScaledRows
 from .rays import Ray
 from .verdict import conditions_met
 
-__all__ = ["Examined", "examined", "with_multipliers"]
+__all__ = ["Examined", "examined", "no_least_value", "with_multipliers"]
 
 #: A point that violates its rows by no more than this is feasible.
 _FEASIBLE = 1e-9
@@ -83,6 +83,22 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
         return Examined(answer, ray)
     said = f"the solver says unbounded, and multipliers bound the objective (minimised) by {found.value:.6g}"
     return Examined(answer, ray, said)
+
+
+def no_least_value(form: StandardForm) -> str:
+    """Why a mixed-integer linear program with a point has no least value; empty where nothing says so.
+
+    Along a rational direction of descent that the rows and bounds allow without end, whole multiples keep integers integers.
+    """
+    falls = ((form.q > 0.0) & np.isneginf(form.lower)) | ((form.q < 0.0) & np.isposinf(form.upper))
+    if form.quadratic is not None or not form.integer.any() or not falls.any():
+        return ""
+    relaxed = form.replace(integer=np.zeros(form.n, dtype=bool))
+    rows = Rows.of(relaxed)
+    d = None if rows is None else rows.ray()
+    if d is None or not Ray.of(relaxed, Status.UNBOUNDED, d).proved:
+        return ""
+    return f"the solver says optimal, and there is no least value: {Ray.moves(form.split(d))}"
 
 
 def with_multipliers(

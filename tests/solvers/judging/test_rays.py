@@ -24,6 +24,7 @@ from marginopt.models import (
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
+from marginopt.solvers.judging.supplied import no_least_value
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.solve import judge
 
@@ -120,6 +121,17 @@ def test_claims_without_a_ray_are_called_claims() -> None:
     result = _judged(form, mo.Status.INFEASIBLE)
     assert result.status is mo.Status.INFEASIBLE
     assert result.details["evidence"] == "claimed by the solver, without a ray that could be checked"
+
+
+def test_an_optimum_of_integers_that_has_a_ray_of_descent_is_none() -> None:
+    """HiGHS calls a corner of this cone optimal; real numbers and integers both go on along it."""
+    rows = [[4.0, -2, -3, -3], [0, 2, 3, -4], [1, -4, 2, -2], [2, -4, 3, 1], [0, -3, 3, -4], [-3, 2, 1, -2]]
+    form = _form(rows, [3.0, 0, 0, 0, 0, 6], q=np.array([-16.0, -2, -20, 72]), integer=np.array([True, False, False, False]))
+    result = mo.solve(form, "highs")
+    assert result.status is not mo.Status.OPTIMAL
+    assert "there is no least value: the objective falls on along x" in no_least_value(form)
+    assert no_least_value(form.replace(q=-form.q, lower=np.full(4, -9.0), upper=np.full(4, 9.0))) == ""
+    assert no_least_value(form.replace(q=np.array(rows[0]))) == ""  # the first row holds it
 
 
 def test_mixed_integer_infeasibility_is_a_claim() -> None:
