@@ -102,7 +102,7 @@ def estimators(a: argparse.Namespace) -> int:
             print(json_text(table.records()))
             return SOLVED
         print_table(("estimator", "formulation", "what it is"), [tuple(record.values()) for record in table.records()])
-        print("\nmarginopt estimators NAME: its parameters, their defaults, what it holds when it is fitted")
+        print("\nmarginopt estimators NAME: its parameters, their defaults, what is fitted")
         return SOLVED
     named = {name.casefold(): info for name, info in table.items()}
     info = named.get(a.name.casefold())

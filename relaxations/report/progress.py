@@ -5,6 +5,9 @@ from __future__ import annotations
 import time
 from collections import Counter, defaultdict
 
+import numpy as np
+
+from ...errors import InputError
 from ...terminal import StatusLine
 
 __all__ = ["Progress"]
@@ -23,10 +26,17 @@ class Progress:
         Whether to write.
     limit : float
         Seconds that a cell of an unknown kind may take.
+
+    Raises
+    ------
+    InputError
+        ``on`` is neither of the two.
     """
 
     def __init__(self, on: bool, limit: float) -> None:
-        self.on, self.limit, self.begin = on, limit, time.perf_counter()
+        if not isinstance(on, bool | np.bool_):
+            raise InputError(f"progress must be True or False; it is {on!r}")
+        self.on, self.limit, self.begin = bool(on), limit, time.perf_counter()
         self.jobs = 1
         self._line = StatusLine()
         self.done, self.total = 0, 0

@@ -45,6 +45,8 @@ _LOOSE = 1e-2
 _FAINT = 100.0
 #: Share of a row's size that integers within the solver's tolerance may move before its word on the row counts for nothing.
 _VOID = 0.1
+#: Share of the point's largest continuous entry below which an entry is a zero with rounding.
+_NOTHING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -109,12 +111,13 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
 
     A solver that takes numbers within ``tolerance`` of an integer for one may move a row with a big M by M·tolerance. Its size is
     that of its continuous terms at the point and of the least constant that its integers leave at the point, at zero or at their
-    bounds (switched on, M is in none of these); where all vanish, its continuous coefficients over the largest continuous entry.
+    bounds (switched on, M is in none of these); where all vanish but for rounding, its continuous coefficients over the largest
+    continuous entry.
     Rows without continuous variables are exact once integers are.
     """
     y = np.abs(x) * ~form.integer
     ends = [np.where(form.integer & np.isfinite(end), end, 0.0) for end in (x, form.lower, form.upper, np.zeros(form.n))]
-    reach = float(y.max(initial=0.0)) or 1.0
+    reach = largest if (largest := float(y.max(initial=0.0))) > _FEASIBLE else 1.0
     worst, where = 0.0, ""
     for c in form.constraints:
         if not isinstance(c.cone, (Nonnegative, Zero)):
@@ -122,7 +125,7 @@ def void_rows(form: StandardForm, x: FloatArray, tolerance: float) -> str:
         F = abs(c.F)
         switched, others = _largest(F, form.integer.astype(np.float64)), _largest(F, (~form.integer).astype(np.float64))
         size = np.maximum(_largest(F, y), np.min([np.abs(c.F @ z + c.g) for z in ends], axis=0))
-        size = np.where(size > 0.0, size, others * reach)
+        size = np.where(size > _NOTHING * others * reach, size, others * reach)
         moved = np.divide(switched * tolerance, size, out=np.zeros(c.rows), where=others > 0.0)
         if moved.max(initial=0.0) > worst:
             worst, where = float(moved.max()), f"{c.label}, M = {switched[moved.argmax()]:.3g},"

@@ -65,7 +65,7 @@ class Composition(Model):
     def penalised(self) -> BoolArray:
         """Coefficients that the regulariser sees."""
         mask = np.ones(self.width, dtype=bool)
-        mask[0] = self.intercept == "penalised"
+        mask[:1] = self.intercept == "penalised"  # none where a kernel is zero on all points
         return mask
 
     @cached_property

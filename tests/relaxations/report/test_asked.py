@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar
 
+import numpy as np
 import pytest
 from data import Points, clouds
 
@@ -184,6 +185,7 @@ def test_relaxations_by_name_are_the_objects() -> None:
         ({"lam": []}, "lam must be a number > 0 or a list of them"),
         ({"kappa": "a"}, "kappa must be an array of numbers"),
         ({"seeds": 3}, "seeds must be a list of integers; it is 3"),
+        ({"progress": np.zeros(0)}, "progress must be True or False"),
     ],
 )
 def test_what_cannot_be_asked(asked: dict[str, Any], words: str) -> None:

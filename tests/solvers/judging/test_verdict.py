@@ -192,6 +192,9 @@ def test_rows_as_large_as_their_m_are_no_switches() -> None:
     assert void_rows(form, np.array([1e8, 0.0, 1.0]), 1e-9) == ""
     assert void_rows(form, np.array([0.0, 1e8, 0.0]), 1e-9) == ""
     assert void_rows(form, np.array([0.0, 1.0, 0.0]), 1e-9) != ""
+    small = form.replace(constraints=(Constraint("row", sp.csr_array([[-1.0, 0.0, 1.23]]), np.zeros(1), Nonnegative(1)),))
+    for x in ([1e-14, 1.0, 1.0], [1e-14, 1e-14, 1.0]):  # zeros with rounding are no size of a row
+        assert void_rows(small, np.array(x), 1e-9) == ""
     whole = form.replace(integer=np.ones(3, dtype=bool))
     assert void_rows(whole, np.array([0.0, 1.0, 0.0]), 1e-9) == ""
 

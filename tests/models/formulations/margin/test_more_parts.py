@@ -203,6 +203,13 @@ def test_the_kernel_hinge_is_scikit_learns() -> None:
     np.testing.assert_allclose(model.decision_function(found.values, points), model.points @ found.values["w"], atol=1e-7)
 
 
+def test_a_kernel_that_is_zero_on_all_points_leaves_no_coefficients() -> None:
+    model = mo.Margin(np.zeros((4, 1)), [1, -1, 1, -1], kernel=mo.Linear())
+    result = mo.solve(model)
+    assert result.status is mo.Status.OPTIMAL
+    assert result.objective == pytest.approx(4.0)
+
+
 def test_a_penalised_intercept_is_k_plus_1_and_low_rank_kernels_are_exact() -> None:
     points, kernel = X[:, 1:], mo.Polynomial(2, 1.0, 0.0)  # rank 3
     model = mo.Margin(points, Y, weights=0.5, kernel=kernel)
