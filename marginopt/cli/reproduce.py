@@ -37,7 +37,7 @@ def add_options(command: Command) -> None:
     command.add_argument(
         "--update",
         action="store_true",
-        help="keep what the pages in OUT have of the cells and figures that this effort has and this run has not",
+        help="keep the cells and figures that the pages in OUT have and this run has not, at whatever effort they were measured",
     )
     command.add_argument("--jobs", type=int, help="runs at a time, -1 for all cores (default 1)")
     command.add_argument("--cluster", metavar="ADDRESS", help="a Dask scheduler (tcp://host:8786): its workers measure")

@@ -67,11 +67,6 @@ class Judged:
     made: str = ""
 
     @property
-    def words(self) -> str:
-        """Row and column in a line."""
-        return " | ".join(self.entry.labels)
-
-    @property
     def says_something(self) -> bool:
         """Whether it is published or measured."""
         return self.value is not None or self.entry.published is not None

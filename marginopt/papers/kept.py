@@ -1,8 +1,8 @@
 """What the pages of a folder say already: a run of some tables leaves the other cells as an earlier run measured them.
 
-A cell is taken over only where the same experiment would be run for it today: same parameters, data sets among them, and layout
-of the protocol, whatever the repetitions. The data themselves need not be at hand. Each keeps the time of its own run, and the
-page says how that run was made.
+A cell is taken over only where some effort would run the same experiment for it today: same parameters, data sets among them,
+and layout of the protocol, whatever the repetitions. The data themselves need not be at hand. Each keeps the time of its own run,
+and the page says how that run was made. So pages that are updated from several stores, at several efforts, have all their cells.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from __future__ import annotations
 import csv
 import hashlib
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from ..drawing import Picture
 from ..errors import DataError
-from .effort import Effort
-from .judge import Judged, judge
+from .effort import EFFORTS, Effort
+from .judge import NOT_RUN, Judged, judge
 from .record import Entry, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
 
@@ -32,6 +33,10 @@ class Kept:
     ----------
     cells : mapping
         The rows of the CSV file with a measured figure, by table and cell.
+    missing : mapping
+        Why the other rows have none, by table and cell.
+    reasons : mapping of str to str
+        Why a figure is not drawn, by name.
     pictures : mapping of str to (Picture, str)
         By name, with the time of the run.
     heads : mapping of str to head
@@ -39,6 +44,8 @@ class Kept:
     """
 
     cells: Mapping[tuple[str, str], Mapping[str, str]] = field(default_factory=dict)
+    missing: Mapping[tuple[str, str], str] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     pictures: Mapping[str, tuple[Picture, str]] = field(default_factory=dict)
     heads: Mapping[str, Head] = field(default_factory=dict)
 
@@ -66,10 +73,14 @@ def read_kept(folder: Path, name: str) -> Kept:
     try:
         rows = list(csv.DictReader(table.read_text(encoding="utf-8").splitlines()))
         told = json.loads(more.read_text(encoding="utf-8"))
+        heads = {made: tuple((label, words) for label, words in head) for made, head in told["heads"].items()}
         return Kept(
-            {(row["table"], row["cell"]): row for row in rows if row["made"]},
+            # a run that was killed while it wrote has no head yet: its store has its cells
+            {(row["table"], row["cell"]): row for row in rows if row["made"] in heads},
+            {(row["table"], row["cell"]): row["notes"] for row in rows if not row["made"]},
+            told.get("reasons", {}),  # pages of an earlier version have none
             {key: (_picture(folder / name / f"{key}.svg", key, one), one["made"]) for key, one in told["pictures"].items()},
-            {made: tuple((label, words) for label, words in head) for made, head in told["heads"].items()},
+            heads,
         )
     except (KeyError, TypeError, ValueError, OSError) as error:
         raise DataError(f"{table} and {more} are no pages of this version, write them in another folder: {error!r}") from error
@@ -83,34 +94,57 @@ def updated(found: Reproduction, kept: Kept, fresh: Sequence[str]) -> Reproducti
     """The paper with what an earlier run measured, but for the tables and figures of names ``fresh`` that this run has."""
     tables = tuple(_table(result, found.effort, kept, result.table.name in fresh) for result in found.tables)
     pictures = tuple(_figure(one, kept, one.figure.name in fresh) for one in found.pictures)
-    used = dict.fromkeys(sorted(_times(tables, pictures)))
+    used = sorted(set(_times(tables, pictures)), reverse=True)
     return replace(found, tables=tables, pictures=pictures, earlier=tuple(kept.heads[made] for made in used))
 
 
 def _times(tables: Sequence[TableResult], pictures: Sequence[FigureResult]) -> Iterator[str]:
-    yield from {cell.made for result in tables for cell in result.cells if cell.made}
-    yield from {one.made for one in pictures if one.made}
+    yield from (cell.made for result in tables for cell in result.cells if cell.made)
+    yield from (one.made for one in pictures if one.made)
 
 
 def _table(result: TableResult, effort: Effort, kept: Kept, fresh: bool) -> TableResult:
-    """All cells that the table states: those that are neither published nor measured now may have been measured before."""
-    now = {cell.words: cell for cell in result.cells}
-    every = [judge(entry, {}, {}) for entry in result.table.entries(effort)]
-    cells = (_cell(result.table.name, now.get(cell.words, cell), kept, fresh) for cell in every)
-    return replace(result, cells=tuple(cell for cell in cells if cell.says_something))
+    """The cells of this effort and those that the pages have by any, in the order of the whole table."""
+    now = {entry.words: judge(entry, {}, {}) for entry in result.table.entries(effort)}
+    now |= {cell.entry.words: cell for cell in result.cells}
+    stated: dict[str, list[Entry]] = defaultdict(list)
+    for one in (*reversed(EFFORTS.values()), effort):
+        for entry in result.table.entries(one):
+            stated[entry.words].append(entry)
+    cells = []
+    for words, entries in stated.items():
+        cell = now.get(words)
+        if cell is None or cell.value is None or not fresh:
+            cell = _earlier(result.table.name, entries, kept) or cell or _missing(result.table.name, entries[0], kept)
+        if cell is not None and cell.says_something:
+            cells.append(cell)
+    return replace(result, cells=tuple(cells))
 
 
-def _cell(table: str, cell: Judged, kept: Kept, fresh: bool) -> Judged:
-    row = kept.cells.get((table, cell.words))
-    if row is None or (fresh and cell.value is not None) or row["runs"] != identified(cell.entry):
-        return cell
+def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> Judged | None:
+    """A cell as the pages have it measured; ``entries`` are the efforts' statements of it, the one in hand last."""
+    row = kept.cells.get((table, entries[0].words))
+    entry = None if row is None else next((one for one in reversed(entries) if identified(one) == row["runs"]), None)
+    if row is None or entry is None:
+        return None
     deviation = float(row["measured_std"]) if row["measured_std"] else None
     value = Value(float(row["measured"]), deviation, int(row["repetitions"]))
-    return replace(cell, value=value, reason="", made=row["made"])
+    return replace(judge(entry, {}, {}), value=value, reason="", made=row["made"])
+
+
+def _missing(table: str, entry: Entry, kept: Kept) -> Judged | None:
+    """A cell that the pages have, and neither they nor this run measured; nothing where they have it not."""
+    at = (table, entry.words)
+    if at not in kept.missing and at not in kept.cells:
+        return None
+    return replace(judge(entry, {}, {}), reason=kept.missing.get(at, NOT_RUN))
 
 
 def _figure(one: FigureResult, kept: Kept, fresh: bool) -> FigureResult:
-    if one.figure.name not in kept.pictures or (fresh and one.picture is not None):
+    earlier = kept.pictures.get(one.figure.name)
+    if one.picture is not None and (fresh or earlier is None):
         return one
-    picture, made = kept.pictures[one.figure.name]
+    if earlier is None:
+        return one if fresh else replace(one, reason=kept.reasons.get(one.figure.name, one.reason))
+    picture, made = earlier
     return replace(one, picture=picture, reason="", made=made)

@@ -67,16 +67,16 @@ def _slug(heading: str) -> str:
 def write_pages(found: Reproduction, folder: Path) -> list[Path]:
     """Write a paper's page in all formats."""
     name = found.paper.name
-    written = [
-        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
-        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
-        write_text(folder / f"{name}.csv", _rows(found)),
-        write_text(folder / f"{name}.json", _made(found)),
-    ]
     pictures = [one.picture for one in found.pictures if one.picture is not None]
     if pictures:
         (folder / name).mkdir(exist_ok=True)
-    return [*written, *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures)]
+    return [
+        *(picture.save(folder / name / f"{picture.name}.svg") for picture in pictures),
+        write_text(folder / f"{name}.html", _environment(True).get_template("paper.html").render(found=found)),
+        write_text(folder / f"{name}.md", _environment(False).get_template("paper.md").render(found=found)),
+        write_text(folder / f"{name}.csv", _rows(found)),
+        write_text(folder / f"{name}.json", _made(found)),  # last: it says which runs and pictures the others have
+    ]
 
 
 def write_index(every: Iterable[Reproduction], folder: Path) -> Path:
@@ -174,7 +174,7 @@ def _rows(found: Reproduction) -> str:
             writer.writerow(
                 [
                     result.table.name,
-                    cell.words,
+                    cell.entry.words,
                     *(("", "") if there is None else (there.value, "" if there.deviation is None else there.deviation)),
                     *(("", "", 0) if here is None else (f"{here.mean:.10g}", _word(here.deviation), here.repetitions)),
                     cell.verdict,
@@ -186,13 +186,15 @@ def _rows(found: Reproduction) -> str:
 
 
 def _made(found: Reproduction) -> str:
-    """The runs that the page's cells and figures are of, by their times, and what stands under the figures."""
+    """The runs that the page's cells and figures are of, by their times, and what stands under the figures or in their place."""
     pictures = {
         one.figure.name: {"title": one.picture.title, "caption": one.picture.caption, "made": one.made or found.created}
         for one in found.pictures
         if one.picture is not None
     }
-    told = {"heads": {dict(head).get("created", ""): head for head in found.heads}, "pictures": pictures}
+    reasons = {one.figure.name: _reason(one.reason) for one in found.pictures if one.picture is None}
+    heads = {dict(head).get("created", ""): head for head in found.heads}
+    told = {"heads": heads, "pictures": pictures, "reasons": reasons}
     return json.dumps(told, indent=1, ensure_ascii=False) + "\n"
 
 

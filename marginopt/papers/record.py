@@ -146,6 +146,11 @@ class Entry:
     missing: str = ""
     compared: bool = True
 
+    @property
+    def words(self) -> str:
+        """Row and column in a line."""
+        return " | ".join(self.labels)
+
 
 @dataclass(frozen=True)
 class PaperTable:

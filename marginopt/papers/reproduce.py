@@ -190,9 +190,10 @@ def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping
 
 
 def _drawn(figure: PaperFigure, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> FigureResult:
-    picture = figure.draw(results)
-    reasons = dict.fromkeys(lacking[run] for run in figure.runs(effort) if run in lacking)
-    return FigureResult(figure, picture, "" if picture else " ".join(reasons) or "Too little was measured.")
+    picture, runs = figure.draw(results), figure.runs(effort)
+    reasons = dict.fromkeys(lacking[run] for run in runs if run in lacking)
+    otherwise = "Too little was measured." if runs else f"The {effort.name} effort runs nothing for it."
+    return FigureResult(figure, picture, "" if picture else " ".join(reasons) or otherwise)
 
 
 def _head(effort: Effort, command: str) -> Head:

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import csv
+import itertools
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -36,15 +38,16 @@ def table(name: str, *entries: Entry) -> PaperTable:
     return PaperTable(name, CONIC, name, "a table", ("label",), "", "", stated)
 
 
-def measured(one: PaperTable, only: Callable[[Entry], bool] = lambda entry: True) -> TableResult:
+def measured(one: PaperTable, only: Callable[[Entry], bool] = lambda entry: True, effort: str = "full") -> TableResult:
     """Its cells, those that ``only`` says measured."""
-    results = {run: run.experiment.measure(run.parameters) for e in one.entries(EFFORTS["full"]) if only(e) for run in e.runs}
-    return TableResult(one, tuple(judge(e, results, dict.fromkeys(e.runs, "absent")) for e in one.entries(EFFORTS["full"])))
+    entries = one.entries(EFFORTS[effort])
+    results = {run: run.experiment.measure(run.parameters) for e in entries if only(e) for run in e.runs}
+    return TableResult(one, tuple(judge(e, results, dict.fromkeys(e.runs, "absent")) for e in entries))
 
 
-def page(created: str, *tables: TableResult, picture: Picture | None = None) -> Reproduction:
+def page(created: str, *tables: TableResult, picture: Picture | None = None, effort: str = "full") -> Reproduction:
     head = (("versions", f"those of {created}"), ("created", created))
-    return Reproduction(CONIC, tables, (FigureResult(FIGURE, picture, ""),), EFFORTS["full"], head)
+    return Reproduction(CONIC, tables, (FigureResult(FIGURE, picture, f"why at {created}"),), EFFORTS[effort], head)
 
 
 def rows(folder: Path) -> dict[tuple[str, str], Mapping[str, Any]]:
@@ -106,6 +109,77 @@ def test_figures_of_another_protocol_are_not_taken_over(other: Entry, tmp_path: 
 
 def test_the_repetitions_are_no_part_of_what_is_run() -> None:
     assert identified(entry(0.8, 2)) == identified(entry(0.8, 5))
+
+
+def by_effort(effort: Effort) -> Sequence[Entry]:
+    """Two cells, thinned ones of other experiments that are not judged; the quick effort has the first alone."""
+    cells = effort.rows(((0.8, "one"), (0.9, "two")), ((0.8, "one"),))
+    return [replace(entry(base - 0.1 * effort.thin, label=label), compared=not effort.thin) for base, label in cells]
+
+
+def labelled(label: str, entry: Entry) -> bool:
+    return entry.labels == (label,)
+
+
+WIDE = replace(table("wide"), entries=by_effort)
+TIMES = ("2026-01-01", "2026-02-02", "2026-03-03")
+
+
+@pytest.mark.parametrize("order", list(itertools.permutations(EFFORTS)))
+def test_pages_updated_at_several_efforts_have_the_cells_of_all(order: Sequence[str], tmp_path: Path) -> None:
+    """Each effort measures one cell that no other does, ``quick`` the first of the wide table."""
+    only = {effort: table(effort, entry(0.8)) for effort in EFFORTS}
+    for effort, made in zip(order, TIMES, strict=True):
+        mine = [measured(one, (lambda e: True) if name == effort else never, effort) for name, one in only.items()]
+        label = "one" if effort == "quick" else "two"
+        wide = measured(WIDE, partial(labelled, label), effort)
+        found = page(made, *mine, wide, effort=effort)
+        write_pages(updated(found, read_kept(tmp_path, "conic"), [effort, "wide"]), tmp_path)
+    cells = rows(tmp_path)
+    when = dict(zip(order, TIMES, strict=True))
+    later = max("reduced", "full", key=order.index)
+    assert {key: row["made"] for key, row in cells.items()} == {
+        ("quick", "row"): when["quick"],
+        ("reduced", "row"): when["reduced"],
+        ("full", "row"): when["full"],
+        ("wide", "one"): when["quick"],
+        ("wide", "two"): when[later],
+    }
+    assert (cells["wide", "two"]["verdict"] == Verdict.UNJUDGED) == (later == "reduced")  # judged as what it was measured as
+    assert list(read_kept(tmp_path, "conic").heads) == sorted(TIMES, reverse=True)  # whatever is updated: the latest first
+
+
+def test_a_row_that_nobody_measured_stays_with_its_reason(tmp_path: Path) -> None:
+    write_pages(page(FIRST, measured(WIDE, never)), tmp_path)
+    first = rows(tmp_path)
+    fewer = page(SECOND, measured(WIDE, never, "quick"), effort="quick")
+    write_pages(updated(fewer, read_kept(tmp_path, "conic"), []), tmp_path)
+    assert rows(tmp_path) == first
+    assert first["wide", "two"]["notes"] == "absent"
+    assert f"why at {FIRST}" in (tmp_path / "conic.md").read_text(encoding="utf-8")  # the figure too
+
+
+def test_heads_keep_their_order_where_nothing_is_new(tmp_path: Path) -> None:
+    one, other = table("one", entry(0.8)), table("other", entry(0.8))
+    write_pages(page(FIRST, measured(one), measured(other, never)), tmp_path)
+    write_pages(updated(page(SECOND, measured(one, never), measured(other)), read_kept(tmp_path, "conic"), ["other"]), tmp_path)
+    before = {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("conic.*")}
+    idle = page("2026-03-03", measured(one, never), measured(other, never))
+    write_pages(updated(idle, read_kept(tmp_path, "conic"), []), tmp_path)
+    assert {path.name: path.read_text(encoding="utf-8") for path in tmp_path.glob("conic.*")} == before
+
+
+def test_a_page_whose_run_was_killed_while_it_wrote_is_completed_by_the_next(tmp_path: Path) -> None:
+    """The table of cells is new, the file that says how they were made is not: what came before stays."""
+    old, new = table("old", entry(0.8)), table("new", entry(0.7))
+    write_pages(page(FIRST, measured(old), measured(new, never)), tmp_path)
+    heads = (tmp_path / "conic.json").read_text(encoding="utf-8")
+    both = page(SECOND, measured(old, never), measured(new))
+    write_pages(updated(both, read_kept(tmp_path, "conic"), ["new"]), tmp_path)
+    whole = rows(tmp_path)
+    (tmp_path / "conic.json").write_text(heads, encoding="utf-8")
+    write_pages(updated(both, read_kept(tmp_path, "conic"), []), tmp_path)  # its store has the new cells, whatever is asked
+    assert rows(tmp_path) == whole
 
 
 def test_an_unpublished_cell_stays_too(tmp_path: Path) -> None:
