@@ -180,16 +180,19 @@ repeat, five times at most
     P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to .9 tol max(1, ||G||)
     P <- polar factor of P""",
     "ramp-bb": """
-rotate to the principal axes of the points; UB <- the convex-concave procedure from several starts; cut <- UB (1 - tol/4)
-heap <- the box that holds every w better than UB
+turn to coordinates in which sums of opposite points are sparse; UB <- the convex-concave procedure from several starts
+cut <- UB (1 - tol/4); heap <- the box that holds every w better than UB, with p = 0
 repeat until the heap is empty, or its least bound >= cut
     take the box of least bound
-    six times at most
+    as long as its bound rises or the box shrinks
         bound the margins on the box; envelope of each ramp there: a constant, a line or a hinge
-        bound <- dual value of the small hinge problem, rounding taken off; its w may lower UB and cut
+        pay a matching of pairs whose margins sum to less than 2 in the box; it takes its part of their costs
+        P <- the vertex of {p : |x_j'p| <= 1} that is steepest at w, by the simplex method from the last one
+        bound <- pairs + dual value of the small hinge problem with the norm max{p'w, P'w}, rounding taken off
+        p <- p + (multiplier of P's piece)(P - p); w <- its solution, which may lower UB and cut
         if bound >= cut: drop the box
-        the ball of squared radius cut - bound about the dual value's minimiser shrinks the box; stop if it hardly does
-    split the coordinate whose envelopes are loosest, halfway between w and the middle; both parts go on the heap""",
+        the ball of squared radius cut - bound about the dual value's minimiser shrinks the box
+    split the coordinate along which margins range most, a fifth of the way from the middle to w; both parts go on the heap""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems

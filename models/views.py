@@ -146,7 +146,10 @@ class ZeroOneProblem:
 
 @dataclass(frozen=True, eq=False)
 class RampProblem:
-    """min μ Σ_j d_j w_j² + Σ_i c_i (h/d) min{(1 - a_i'w)_+, d}: the ramp loss problem.
+    """min Σ_j d_j w_j² + ||w||_X + Σ_i c_i ρ(a_i'w): the ramp loss with squares, a polyhedral norm, or both.
+
+    ρ(m) = (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b.
+    ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
 
     Parameters
     ----------
@@ -154,25 +157,39 @@ class RampProblem:
         Signed rows a_i = y_i x_i.
     costs : ndarray (n,)
         c_i ≥ 0.
-    penalised : ndarray of bool (p,)
-        d_j: False for a free intercept, whose column, the first, of A is y.
+    curvature : ndarray (p,)
+        d_j ≥ 0.
     height, width : float
         h and d.
-    mu : float
-        μ > 0.
+    beyond : float
+        b ≥ d; infinite where the ramp does not begin again.
+    atoms : ndarray (k, p)
+        x_j, of full rank on the columns that are not 0; none where there is no norm.
+
+    Notes
+    -----
+    A coefficient of which neither squares nor norm know is a free intercept, whose column, the first, of A is y.
     """
 
     A: FloatArray
     costs: FloatArray
-    penalised: BoolArray
+    curvature: FloatArray
     height: float
     width: float
-    mu: float = 1.0
+    beyond: float
+    atoms: FloatArray
 
-    def objective(self, w: FloatArray) -> float:
-        """True objective of w."""
-        loss = self.height / self.width * np.clip(1.0 - self.A @ w, 0.0, self.width)
-        return self.mu * float(w[self.penalised] @ w[self.penalised]) + float(self.costs @ loss)
+    @classmethod
+    def with_squares(
+        cls, A: FloatArray, costs: FloatArray, curvature: FloatArray, height: float, width: float, beyond: float = np.inf
+    ) -> RampProblem:
+        """Without a norm."""
+        return cls(A, costs, curvature, height, width, beyond, np.zeros((0, A.shape[1])))
+
+    @property
+    def penalised(self) -> BoolArray:
+        """Coefficients that squares or the norm hold."""
+        return np.asarray((self.curvature > 0.0) | self.atoms.any(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

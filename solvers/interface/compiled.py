@@ -8,7 +8,7 @@ in the tuple. So they are compiled without reference counts, which were a quarte
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Set
+from collections.abc import Callable, Iterable, Set
 from pathlib import Path
 from typing import Any, TypeVar, cast, final
 
@@ -35,19 +35,19 @@ class Loops:
     ----------
     fastmath : set of str
         What the compiler may do to arithmetic, beyond IEEE 754.
-    folder : Path, optional
-        Where functions that call each other are. Compiled code on disk is fresh where no file of it has changed. Without a folder
+    *folders : Path
+        Where functions that call each other are. Compiled code on disk is fresh where no file of them has changed. Without any
         Numba asks only for the function's own file, so that its callees must be in there.
     arrays : bool
         Whether the functions make arrays, and so count references.
     """
 
-    def __init__(self, fastmath: Set[str], folder: Path | None = None, arrays: bool = False) -> None:
+    def __init__(self, fastmath: Set[str], *folders: Path, arrays: bool = False) -> None:
         self._flags: dict[str, Any] = {
             "nogil": True, "error_model": "numpy", "fastmath": set(fastmath), "no_cfunc_wrapper": True, "_nrt": arrays
         }  # fmt: skip
         self._part: dict[str, Any] = CALLED | {"no_cpython_wrapper": True} if arrays else LINKED
-        self._stamp = None if folder is None else _digest(folder)
+        self._stamp = _digest(folders) if folders else None
 
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
@@ -65,11 +65,12 @@ class Loops:
         return cast("F", _njit(**self._flags, **self._part, inline="always")(function))
 
 
-def _digest(folder: Path) -> bytes:
-    """SHA-256 of every file of Python in a folder."""
+def _digest(folders: Iterable[Path]) -> bytes:
+    """SHA-256 of every file of Python in the folders."""
     found = hashlib.sha256()
-    for path in sorted(folder.rglob("*.py")):
-        found.update(path.read_bytes())
+    for folder in folders:
+        for path in sorted(folder.rglob("*.py")):
+            found.update(path.read_bytes())
     return found.digest()
 
 

@@ -17,6 +17,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
+from ..records.rank import Purpose
 from .rotated import Rotated, rotated
 
 __all__ = ["RampBB", "RampState"]
@@ -40,17 +41,26 @@ class RampState:
     count: IntArray
     state: FloatArray
     found: FloatArray
-    best: FloatArray  #: w in the problem's own coordinates
-    value: float
     rate: float = 0.0
+
+    @property
+    def value(self) -> float:
+        """The incumbent's objective."""
+        return float(self.state[0])
+
+    @property
+    def best(self) -> FloatArray:
+        """The incumbent in the problem's own coordinates."""
+        return self.rotated.back(self.found)
 
 
 @dataclass(frozen=True, eq=False)
 class RampBB(Algorithm[RampProblem, RampState]):
-    """Exact branch and bound for min μ Σ_{penalised} w_j² + Σ c_i (h/d) min{(1 - a_i'w)_+, d}, a ramp of height h and width d.
+    """Exact branch and bound for min Σ d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w), a ramp of height h and width d.
 
-    A node is a box of w. Where it bounds a margin, the ramp has a convex envelope: a constant, a line, or a hinge, so a node is a
-    small hinge problem whose dual values bound it (`solvers.ramp.kernels`); the ball about its minimiser shrinks the box.
+    A node is a box of w. Two points whose margins sum to less than 2 there cost at least what their ramps cannot both avoid: a
+    matching of such pairs is paid first. What it leaves has convex envelopes, constants, lines and hinges, so the rest is a small
+    convex problem whose dual values bound the node and shrink its box (`solvers.ramp.kernels`).
 
     Parameters
     ----------
@@ -61,20 +71,22 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     Notes
     -----
-    The bound is proved: envelopes and dual values have their rounding taken off, and so has the rotation to the principal axes of
-    the points. For few features: the number of boxes grows fast beyond five or six.
+    The bound is proved: pairs, envelopes and dual values have their rounding taken off, and so have the coordinates. For few
+    features: the number of boxes grows fast beyond five or six. ||w||_X = max{p'w : |x_j'p| ≤ 1} is the L1 norm, or that of
+    kernel weights; a bound needs one such p for each node, whose products with the atoms x_j are checked.
     """
 
     restarts: int = 20
     most: int = 6
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
-    compiling: ClassVar[float] = 3.5
+    compiling: ClassVar[float] = 5.5
     info: ClassVar[SolverInfo] = SolverInfo(
         name="ramp-bb",
         summary="exact branch and bound for the ramp loss: boxes with convex envelopes, for few features",
         views=(RampProblem,),
         gives=frozenset({Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
+        rank={Purpose.STRUCTURE: 13},
         tolerance=1e-6,
         reference="docs/compose.md",
     )
@@ -111,50 +123,39 @@ class RampBB(Algorithm[RampProblem, RampState]):
         tol = options.tolerance(self.info.tolerance)
         room = _ROOM
         state = RampState(
-            view, axes, options, np.zeros((room, 2, p)), np.full(room, -np.inf), np.arange(room), np.array([1, 0]),
-            np.array([np.inf, 0.25 * tol, np.inf]), np.zeros(p), np.zeros(p), np.inf,
+            view, axes, options, np.zeros((room, 3, p)), np.full(room, -np.inf), np.arange(room), np.array([1, 0]),
+            np.array([np.inf, 0.25 * tol, np.inf]), np.zeros(p),
         )  # fmt: skip
-        self._offer(state, np.zeros(p))
-        start = None if options.start is None else options.start.get("w")
-        if start is not None:
-            w = np.asarray(start, dtype=np.float64)
+        starts = [np.zeros(p)] + ([] if view.penalised.all() else [np.where(view.penalised, 0.0, b) for b in (-1.0, 1.0)])
+        given = None if options.start is None else options.start.get("w")
+        if given is not None:
+            w = np.asarray(given, dtype=np.float64)
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
-            self._offer(state, axes.into(w))
-        self._search(state, rng)
+            starts.append(axes.into(w))
+        self._search(state, starts, rng)
         reach = axes.reach(state.value)
         state.boxes[0, 0], state.boxes[0, 1] = -reach, reach
         return state
 
-    def _offer(self, state: RampState, w: FloatArray) -> None:
-        """Take a point, in rotated coordinates, that is better."""
-        own = state.rotated.back(w)
-        value = state.problem.objective(own) / state.problem.mu
-        if value < state.value:
-            state.best, state.value = own, value
-            state.found[:] = w
-            state.state[0] = value
-
-    def _search(self, state: RampState, rng: np.random.Generator) -> None:
-        """The convex-concave procedure from the hinge's solution, the two intercepts, and random weightings."""
+    def _search(self, state: RampState, starts: list[FloatArray], rng: np.random.Generator) -> None:
+        """The convex-concave procedure from the given points, and from solutions of hinges with random weights."""
         from . import kernels  # Numba comes with it
 
-        axes = state.rotated
-        n, p = axes.A.shape
-        reach = axes.reach(state.value)
-        ramp, node = kernels.Ramp(axes.A, axes.costs, axes.penalised, axes.height, axes.width), kernels.node_for(n, p)
-        node.lo[:], node.hi[:] = -reach, reach
-        starts = [np.zeros(p)]
-        if not axes.penalised.all():
-            starts += [np.where(axes.penalised, 0.0, b) for b in (-1.0, 1.0)]
-        far = axes.width + 1.0  # every margin of these starts is on the ramp
+        axes, at = state.rotated, state.rotated.problem
+        n, p = at.A.shape
+        ramp = kernels.ramp_of(at)
+        node = kernels.node_for(ramp)
+        reach = axes.reach(float(at.costs.sum()) * kernels.loss(ramp, 0.0))
+        wide = replace(at, height=at.height * (at.width + 1.0) / at.width, width=at.width + 1.0, beyond=np.inf)
         for k in range(len(starts) + self.restarts):
             w = starts[k].copy() if k < len(starts) else np.clip(rng.normal(size=p) / np.sqrt(p), -reach, reach)
-            costs = axes.costs if k < len(starts) else axes.costs * rng.random(n)
-            if k >= len(starts):
-                kernels.descend(kernels.Ramp(axes.A, costs, axes.penalised, axes.height * far / axes.width, far), node, w)
-            kernels.descend(ramp, node, w)
-            self._offer(state, w)
+            node.lo[:], node.hi[:] = -reach, reach
+            if k >= len(starts):  # every margin of these starts is on the wider ramp
+                kernels.descend(kernels.ramp_of(replace(wide, costs=at.costs * rng.random(n))), node, w)
+            value = kernels.descend(ramp, node, w)
+            if value < state.value:
+                state.state[0], state.found = value, w
 
     def advance(self, state: RampState, seconds: float) -> Outcome:
         """Nodes, as many as the clock allows."""
@@ -163,8 +164,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
         axes, end = state.rotated, time.perf_counter() + seconds
         if state.value <= 0.0:
             return Outcome.CONVERGED
-        ramp = kernels.Ramp(axes.A, axes.costs, axes.penalised, axes.height, axes.width)
-        node = kernels.node_for(*axes.A.shape)
+        ramp = kernels.ramp_of(axes.problem)
+        node = kernels.node_for(ramp)
         while True:
             limit = state.options.node_limit
             left = np.inf if limit is None else limit - int(state.count[1])
@@ -175,7 +176,6 @@ class RampBB(Algorithm[RampProblem, RampState]):
             tree = kernels.Tree(state.boxes, state.keys, state.heap, state.count, state.state, state.found)
             code = kernels.explore(ramp, node, tree, nodes)
             state.rate = max(1.0, (int(state.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
-            self._offer(state, state.found.copy())
             if code == kernels.DONE:
                 return Outcome.CONVERGED if state.state[2] >= self._cut(state) else Outcome.STALLED
             if code == kernels.FULL and not self._grown(state):
@@ -202,11 +202,10 @@ class RampBB(Algorithm[RampProblem, RampState]):
         open_nodes = int(state.count[0])
         found = float(state.keys[state.heap[0]]) if open_nodes else np.inf
         bound = state.rotated.proved(min(found, self._cut(state), float(state.state[2])), state.value)
-        mu = state.problem.mu
         return Measure(
             iteration=int(state.count[1]),
-            objective=mu * state.value,
-            bound=mu * min(max(bound, 0.0), state.value),
+            objective=state.value,
+            bound=min(max(bound, 0.0), state.value),
             active=open_nodes,
             step="boxes",
         )
@@ -216,7 +215,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
         problem, w = state.problem, state.best
         u = problem.A @ w
         given_up = u < 1.0 - problem.width
-        xi = np.where(given_up, 0.0, np.clip(1.0 - u, 0.0, problem.width))
+        xi = np.maximum(np.where(given_up, 1.0 - problem.beyond, 1.0) - u, 0.0)
         return Answer(
             values={"w": w, "z": given_up.astype(np.float64), "xi": xi},
             bound=self.measure(state).bound,
@@ -230,7 +229,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
 def _load() -> None:
     """The smallest problem, so that every loop is there."""
     rows = np.array([[1.0, 0.5], [1.0, -0.4], [-1.0, 0.3]])
-    problem = RampProblem(rows, np.full(3, 0.4), np.ones(2, dtype=bool), 2.0, 2.0)
+    problem = RampProblem.with_squares(rows, np.full(3, 0.4), np.ones(2), 2.0, 2.0)
     algorithm = RampBB(restarts=1)
     state = algorithm.init(problem, Options(), np.random.default_rng(0))
     algorithm.advance(state, 0.01)

@@ -1,13 +1,14 @@
-"""The ramp problem in the principal axes of its points, and what that may change of its optimum."""
+"""The ramp problem in coordinates that suit boxes, and what that may change of its optimum."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 
-from ...models.arrays import BoolArray, FloatArray
+from ...models.arrays import FloatArray
 from ...models.views import RampProblem
+from ..zero_one.rotation import rotation, turned
 
 __all__ = ["Rotated", "rotated"]
 
@@ -16,24 +17,21 @@ _EPS = 2.0**-52
 
 @dataclass(frozen=True, eq=False)
 class Rotated:
-    """min Σ d_j v_j² + Σ c_i ρ(a_i'v), w = V v, c divided by μ; boxes along principal axes of the points cut less off at a time.
+    """The problem in v, w = V v: boxes along these coordinates cut less off at a time.
 
     Parameters
     ----------
-    A, costs, penalised, height, width
-        The rotated problem.
+    problem : RampProblem
+        The rotated problem. Its norm of v = V'w is that of w, but for the rounding of the atoms, of which the kernels know.
     V : ndarray (p, p)
         Orthogonal up to rounding; the identity on a free intercept.
     shift : float
-        Σ_i c_i (h/d) |a_i'v - (a_i as given)'w| is at most this times ||w||, and ||v||² at most (1 + stretch) ||w||², v = V'w.
+        Losses of v differ by at most this times ||w|| from those of w, v = V'w.
     stretch : float
+        ||v||² is at most (1 + stretch) ||w||².
     """
 
-    A: FloatArray
-    costs: FloatArray
-    penalised: BoolArray
-    height: float
-    width: float
+    problem: RampProblem
     V: FloatArray
     shift: float
     stretch: float
@@ -47,32 +45,34 @@ class Rotated:
         return np.asarray(self.V @ v)
 
     def reach(self, value: float) -> FloatArray:
-        """Bounds of |v_j| at some optimal point: ||v||² ≤ UB, and a free intercept stands at a corner of some point's ramp."""
-        norm = np.sqrt(value) * (1.0 + 1e-9) + 1e-12
-        rows = np.linalg.norm(self.A[:, self.penalised], axis=1).max(initial=0.0)
-        corner = max(1.0, abs(1.0 - self.width)) + norm * float(rows)
-        return np.where(self.penalised, norm, corner * (1.0 + 1e-9))
+        """Bounds of |v_j| at some optimal point, of a value below that: by squares, by the norm, and for a free intercept.
+
+        For a fixed w the objective is piecewise linear in an intercept, so some best one stands at a corner of some point's loss.
+        """
+        at, held = self.problem, self.problem.penalised
+        with np.errstate(divide="ignore"):
+            squares = np.sqrt(value / at.curvature)
+        span = np.abs(at.atoms).max(axis=0) if len(at.atoms) else np.inf  # |w_j| of a combination with ||α||_1 ≤ 1
+        norm = np.minimum(squares, np.where(span > 0.0, span, np.inf) * value) * (1.0 + 1e-9) + 1e-12
+        rows = np.abs(at.A[:, held]) @ norm[held]
+        corner = max(1.0, abs(1.0 - at.width), at.beyond - 1.0 if np.isfinite(at.beyond) else 0.0)
+        return np.where(held, norm, (corner + float(rows.max(initial=0.0))) * (1.0 + 1e-9))
 
     def proved(self, bound: float, value: float) -> float:
-        """A bound of the rotated problem as one of the problem: the rotation's rounding taken off.
-
-        For a better w, ||w|| ≤ √UB on the penalised coordinates.
-        """
-        lost = self.shift * np.sqrt(value) * (1.0 + 1e-9)
+        """A bound of the rotated problem as one of the problem, for points better than ``value``: the roundings taken off."""
+        lost = self.shift * float(np.linalg.norm(self.reach(value)[self.problem.penalised]))
         return float((bound - lost) / (1.0 + self.stretch)) if np.isfinite(bound) else bound
 
 
 def rotated(problem: RampProblem) -> Rotated:
-    """The problem in its principal axes."""
-    A, seen = problem.A, problem.penalised
-    p = A.shape[1]
-    V = np.eye(p)
-    inner = A[:, seen]
-    V[np.ix_(seen, seen)] = np.linalg.eigh(inner.T @ inner)[1]
-    costs = problem.costs / problem.mu
+    """The problem in coordinates in which boxes exclude pairs; where squares differ, in its own."""
+    A, held = problem.A, problem.penalised
+    p, V = A.shape[1], np.eye(A.shape[1])
+    if held.any() and np.ptp(problem.curvature[held]) == 0.0:
+        labels = None if held.all() else A[:, int(np.flatnonzero(~held)[0])]
+        V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
     skew = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
-    norms = np.linalg.norm(inner, axis=1)
-    shift = float((costs * norms).sum()) * problem.height / problem.width * (skew + 4.0 * p * _EPS)
-    return Rotated(
-        np.ascontiguousarray(A @ V), costs, np.ascontiguousarray(seen), problem.height, problem.width, V, shift, 2.0 * skew
-    )
+    lengths = float(problem.costs @ np.linalg.norm(A[:, held], axis=1)) * problem.height / problem.width
+    shift = 2.0 * lengths * (skew + 4.0 * p * _EPS)
+    within = replace(problem, A=np.ascontiguousarray(A @ V), atoms=problem.atoms @ V)
+    return Rotated(within, V, shift, 2.0 * skew)

@@ -21,6 +21,7 @@ from .domains import Domain, Reals
 from .features import Features, Images, Plain
 from .losses.hinge import Hinge
 from .losses.loss import Loss
+from .part import Polyhedral
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
@@ -78,21 +79,33 @@ class Composition(Model):
     def view(self, kind: type[V]) -> V | None:
         """`ScoringProblem` of counts and whole coefficients, `LinearProblem` of hinges, else the loss's own (`Loss.view`).
 
-        The last two are of μ||w||² with a loss of margins and nothing else.
+        The last two are of a loss of margins and a regulariser, and nothing else: μ||w||², or a norm that is `Polyhedral`.
         """
-        mu, on_disk = self.regulariser.square, isinstance(self.X, Rows)
+        on_disk = isinstance(self.X, Rows)
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
-        if not mu or not self.domain.free or self.subject_to or not self.loss.labels:
+        if not self.domain.free or self.subject_to or not self.loss.labels:
             return None
         if kind is LinearProblem:
+            mu = self.regulariser.square
+            if not mu:
+                return None
             plain = self.loss.power and self.kernel is None and self.penalised.all() and (self.costs > 0).all()
             X = in_blocks(self.X)
             return LinearProblem(X, self.y, self.costs, mu, self.loss.power) if plain else None  # type: ignore[return-value]
         if on_disk:
             return None
-        view = self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, mu)
+        norm = self.norm()
+        view = None if norm is None else self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, norm)
         return view if isinstance(view, kind) else None
+
+    def norm(self) -> Polyhedral | None:
+        """The regulariser as the loss's own solver reads it; None where it does not."""
+        p, mu = int(self.penalised.sum()), self.regulariser.square
+        if not self.loss.norms:
+            return Polyhedral(np.zeros((0, p)), mu) if mu else None
+        found = self.regulariser.polyhedral(p)
+        return found if found is not None and (found.mu or found.atoms.size) else None
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
@@ -113,11 +126,13 @@ class Composition(Model):
         return found if found.value >= own.bound else Bound(own.bound, own.argument, own.bound_error)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of the form from ``w``: those of a scoring system, the slacks of hinges; what is there already stays."""
+        """All blocks of the form from ``w``: a scoring system's, slacks of hinges, the regulariser's; others stay."""
         if "z" not in values and self.view(ScoringProblem) is not None:
             return whole_blocks(values["w"], self.penalised, self.loss, self.loss.rows(self.points, self.y), self.form)
         if "w" in values and "xi" not in values and self.loss.power and not self.subject_to:
-            return {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.features.matrix @ values["w"]), 0.0)}
+            values = {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.features.matrix @ values["w"]), 0.0)}
+        if "w" in values and any(block.label not in values for block in self.form.blocks):
+            return {**self.regulariser.blocks(np.asarray(values["w"])[self.penalised]), **values}
         return dict(values)
 
     def check_blocks(self) -> None:

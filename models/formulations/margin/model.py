@@ -115,7 +115,7 @@ class Margin(Composition):
     @property
     def unviewed(self) -> str:
         """What keeps the algorithms for single losses from reading it."""
-        return unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
+        return unread_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.norm() is not None)
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:

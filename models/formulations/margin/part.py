@@ -12,7 +12,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...statement import Line
 from .assembly import Affine
 
-__all__ = ["Part", "Setting"]
+__all__ = ["Part", "Polyhedral", "Setting"]
 
 
 class Part(ABC):
@@ -34,6 +34,22 @@ class Part(ABC):
     @abstractmethod
     def lines(self) -> tuple[Line, ...]:
         """The constraints that it states, as text and LaTeX."""
+
+
+@dataclass(frozen=True, eq=False)
+class Polyhedral:
+    """A regulariser that is min{||α||_1 : w = Σ_j α_j x_j} + μ||w||².
+
+    Parameters
+    ----------
+    atoms : ndarray (k, p)
+        x_j, which span all w; none where it is μ||w||² alone.
+    mu : float
+        μ ≥ 0.
+    """
+
+    atoms: FloatArray
+    mu: float
 
 
 @dataclass(frozen=True, eq=False)

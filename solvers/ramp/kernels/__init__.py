@@ -1,8 +1,11 @@
-"""Compiled loops of `ramp-bb`: envelopes and bounds of a node, its hinge problem, the tree."""
+"""Compiled loops of `ramp-bb`: envelopes, pairs and the relaxation of a node, the tree, descents.
 
+Matchings and Newton's method are those of the 0-1 loss's boxes.
+"""
+
+from .descent import descend
 from .envelopes import loss
 from .exploration import DONE, FULL, PAUSED, explore
-from .hinge import descend
-from .records import Node, Ramp, Tree, node_for
+from .records import Node, Ramp, Tree, node_for, ramp_of
 
-__all__ = ["DONE", "FULL", "PAUSED", "Node", "Ramp", "Tree", "descend", "explore", "loss", "node_for"]
+__all__ = ["DONE", "FULL", "PAUSED", "Node", "Ramp", "Tree", "descend", "explore", "loss", "node_for", "ramp_of"]

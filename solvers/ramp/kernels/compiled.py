@@ -1,12 +1,15 @@
-"""How the loops of this folder are compiled: infinities are met here."""
+"""How the loops of this folder are compiled: infinities are met here. They call those of the 0-1 loss's boxes."""
 
 from __future__ import annotations
 
 from pathlib import Path
 
 from ...interface.compiled import Loops
+from ...zero_one import kernels
 
-__all__ = ["entry", "inner"]
+__all__ = ["EPS", "SINGLE", "entry", "inner"]
 
-_loops = Loops({"reassoc", "contract", "nsz"}, Path(__file__).parent)
+#: Half a unit in the last place of 1, in double and in single precision.
+EPS, SINGLE = 2.0**-53, 2.0**-24
+_loops = Loops({"reassoc", "contract", "nsz"}, Path(__file__).parent, Path(kernels.__file__).parent)
 entry, inner = _loops.entry, _loops.inner

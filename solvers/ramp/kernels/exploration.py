@@ -2,47 +2,38 @@
 
 from __future__ import annotations
 
-import numpy as np
-
-from .compiled import entry, inner
-from .envelopes import dual_bound, envelopes, loss, objective, tightened
-from .hinge import FINE, solve_hinge
+from .compiled import EPS, entry, inner
+from .envelopes import classify, objective
+from .pairing import pair_up
 from .records import Node, Ramp, Tree
+from .relaxation import relax, shrink
 
 __all__ = ["DONE", "FULL", "PAUSED", "explore"]
 
 #: What `explore` ends with: no open nodes, no room, its nodes are used up.
 DONE, FULL, PAUSED = 0, 1, 2
-#: Times that a node's box is tightened by its ball.
-_ROUNDS = 6
-#: Smoothings of a node; those of `FINE` where its bound is within this part of what closes it.
-_ROUGH, _NEAR = 4, 1e-2
+#: Times that a node is relaxed and shrunk. Parts of the cut and of what is missing that squares may spend of its bound.
+_ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
+#: A width or a gap that falls by less than this part is not worth another round, nor are squares that spend less of the gap.
+_WORTH, _ENOUGH = 0.02, 0.3
+#: A coordinate is split so far from its middle to the relaxation's solution.
+_ASIDE = 0.2
 
 
 @inner
 def _coordinate(r: Ramp, k: Node) -> int:
-    """The coordinate whose width has the largest share in the gaps between ramps and envelopes at w; the widest without gaps."""
-    n, p = r.A.shape
-    for j in range(p):
-        k.score[j] = 0.0
-    for i in range(n):
-        u, total = 0.0, 0.0
-        for j in range(p):
-            u += r.A[i, j] * k.w[j]
-            k.spread[j] = abs(r.A[i, j]) * (k.hi[j] - k.lo[j])
-            total += k.spread[j]
-        under = k.lines[i, 0] - k.lines[i, 1] * u if k.lines[i, 1] > 0.0 else k.slopes[i] * max(1.0 - u, 0.0)
-        gap = r.costs[i] * loss(u, r.height, r.width) - under
-        if (k.slopes[i] > 0.0 or k.lines[i, 1] > 0.0) and gap > 0.0 and total > 0.0:
-            for j in range(p):
-                k.score[j] += gap * k.spread[j] / total
-    most, widest = 0, 0
-    for j in range(1, p):
-        if k.score[j] > k.score[most]:
-            most = j
+    """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one."""
+    best, most, widest = 0, 0.0, 0
+    for j in range(k.w.size):
+        largest = 0.0
+        for i in range(r.costs.size):
+            if k.undecided[i]:
+                largest = max(largest, abs(r.rows[j, i]))
+        if largest * (k.hi[j] - k.lo[j]) > most:
+            best, most = j, largest * (k.hi[j] - k.lo[j])
         if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:
             widest = j
-    return most if k.score[most] > 0.0 else widest
+    return best if most > 0.0 else widest
 
 
 @inner
@@ -83,24 +74,33 @@ def _pop(tree: Tree) -> int:
 
 @inner
 def _bounded(r: Ramp, k: Node, bound: float, tree: Tree) -> float:
-    """The node's bound, its box tightened by its ball as long as that helps; better points go into the tree."""
+    """The node's bound, its box shrunk as long as that helps; better points go into the tree."""
     state, found = tree.state, tree.found
-    cut = state[0] * (1.0 - state[1])
-    for _ in range(_ROUNDS):
-        constant = envelopes(r, k)
-        solve_hinge(r, k, _ROUGH)
-        here = dual_bound(r, k, constant)
-        if cut - _NEAR * abs(cut) < here < cut:  # smoothing may be what is missing
-            solve_hinge(r, k, FINE)
-            here = dual_bound(r, k, constant)
+    for turn in range(_ROUNDS):
+        cut = state[0] * (1.0 - state[1])
+        for j in range(found.size):
+            k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
+        sure = classify(r, k)
+        sure = (sure + pair_up(r, k)) * (1.0 - 8.0 * EPS * (r.costs.size + 8))
+        if sure >= cut:
+            return sure
+        spend = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, sure)))
+        here = relax(r, k, sure, cut, spend, False)
+        gain = here - bound
         bound = max(bound, here)
-        value = objective(r, k.w)
-        if value < state[0]:
-            state[0] = value
-            for j in range(found.size):
-                found[j] = k.w[j]
-            cut = value * (1.0 - state[1])
-        if bound >= cut or not tightened(r, k, cut - here):
+        if bound >= cut:
+            break
+        if turn == 0:
+            value = objective(r, k)
+            if value < state[0]:
+                state[0] = value
+                for j in range(found.size):
+                    found[j] = k.w[j]
+                cut = value * (1.0 - state[1])
+        shrunk = shrink(k, cut)
+        if shrunk > 1.0:
+            return cut
+        if shrunk < _WORTH and gain < _WORTH * (cut - bound) and spend < _ENOUGH * (cut - bound):
             break
     return bound
 
@@ -120,10 +120,8 @@ def explore(r: Ramp, k: Node, tree: Tree, nodes: int) -> int:
             continue
         count[1] += 1
         for j in range(p):
-            lo[j], hi[j] = boxes[node, 0, j], boxes[node, 1, j]
-            w[j] = min(max(found[j], lo[j]), hi[j])
-        for i in range(k.floor.size):
-            k.floor[i] = -np.inf
+            lo[j], hi[j], k.polar[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j]
+            w[j] = found[j]
         bound = _bounded(r, k, keys[node], tree)
         if bound >= state[0] * (1.0 - state[1]):
             continue
@@ -132,11 +130,11 @@ def explore(r: Ramp, k: Node, tree: Tree, nodes: int) -> int:
         if not span > 1e-13 * (1.0 + max(abs(lo[j]), abs(hi[j]))):
             state[2] = min(state[2], bound)
             continue
-        split = min(max(0.5 * (w[j] + 0.5 * (lo[j] + hi[j])), lo[j] + 0.2 * span), hi[j] - 0.2 * span)
+        split = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
         for side in range(2):
             child = heap[count[0]]
             for t in range(p):
-                boxes[child, 0, t], boxes[child, 1, t] = lo[t], hi[t]
+                boxes[child, 0, t], boxes[child, 1, t], boxes[child, 2, t] = lo[t], hi[t], k.polar[t]
             boxes[child, 1 - side, j] = split
             keys[child] = bound
             _push(tree, child)

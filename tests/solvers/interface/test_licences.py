@@ -178,7 +178,8 @@ def _auto(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     from marginopt.models import RampSVM
     from marginopt.solvers.auto import choose
 
-    chosen = [choose(RampSVM(_X, _Y), Options())]
+    powers = np.hstack([_X, _X[:, 1:] ** 2, _X[:, 1:] ** 3])  # too many coefficients for boxes
+    chosen = [choose(RampSVM(powers, _Y), Options())]
     monkeypatch.setitem(sys.modules, "piqp", None)
     chosen.append(choose(HingeSVM(_X, _Y), Options()))
     picked = solve_problem(HingeSVM(_X[:20], _Y[:20]), "auto", Options()).details["picked"]

@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from data import clouds
+from scipy.optimize import linprog
 
 import marginopt as mo
 from marginopt import margin
@@ -63,7 +64,7 @@ def test_a_thousand_problems_beside_enumeration() -> None:
     assert (high - low <= 1e-7 * high).all()
     solver = RampBB()
     for j in range(k):
-        problem = RampProblem(A[j], np.full(n, costs[j]), np.ones(p, dtype=bool), float(height[j]), float(width[j]))
+        problem = RampProblem.with_squares(A[j], np.full(n, costs[j]), np.ones(p), float(height[j]), float(width[j]))
         state = solver.init(problem, Options(), np.random.default_rng(0))
         outcome = solver.advance(state, 10.0)
         measured = solver.measure(state)
@@ -86,11 +87,16 @@ def test_the_optimum_is_that_of_a_mixed_integer_solver(solver: str, intercept: s
         assert ours.bound <= theirs.objective * (1.0 + 1e-6)
 
 
-@pytest.mark.parametrize("regulariser", ["l2", "half-l2"])
-def test_compositions_are_read(regulariser: str) -> None:
+ATOMS = np.array([[1.0, 0.5], [-0.2, 1.0], [0.7, -0.6], [0.1, 0.1]])
+
+
+@pytest.mark.parametrize("loss", [margin.Ramp(1.0, 1.5), margin.Ramp(2.0, 2.0, beyond=3.0)])
+@pytest.mark.parametrize("regulariser", ["l2", "half-l2", "l1", margin.ElasticNet(0.3, 0.2), margin.KernelWeightsL1(ATOMS, 0.4)])
+@pytest.mark.parametrize("intercept", ["free", "penalised"])
+def test_compositions_are_read(loss: margin.Ramp, regulariser: str, intercept: str) -> None:
     X, y = points(3, 10, 3)
-    loss = margin.Ramp(1.0, 1.5)
-    model = mo.Margin(X, y, loss, regulariser, weights=np.linspace(0.3, 1.0, 10), intercept="free")
+    X = X if intercept == "free" else X[:, 1:]
+    model = mo.Margin(X, y, loss, regulariser, weights=np.linspace(0.3, 1.0, 10), intercept=intercept)
     ours = mo.solve(model, "ramp-bb")
     assert ours.status is Status.OPTIMAL
     assert ours.objective == pytest.approx(model.objective(ours.values["w"]), rel=1e-9)
@@ -106,7 +112,8 @@ def test_a_kernel_is_read() -> None:
 @pytest.mark.parametrize(
     "parts",
     [
-        {"regulariser": "l1"},
+        {"regulariser": margin.GroupL1((0, 1), 0.3)},
+        {"regulariser": margin.KernelWeightsL1(np.array([[1.0, 2.0]]))},
         {"domain": margin.Box(-1.0, 1.0)},
         {"subject_to": mo.keep([0])},
     ],
@@ -140,30 +147,42 @@ def test_a_node_limit_leaves_a_proved_bound_and_a_start_is_taken() -> None:
         mo.solve(model, ("ramp-bb", {"restarts": -1}))
 
 
-def test_the_rotation_costs_what_it_says() -> None:
+def objective(at: RampProblem, w: np.ndarray) -> float:
+    """Of squares and losses, and of the norm, a linear program."""
+    u, k = at.A @ w, len(at.atoms)
+    loss = at.height / at.width * (np.clip(1.0 - u, 0.0, at.width) + np.maximum(1.0 - at.beyond - u, 0.0))
+    norm = (
+        linprog(np.ones(2 * k), A_eq=np.hstack([at.atoms.T, -at.atoms.T]), b_eq=np.where(at.penalised, w, 0.0)).fun if k else 0.0
+    )
+    return float(at.curvature @ (w * w)) + norm + float(at.costs @ loss)
+
+
+@pytest.mark.parametrize("atoms", [0, 5])
+def test_the_rotation_costs_what_it_says(atoms: int) -> None:
     X, y = points(9, 20, 4)
-    problem = RampProblem(y[:, None] * X, np.full(20, 0.5), np.array([False, True, True, True]), 2.0, 1.5, mu=0.5)
-    axes = rotated(problem)
     rng = np.random.default_rng(0)
+    held = np.array([0.0, 1.0, 1.0, 1.0])
+    problem = RampProblem(y[:, None] * X, np.full(20, 0.5), 0.5 * held, 2.0, 1.5, 3.0, held * rng.normal(size=(atoms, 4)))
+    axes = rotated(problem)
     for _ in range(50):
         w = rng.normal(size=4)
-        v = axes.into(w)
-        norm = float(v[1:] @ v[1:])
-        inside = norm + float(axes.costs @ (2.0 / 1.5 * np.clip(1.0 - axes.A @ v, 0.0, 1.5)))
-        true = problem.objective(w) / problem.mu
-        reached = float(np.linalg.norm(w[1:]))
+        true, reached = objective(problem, w), float(np.linalg.norm(w[1:]))
+        inside = objective(axes.problem, axes.into(w))
         assert inside <= true * (1.0 + axes.stretch) + axes.shift * reached + 1e-13 * true
     assert axes.shift < 1e-11
 
 
 def test_descent_never_rises() -> None:
-    X, y = points(11, 30, 3)
-    axes = rotated(RampProblem(y[:, None] * X, np.full(30, 0.5), np.ones(3, dtype=bool), 2.0, 2.0))
-    ramp, node = kernels.Ramp(axes.A, axes.costs, axes.penalised, 2.0, 2.0), kernels.node_for(*axes.A.shape)
+    X, y = points(11, 20, 3)
+    axes = rotated(RampProblem(y[:, None] * X, np.full(20, 0.5), np.ones(3), 2.0, 2.0, 2.5, np.vstack([np.eye(3), X[:9]])))
+    ramp = kernels.ramp_of(axes.problem)
+    node = kernels.node_for(ramp)
     node.hi[:] = axes.reach(30.0)
     node.lo[:] = -node.hi
     rng = np.random.default_rng(0)
     for _ in range(20):
         w = rng.normal(size=3)
-        before = float(w @ w) + float(axes.costs @ np.clip(1.0 - axes.A @ w, 0.0, 2.0))
-        assert kernels.descend(ramp, node, w) <= before
+        before = objective(axes.problem, w)
+        after = kernels.descend(ramp, node, w)
+        assert after <= before * (1.0 + 1e-12)
+        assert after == pytest.approx(objective(axes.problem, w), rel=1e-12)

@@ -13,7 +13,7 @@ from ....arrays import BoolArray, FloatArray, Points
 from ....statement import Line
 from ...linear import signed_rows
 from ..assembly import Affine, Assembly
-from ..part import Part, Setting
+from ..part import Part, Polyhedral, Setting
 from .branch import Branch
 from .conjugate import Conjugate
 
@@ -38,6 +38,8 @@ class Loss(Part):
     intercept: ClassVar[bool] = True
     #: q where the loss is (1 - m)_+^q, 0 where it is another.
     power: ClassVar[int] = 0
+    #: Whether `view` reads polyhedral norms, and not μ||w||² alone.
+    norms: ClassVar[bool] = False
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
 
@@ -93,8 +95,8 @@ class Loss(Part):
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
-        """What a solver of its own reads of min μ Σ_penalised w_j² + Σ costs · loss(Aw) (`models.views`); None without one."""
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> object:
+        """What a solver of its own reads of min ``norm`` of the penalised w_j + Σ costs · loss(Aw); None without one."""
         return None
 
     def nonnegative(self) -> bool:

@@ -7,11 +7,12 @@ from typing import ClassVar
 
 import numpy as np
 
+from .....errors import InputError
 from ....arrays import BoolArray, FloatArray, as_positive
 from ....statement import Line
 from ....views import RampProblem
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Polyhedral, Setting
 from .branch import Branch
 from .loss import Loss
 
@@ -20,9 +21,10 @@ __all__ = ["Ramp"]
 
 @dataclass(frozen=True)
 class Ramp(Loss):
-    """(h/d) min{(1 - m)_+, d}: zero from m = 1 on, h from m = 1 - d down.
+    """(h/d) min{(1 - m)_+, d}: zero from m = 1 on, h from m = 1 - d down; with b, a hinge of that slope again from 1 - b down.
 
-    Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z).
+    Slack 0 ≤ ξ ≤ d and z in {0, 1}; z = 0 requires m + ξ ≥ 1; cost (h/d)(ξ + d z). With b, ξ ≥ 0 alone and m + ξ + b z ≥ 1: the
+    constant of a big-M row that is meant, as in MIPLIB's gsvm2rl (height and width 2, b = 100).
 
     Parameters
     ----------
@@ -30,31 +32,42 @@ class Ramp(Loss):
         h > 0. Brooks's ramp has height and width 2, that of the conic paper's Figure 1 height 1.
     width : float
         d > 0.
+    beyond : float
+        b ≥ d; without it the ramp does not begin again.
 
     Raises
     ------
     InputError
-        A height or width that is not > 0.
+        A height or width that is not > 0, or b < d.
     """
 
     height: float = 2.0
     width: float = 2.0
+    beyond: float = np.inf
 
     convex: ClassVar[bool] = False
+    norms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", as_positive(self.height, "height"))
         object.__setattr__(self, "width", as_positive(self.width, "width"))
+        if self.beyond != np.inf:
+            object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond"))
+            if self.beyond < self.width:
+                raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
 
     def values(self, argument: FloatArray) -> FloatArray:
-        """(h/d) min{(1 - m)_+, d}."""
-        return self.height / self.width * np.clip(1.0 - argument, 0.0, self.width)
+        """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
+        ramp = np.clip(1.0 - argument, 0.0, self.width)
+        return self.height / self.width * (ramp + np.maximum(1.0 - self.beyond - argument, 0.0))
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """z, ξ and their rows."""
         z = to.binaries("z", at.argument.rows)
-        xi = to.variables("xi", at.argument.rows, 0.0, self.width)
-        to.switch("margin", z, at.argument + xi - 1.0, at.big_m(1.0))
+        again = self.beyond < np.inf
+        xi = to.variables("xi", at.argument.rows, 0.0, np.inf if again else self.width)
+        M = np.full(at.argument.rows, self.beyond) if again else at.big_m(1.0)
+        to.switch("margin", z, at.argument + xi - 1.0, M)
         to.cost(self.height / self.width * at.weights, xi)
         to.cost(self.height * at.weights, z)
         return None
@@ -68,20 +81,29 @@ class Ramp(Loss):
 
     def lines(self) -> tuple[Line, ...]:
         """Rows of slack and switch."""
+        if self.beyond < np.inf:
+            b = f"{self.beyond:g}"
+            return (
+                Line(f"y_i x_i'w + xi_i + {b} z_i >= 1", rf"y_i x_i^\top w + \xi_i + {b}\,z_i \ge 1", "margin"),
+                Line("xi_i >= 0, z_i in {0, 1}", r"\xi_i\ge 0,\ z_i\in\{0,1\}"),
+            )
         return (
             Line("z_i = 0  =>  y_i x_i'w + xi_i >= 1", r"z_i = 0 \Rightarrow y_i x_i^\top w + \xi_i \ge 1", "margin"),
             Line(f"0 <= xi_i <= {self.width:g}, z_i in {{0, 1}}", rf"0\le\xi_i\le {self.width:g},\ z_i\in\{{0,1\}}"),
         )
 
     def branches(self) -> tuple[Branch, ...]:
-        """The hinge of slope h/d, and h."""
+        """The hinge of slope h/d, and h, with b where that begins again."""
         slope = self.height / self.width
-        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height),))
+        again = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
+        return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> RampProblem:
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> RampProblem:
         """`RampProblem`."""
-        return RampProblem(A, costs, penalised, self.height, self.width, mu)
+        atoms = np.zeros((len(norm.atoms), penalised.size))
+        atoms[:, penalised] = norm.atoms
+        return RampProblem(A, costs, np.where(penalised, norm.mu, 0.0), self.height, self.width, self.beyond, atoms)
 
     def flat(self) -> float:
-        """Zero from 1 on, h from 1 - d down."""
-        return max(1.0, self.width - 1.0)
+        """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""
+        return max(1.0, (self.beyond if self.beyond < np.inf else self.width) - 1.0)

@@ -14,7 +14,7 @@ from ....statement import Line
 from ....views import ConicProblem
 from ...linear import dense_signed_rows
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Polyhedral, Setting
 from .conic import curved_where_seen
 from .loss import Loss
 
@@ -86,9 +86,9 @@ class StrongestConic(Loss):
             to.gain_of_squares(self.curvature, at.w)
         return z
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> ConicProblem | None:
         """`ConicProblem`, of ||w||² and equal costs."""
-        plain = mu == 1.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
+        plain = norm.mu == 1.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
         return ConicProblem(A, float(costs[0]), None, None) if plain else None
 
     def cost_line(self) -> Line:

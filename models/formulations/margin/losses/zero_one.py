@@ -11,7 +11,7 @@ from ....arrays import BoolArray, FloatArray, as_positive
 from ....statement import Line
 from ....views import ZeroOneProblem
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Polyhedral, Setting
 from .branch import Branch
 from .loss import Loss
 
@@ -74,9 +74,9 @@ class ZeroOne(Loss):
         """t."""
         return self.threshold
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> ZeroOneProblem | None:
         """`ZeroOneProblem`, of violated margins at μ = 1."""
-        plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
+        plain = self.threshold == 1.0 and norm.mu == 1.0 and (costs > 0.0).all()
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
     def flat(self) -> float:

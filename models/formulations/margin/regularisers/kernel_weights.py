@@ -13,6 +13,7 @@ from ....arrays import FloatArray, as_positive
 from ....program.cones import Zero
 from ....statement import Line, times
 from ..assembly import Affine, Assembly
+from ..part import Polyhedral
 from ..values import as_numbers
 from .regulariser import Regulariser
 
@@ -47,13 +48,28 @@ class KernelWeightsL1(Regulariser):
         object.__setattr__(self, "mu", as_positive(self.mu, "mu"))
 
     def value(self, w: FloatArray) -> float:
-        """A linear program in α; infinite where w is no combination of the points."""
+        """μ||α||_1 of the best combination; infinite where w is none of the points."""
+        found = self._combination(w)
+        return float("inf") if found is None else float(self.mu * found.sum())
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The best combination; nothing where w is none of the points."""
+        found = self._combination(w)
+        return {} if found is None else {"alpha plus": found[: found.size // 2], "alpha minus": found[found.size // 2 :]}
+
+    def _combination(self, w: FloatArray) -> FloatArray | None:
+        """Positive and negative parts of the best α, by a linear program."""
         from scipy.optimize import linprog  # slow to import, and read here alone
 
         self._check_width(w.size)
         m = self.points.shape[0]
-        found = linprog(np.full(2 * m, self.mu), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
-        return float(found.fun) if found.status == 0 else float("inf")
+        found = linprog(np.ones(2 * m), A_eq=np.hstack([self.points.T, -self.points.T]), b_eq=w, bounds=(0, None))
+        return np.asarray(found.x) if found.status == 0 else None
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """The points for atoms; None where they do not span all coefficients."""
+        self._check_width(p)
+        return Polyhedral(self.points / self.mu, 0.0) if np.linalg.matrix_rank(self.points) == p else None
 
     def add(self, to: Assembly, w: Affine, span: FloatArray) -> None:
         """α as the difference of two non-negative parts, and w as their combination."""

@@ -9,9 +9,14 @@ import numpy as np
 from ....arrays import FloatArray, as_positive
 from ....statement import Line, plus, times
 from ..assembly import Affine, Assembly
+from ..part import Polyhedral
 from .regulariser import Regulariser, Sparsity
 
 __all__ = ["L1", "ElasticNet"]
+
+
+#: Coefficients up to which the norm is written by its atoms, a square matrix.
+_FEW = 1000
 
 
 def _absolute(to: Assembly, w: Affine) -> Affine:
@@ -20,6 +25,11 @@ def _absolute(to: Assembly, w: Affine) -> Affine:
     to.require_nonnegative("size above", size - w)
     to.require_nonnegative("size below", size + w)
     return size
+
+
+def _atoms(p: int, mu: float, square: float) -> Polyhedral | None:
+    """μ||w||_1 + square·||w||²."""
+    return Polyhedral(np.eye(p) / mu, square) if p <= _FEW else None
 
 
 _SUM = Line("sum_j a_j", r"\textstyle\sum_j a_j")
@@ -60,6 +70,14 @@ class L1(Regulariser):
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """||x||_∞ level/μ."""
         return np.asarray(np.abs(rows).max(axis=1, initial=0.0) * level / self.mu)
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Axes for atoms."""
+        return _atoms(p, self.mu, 0.0)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """a = |w|."""
+        return {"a": np.abs(w)}
 
     @property
     def sparsity(self) -> Sparsity:
@@ -108,3 +126,11 @@ class ElasticNet(Regulariser):
     def reach(self, level: float, rows: FloatArray) -> FloatArray:
         """The smaller of what each norm allows."""
         return np.minimum(L1(self.l1).reach(level, rows), np.linalg.norm(rows, axis=1) * np.sqrt(level / self.l2))
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Axes for atoms, and squares."""
+        return _atoms(p, self.l1, self.l2)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """a = |w|."""
+        return {"a": np.abs(w)}

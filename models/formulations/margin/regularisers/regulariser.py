@@ -10,7 +10,7 @@ import numpy as np
 from ....arrays import BoolArray, FloatArray
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from ..part import Part
+from ..part import Part, Polyhedral
 
 __all__ = ["Regulariser", "Sparsity"]
 
@@ -51,6 +51,14 @@ class Regulariser(Part):
     def square(self) -> float | None:
         """μ where R is μ||w||² and nothing else, 0 where there is none; None where it is not."""
         return None
+
+    def polyhedral(self, p: int) -> Polyhedral | None:
+        """Itself over p coefficients by few atoms and a multiple of ||w||²; None where it is not, or p is too large."""
+        return None if self.square is None else Polyhedral(np.zeros((0, p)), self.square)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """The variables that it adds to the form, at their best for w."""
+        return {}
 
     @property
     def sparsity(self) -> Sparsity | None:

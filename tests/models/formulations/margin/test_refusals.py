@@ -34,7 +34,8 @@ def test_refusals_name_the_part_and_who_can(loss: str) -> None:
     products = itertools.product(REGULARISERS.items(), DOMAINS.items(), RULES.items())
     for (regulariser, its), (domain, bounds), (rule, rules) in products:
         model = mo.Margin(X, y, loss, regulariser, domain=bounds, subject_to=rules)
-        parts = [name for name in (its, domain, rule) if name]
+        norm = "" if loss == "ramp" else its  # its own solver reads norms: they are not in the way
+        parts = [name for name in (norm, domain, rule) if name]
         for name in STRUCTURED:
             solver = get_solver(name)
             if not parts and (name, loss) in READ:

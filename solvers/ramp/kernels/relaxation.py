@@ -1,0 +1,154 @@
+"""The convex problem of a node, its dual bound, and the part of the box that is left.
+
+With what pairs leave of the costs, a node is at least
+
+    const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges of its points),   lo ≤ w ≤ hi.
+
+In place of the maximum stand two points of the polar, p, and P, which is the steepest at w: p'w + ((P - p)'w)_+, one more hinge,
+whose multiplier moves p towards P (a bundle of two, which remembers). A square that vanishes
+at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes it strongly convex, so that Newton's
+method solves its smoothed form (`zero_one.kernels.boxes.newton`) and its dual values say which part of the box is left.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ...zero_one.kernels.boxes.newton import newton, rounding
+from ...zero_one.kernels.boxes.tightening import shrink_box
+from .compiled import EPS, inner
+from .norm import into_polar, steepest
+from .records import Node, Ramp
+
+__all__ = ["relax", "shrink"]
+
+#: The smoothing of the hinges that it begins with and ends at, in margins or parts of what these range over.
+_SMOOTH, _SMOOTHEST = 0.3, 1e-7
+#: Newton's decrement at which it stops, by the cut and the smoothing.
+_STOP = 1e-7
+
+
+@inner
+def _hinge(r: Ramp, k: Node, row: Any, i: int, begins: float, cap: float) -> None:
+    """A row of the relaxation: cap (begins - a_i'w)_+, the beginning lowered by its rounding."""
+    R, p = k.relaxation, k.w.size
+    size = abs(begins)
+    for j in range(p):
+        size += abs(r.rows[j, i] * k.mid[j])
+        R.rows[j, row] = r.rows[j, i] * k.half[j] / k.scale[j]
+    R.b[row], R.cap[row] = begins - k.at[i] - 4.0 * (p + 4) * EPS * size, cap
+
+
+@inner
+def _hinges(r: Ramp, k: Node, count: Any) -> tuple[int, float]:
+    """Rows of all points: (how many, the constant of those that begin below 1)."""
+    constant = 0.0
+    for i in range(r.costs.size):
+        rest = r.costs[i] * r.slope
+        if k.left[i] > 0.0:
+            cap = k.left[i] * k.slopes[i]
+            _hinge(r, k, count, i, k.begins[i], cap)
+            constant += k.left[i] * r.slope * (1.0 - k.begins[i])
+            rest -= cap
+            count += 1
+        if k.low[i] < r.corner:
+            _hinge(r, k, count, i, r.corner, rest * (1.0 - 4.0 * EPS))
+            count += 1
+    return count, constant
+
+
+@inner
+def _polar(r: Ramp, k: Node, count: Any) -> int:
+    """The hinge between p and the steepest point at w, no row where p is as steep; returns how many rows there are."""
+    R, p, at, size = k.relaxation, k.w.size, 0.0, 0.0
+    ahead = steepest(r, k, k.w)
+    for j in range(p):
+        step = k.steep[j] - k.polar[j]
+        ahead -= k.polar[j] * k.w[j]
+        at += step * k.mid[j]
+        size += abs(step * k.mid[j])
+    if not ahead > 0.0:
+        return count
+    for j in range(p):
+        R.rows[j, count] = (k.polar[j] - k.steep[j]) * k.half[j] / k.scale[j]
+    R.b[count], R.cap[count] = at - 4.0 * (p + 4) * EPS * size, 1.0
+    return count + 1
+
+
+@inner
+def _square(r: Ramp, k: Node, spend: float) -> float:
+    """Scales and linear part of the squares and of p'w; returns their constant, rounded down."""
+    R, p, constant, size = k.relaxation, k.w.size, -spend, spend
+    for j in range(p):
+        d, mid, half = r.curvature[j], k.mid[j], k.half[j]
+        scale = math.sqrt(d * half * half + spend / p)
+        k.scale[j], k.bottom[j] = scale, -scale
+        R.q[j] = (2.0 * d * mid + k.polar[j]) * half / scale
+        constant += mid * (d * mid + k.polar[j])
+        size += d * half * half + abs(mid) * (d * abs(mid) + abs(k.polar[j]))
+        R.trial[j] = 0.0
+    return constant - 8.0 * (p + 8) * EPS * size
+
+
+@inner
+def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) -> float:
+    """A proved lower bound of the node, of which ``sure`` is certain already; w and p move to the relaxation's solution.
+
+    The smoothing falls as long as the smoothed problem leaves open whether the bound reaches the cut; to its end if ``sharp``.
+    """
+    R, p, x = k.relaxation, k.w.size, k.relaxation.mid
+    into_polar(r, k, k.polar)
+    squares = _square(r, k, spend)
+    zero: Any = p - p  # a literal 0 would compile `newton` once more
+    hinges, begun = _hinges(r, k, zero)
+    rows = _polar(r, k, hinges)
+    const = sure + begun + squares - 4.0 * EPS * (r.costs.size + 8) * (sure + begun + abs(squares))
+    span = 0.0
+    for j in range(p):
+        x[j] = min(max((k.w[j] - k.mid[j]) / k.half[j], -1.0), 1.0) * k.scale[j] if k.half[j] > 0.0 else 0.0
+    for i in range(r.costs.size):
+        span = max(span, k.high[i] - k.low[i])
+    span = min(span, 1.0)
+    width, best = _SMOOTH * span, -math.inf
+    while True:
+        for t in range(rows):
+            R.h[t] = R.cap[t] / width
+        found, _ = newton(R, rows, const, k.bottom, k.scale, x, cut, _STOP * width * abs(cut))
+        found -= rounding(R, rows, const)
+        best = max(best, found)
+        slack = 0.0
+        for t in range(rows):
+            slack += (R.cap[t] - R.alpha[t]) * max(R.b[t] - R.u[t], 0.0)
+        if best >= cut or (found + slack < cut and not sharp) or width < _SMOOTHEST * span:
+            break
+        width *= 0.1
+    for j in range(p):
+        k.w[j] = min(max(k.mid[j] + k.half[j] * x[j] / k.scale[j], k.lo[j]), k.hi[j])
+        if rows > hinges:
+            k.polar[j] += min(R.alpha[hinges], 1.0) * (k.steep[j] - k.polar[j])
+    R.saved[0, 0] = found
+    return best
+
+
+@inner
+def shrink(k: Node, cut: float) -> float:
+    """Cut off what the last relaxation proves no better than the cut; the greatest part of a width that fell, or 2 for all."""
+    R, p = k.relaxation, k.w.size
+    lo, hi = R.saved[1], R.saved[2]
+    spare = 1e-15
+    for j in range(p):
+        lo[j], hi[j] = k.bottom[j], k.scale[j]
+        spare += R.ds[j]
+    if not shrink_box(lo, hi, R.c, R.s, R.ds, max(cut - R.saved[0, 0], 0.0), spare):
+        return 2.0
+    most = 0.0
+    for j in range(p):
+        near, far = lo[j] / k.scale[j], hi[j] / k.scale[j]
+        most = max(most, 1.0 - 0.5 * (far - near))
+        rounding_off = 8.0 * EPS * (abs(k.mid[j]) + k.half[j])
+        k.lo[j] = max(k.lo[j], k.mid[j] + k.half[j] * near - rounding_off)
+        k.hi[j] = min(k.hi[j], k.mid[j] + k.half[j] * far + rounding_off)
+        if k.lo[j] > k.hi[j]:
+            return 2.0
+    return most
