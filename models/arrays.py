@@ -131,8 +131,8 @@ def as_labels(y: object, n: int, name: str = "y") -> FloatArray:
     return frozen(np.ascontiguousarray(labels))
 
 
-def as_positive(value: object, name: str, *, zero: bool = False) -> float:
-    """Check one finite number > 0 (≥ 0 with ``zero=True``)."""
+def as_positive(value: object, name: str, *, zero: bool = False, infinite: bool = False) -> float:
+    """Check one finite number > 0 (≥ 0 with ``zero=True``; infinity too with ``infinite=True``)."""
     need = "≥ 0" if zero else "> 0"
     if isinstance(value, (str, bytes)):
         raise InputError(f"{name} must be a number {need}; it is the text {value!r}")
@@ -140,8 +140,8 @@ def as_positive(value: object, name: str, *, zero: bool = False) -> float:
         number = float(value)  # type: ignore[arg-type]
     except (TypeError, ValueError, OverflowError) as error:
         raise InputError(f"{name} must be a number {need}; it is {value!r}") from error
-    if not np.isfinite(number) or number < 0 or (number == 0 and not zero):
-        raise InputError(f"{name} must be a finite number {need}; it is {number:g}")
+    if not (np.isfinite(number) or (infinite and number == np.inf)) or number < 0 or (number == 0 and not zero):
+        raise InputError(f"{name} must be a {'' if infinite else 'finite '}number {need}; it is {number:g}")
     return number
 
 

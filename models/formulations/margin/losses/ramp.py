@@ -51,10 +51,9 @@ class Ramp(Loss):
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", as_positive(self.height, "height"))
         object.__setattr__(self, "width", as_positive(self.width, "width"))
-        if self.beyond != np.inf:
-            object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond"))
-            if self.beyond < self.width:
-                raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
+        object.__setattr__(self, "beyond", as_positive(self.beyond, "beyond", infinite=True))
+        if self.beyond < self.width:
+            raise InputError(f"beyond must be at least the width {self.width:g}; it is {self.beyond:g}")
 
     def values(self, argument: FloatArray) -> FloatArray:
         """(h/d) (min{(1 - m)_+, d} + (1 - b - m)_+)."""
