@@ -42,6 +42,7 @@ def interrupted(solver: str, folder: Path) -> str:
         out = _interrupted(child)
     finally:
         child.kill()
+        child.communicate()
     (line,) = [line for line in out.splitlines() if line.startswith("result: ")]
     return line.removeprefix("result: ")
 
