@@ -18,7 +18,7 @@ from pathlib import Path
 from ..drawing import Picture
 from ..errors import DataError
 from .effort import EFFORTS, Effort
-from .judge import NOT_RUN, Judged, judge
+from .judge import NOT_RUN, Judged, Verdict, judge
 from .record import Entry, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
 
@@ -111,22 +111,28 @@ def _table(result: TableResult, effort: Effort, kept: Kept, fresh: bool) -> Tabl
     for one in (*reversed(EFFORTS.values()), effort):
         for entry in result.table.entries(one):
             stated[entry.words].append(entry)
-    cells = []
-    for words, entries in stated.items():
-        cell = now.get(words)
-        if cell is None or cell.value is None or not fresh:
-            cell = _earlier(result.table.name, entries, kept) or cell or _missing(result.table.name, entries[0], kept)
-        if cell is not None and cell.says_something:
-            cells.append(cell)
-    return replace(result, cells=tuple(cells))
+    name = result.table.name
+    cells = (_cell(name, entries, now.get(words), kept, fresh) for words, entries in stated.items())
+    return replace(result, cells=tuple(cell for cell in cells if cell is not None and cell.says_something))
+
+
+def _cell(table: str, entries: Sequence[Entry], now: Judged | None, kept: Kept, fresh: bool) -> Judged | None:
+    """A cell of this run, or as the pages have it; ``entries`` are the efforts' statements of it, the one in hand last."""
+    measured = now is not None and now.value is not None
+    earlier = None if fresh and measured else _earlier(table, entries, kept)
+    if earlier is not None or measured or (fresh and now is not None):
+        return earlier or now
+    return _missing(table, entries[0], kept) or now
 
 
 def _earlier(table: str, entries: Sequence[Entry], kept: Kept) -> Judged | None:
-    """A cell as the pages have it measured; ``entries`` are the efforts' statements of it, the one in hand last."""
+    """A cell as the pages have it measured, judged if it was: data that its judgement rests on need not be at hand now."""
     row = kept.cells.get((table, entries[0].words))
     entry = None if row is None else next((one for one in reversed(entries) if identified(one) == row["runs"]), None)
     if row is None or entry is None:
         return None
+    if entry.published is not None and entry.compared != (row["verdict"] != Verdict.UNJUDGED):
+        entry = replace(entry, compared=not entry.compared, notes=(row["notes"],) if row["notes"] else ())
     deviation = float(row["measured_std"]) if row["measured_std"] else None
     value = Value(float(row["measured"]), deviation, int(row["repetitions"]))
     return replace(judge(entry, {}, {}), value=value, reason="", made=row["made"])

@@ -159,6 +159,21 @@ def test_a_row_that_nobody_measured_stays_with_its_reason(tmp_path: Path) -> Non
     assert f"why at {FIRST}" in (tmp_path / "conic.md").read_text(encoding="utf-8")  # the figure too
 
 
+def test_a_page_is_the_same_where_the_data_are_not_at_hand(tmp_path: Path) -> None:
+    """What is judged, and why a cell is missing, may rest on data: an update of another table leaves both."""
+    here, there = (
+        replace(entry(0.8), compared=judged, notes=(note,)) for judged, note in ((True, "as printed"), (False, "other"))
+    )
+    write_pages(page(FIRST, measured(table("one", here)), measured(WIDE, never)), tmp_path)
+    first = rows(tmp_path)
+    absent = TableResult(WIDE, tuple(replace(cell, reason="no data here") for cell in measured(WIDE, never).cells))
+    found = page(SECOND, measured(table("one", there), never), absent)
+    write_pages(updated(found, read_kept(tmp_path, "conic"), []), tmp_path)
+    assert rows(tmp_path) == first
+    write_pages(updated(found, read_kept(tmp_path, "conic"), ["wide"]), tmp_path)  # asked for, it says what is so now
+    assert {row["notes"] for (name, _), row in rows(tmp_path).items() if name == "wide"} == {"no data here"}
+
+
 def test_heads_keep_their_order_where_nothing_is_new(tmp_path: Path) -> None:
     one, other = table("one", entry(0.8)), table("other", entry(0.8))
     write_pages(page(FIRST, measured(one), measured(other, never)), tmp_path)
