@@ -29,6 +29,7 @@ from marginopt.models.arrays import BoolArray, FloatArray
 from marginopt.models.formulations.margin.model import Margin
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.solvers.api import solve
+from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp.algorithm import RampBB
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
@@ -153,11 +154,12 @@ def model(at: Instance) -> Margin:
     return Margin(X, at.y, Ramp(2.0, 2.0, beyond=BIG), KernelWeightsL1(at.X), intercept="free", weights=at.C)
 
 
-def bound(at: Instance, point: Point, limit: float) -> tuple[float, int, float]:
-    """Proved lower bound, nodes and seconds of the processor."""
+def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[float, int, float]:
+    """Proved lower bound, nodes and seconds of the processor; its proof goes to ``log``."""
     begin, stated = time.process_time(), model(at)
     start = {"w": np.concatenate([[point.b], point.w])}
-    found = solve(stated, RampBB(most=at.X.shape[1] + 1), start=start, time_limit=limit, threads=1)
+    ramp_bb = RampBB(most=at.X.shape[1] + 1, proof=None if log is None else str(log))
+    found = solve(stated, ramp_bb, start=start, time_limit=limit, threads=1)
     return found.bound, int(found.nodes or 0), time.process_time() - begin
 
 
@@ -190,22 +192,33 @@ def write_sol(point: Point, path: Path) -> None:
     path.write_text("\n".join([*lines, ""]))
 
 
+def verified(at: Instance, log: Path) -> str:
+    """What the checker, which shares nothing with the solver, says of a log."""
+    begin = time.process_time()
+    report = check_proof(log, model(at))
+    said = f"proves {report.bound:.8g} at value {report.value:.8g}" if report.valid else f"refused: {report.message}"
+    return f"{log}: {said}; {report.nodes} nodes, {log.stat().st_size / 1e6:.1f} MB, {time.process_time() - begin:.1f} s"
+
+
 def miplib(only: list[str], limit: float, out: Path | None) -> None:
-    """Print the table; with ``out`` write each instance and its point there."""
+    """Print the table; with ``out`` write each instance, its point and the proof of its bound there, and check the proof."""
     print(HEAD)
+    if out is not None:
+        out.mkdir(parents=True, exist_ok=True)
     for name, (_, status, published) in PUBLISHED.items():
         if only and name not in only:
             continue
         at = load(name)
         point, when = best_point(at, limit)
-        proved, nodes, spent = bound(at, point, limit)
+        log = None if out is None else out / f"{name}.log.gz"
+        proved, nodes, spent = bound(at, point, limit, log)
         n, d = at.X.shape
         print(
             f"{name:<12}{n:>5}{d:>4}{status:>8}{published:>20.13g}{point.value:>20.13g}{when:>9.1f}{proved:>16.8g}{nodes:>10}"
             f"{spent:>9.1f}",
             flush=True,
         )
-        if out is not None:
-            out.mkdir(parents=True, exist_ok=True)
+        if out is not None and log is not None:
             write_mps(at, out / f"{name}.mps")
             write_sol(point, out / f"{name}.sol")
+            print(verified(at, log), flush=True)

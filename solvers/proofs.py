@@ -8,20 +8,21 @@ from pathlib import Path
 
 from ..models.model import Model
 from .parallel import Cluster, team_of
-from .scoring.check import FORMAT, check_scoring_proof
+from .ramp.check import FORMAT as RAMP, check_ramp_proof
+from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import ProofReport, check_proof as verify
 
 __all__ = ["check_proof"]
 
 
 def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | None = None, cluster: Cluster = None) -> ProofReport:
-    """Verify a proof log of ``zero-one-bb`` or of ``supports-bb``.
+    """Verify a proof log of ``zero-one-bb``, ``supports-bb`` or ``ramp-bb``.
 
     Parameters
     ----------
     path : str or Path
         The file that the solver wrote with ``proof=path``.
-    model : ZeroOneSVM or ScoringSystem, optional
+    model : Model, optional
         The problem that the log should be about: a proof about other data, costs or another intercept is refused.
     jobs : int, optional
         Parts of a tree of boxes at a time, by joblib; -1 for all cores. Where it is not given, one, or what an enclosing
@@ -40,16 +41,17 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
     InputError
         The model is none that such logs are about, ``cluster`` no cluster.
     """
-    if _format(Path(path)) == FORMAT:
-        return check_scoring_proof(path, model)
+    apart = {RAMP: check_ramp_proof, SCORING: check_scoring_proof}.get(_format(Path(path)))
+    if apart is not None:
+        return apart(path, model)
     with team_of(jobs, cluster) as team:
         return verify(path, model, team)
 
 
-def _format(path: Path) -> object:
+def _format(path: Path) -> str:
     """What the first line says that the log is; nothing where it cannot be read, which the checker then says."""
     try:
         with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-            return json.loads(file.readline()).get("format")
+            return str(json.loads(file.readline()).get("format"))
     except Exception:  # noqa: BLE001 - a file may be wrong in every way
-        return None
+        return ""

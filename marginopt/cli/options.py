@@ -52,7 +52,11 @@ def solve(command: Command) -> None:
     command.add_argument(
         "--set", action="append", default=[], metavar="NAME=VALUE", help="an option of the solver's own (marginopt solvers NAME)"
     )
-    command.add_argument("--proof", metavar="FILE", help="write the proof log of zero-one-bb to FILE (check-proof verifies it)")
+    command.add_argument(
+        "--proof",
+        metavar="FILE",
+        help="write the proof log of zero-one-bb, supports-bb or ramp-bb to FILE (check-proof verifies it)",
+    )
     command.add_argument("--save", metavar="FILE", help="write the result to FILE (.npz)")
     command.set_defaults(run=commands.solve)
 

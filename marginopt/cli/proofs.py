@@ -62,9 +62,7 @@ def check_proof(a: argparse.Namespace) -> int:
     from ..solvers.proofs import check_proof as verify
 
     if not Path(a.file).is_file():
-        raise InputError(
-            f"there is no file {a.file}; `marginopt solve zero-one DATA --solver zero-one-bb --proof FILE` writes one"
-        )
+        raise InputError(f"there is no file {a.file}; `marginopt solve {a.model} DATA --proof FILE` writes one")
     found = verify(a.file, None if a.data is None else stated(a), jobs=a.jobs, cluster=a.cluster)
     answer(a, {**asdict(found), "gap": found.gap}, found)
     return SOLVED if found.valid else NOT_SOLVED

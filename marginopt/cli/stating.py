@@ -24,6 +24,8 @@ __all__ = [
 
 #: Before a parameter's name in the namespace, where ``--n`` and ``--seed`` of the data are as well.
 _GIVEN = "given_"
+#: What proof logs are about.
+_PROVED = ("zero-one", "ramp", "scoring-system", "margin")
 
 
 def add_data_options(command: Command) -> None:
@@ -56,11 +58,12 @@ def add_model_options(command: Command, *, or_file: bool = False) -> None:
 
 
 def add_proof_options(command: Command) -> None:
-    """The data and parameters that a proof log should be about: those of ``solve zero-one``."""
+    """The problem that a proof log should be about, as ``solve`` stated it."""
+    table = {name: get_formulation(name) for name in _PROVED}
     command.add_argument("--data", metavar="DATA", help="the data that was solved: a log about other data is refused")
-    command.set_defaults(model="zero-one")
+    command.add_argument("--formulation", dest="model", choices=_PROVED, default=_PROVED[0], help="what was solved on it")
     add_data_options(command)
-    _add_parameters(command, {"zero-one": get_formulation("zero-one")})
+    _add_parameters(command, table)
 
 
 def add_parameters(command: Command) -> None:

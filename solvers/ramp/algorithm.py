@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import time
 from dataclasses import dataclass, replace
 from functools import cache
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from ...errors import InputError
+from ...files import check_target
 from ...models.arrays import FloatArray, IntArray
 from ...models.model import Model
 from ...models.views import RampProblem
@@ -18,14 +20,15 @@ from ..interface.solver import Gives, SolverInfo
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
+from .proof import ProofLog
 from .rotated import Rotated, rotated
 
 __all__ = ["RampBB", "RampState"]
 
 #: Open nodes that there is room for at the beginning, and bytes that nodes may take without a memory limit.
 _ROOM, _MEMORY = 4096, 2e9
-#: Nodes of the first call of the compiled loop; then by the clock.
-_FIRST = 20
+#: Nodes of the first call of the compiled loop; then by the clock. Numbers of a log that are held back.
+_FIRST, _HELD = 20, 1 << 20
 
 
 @dataclass(eq=False)
@@ -41,6 +44,9 @@ class RampState:
     count: IntArray
     state: FloatArray
     found: FloatArray
+    origin: IntArray
+    events: FloatArray
+    log: ProofLog | None
     rate: float = 0.0
 
     @property
@@ -68,6 +74,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
         Starts of the convex-concave procedure before the search, each from a random weighting of the points.
     most : int
         Coefficients, intercept included, up to which a problem is read: with each more there are far more boxes.
+    proof : str, optional
+        Path of a proof log that `check_proof` verifies, also where a limit ends the search.
 
     Notes
     -----
@@ -78,6 +86,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
 
     restarts: int = 20
     most: int = 6
+    proof: str | None = None
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
     compiling: ClassVar[float] = 5.5
@@ -96,6 +105,10 @@ class RampBB(Algorithm[RampProblem, RampState]):
             raise InputError(f"restarts must be an integer ≥ 0; it is {self.restarts!r}")
         if not isinstance(self.most, int) or self.most < 1:
             raise InputError(f"most must be an integer ≥ 1; it is {self.most!r}")
+        if self.proof is not None:
+            if not isinstance(self.proof, str | os.PathLike):
+                raise InputError(f"proof must be the path of the log to be written; it is {self.proof!r}")
+            check_target(self.proof, "the proof log")
 
     def obstacle(self, model: Model) -> str | None:
         """A model without the view, or with too many coefficients."""
@@ -123,8 +136,8 @@ class RampBB(Algorithm[RampProblem, RampState]):
         tol = options.tolerance(self.info.tolerance)
         room = _ROOM
         state = RampState(
-            view, axes, options, np.zeros((room, 3, p)), np.full(room, -np.inf), np.arange(room), np.array([1, 0]),
-            np.array([np.inf, 0.25 * tol, np.inf]), np.zeros(p),
+            view, axes, options, np.zeros((room, 3, p)), np.full(room, -np.inf), np.arange(room), np.array([1, 0, 0]),
+            np.array([np.inf, 0.25 * tol, np.inf]), np.zeros(p), np.zeros((room, 2), dtype=np.int64), np.zeros(0), None,
         )  # fmt: skip
         starts = [np.zeros(p)] + ([] if view.penalised.all() else [np.where(view.penalised, 0.0, b) for b in (-1.0, 1.0)])
         given = None if options.start is None else options.start.get("w")
@@ -136,7 +149,17 @@ class RampBB(Algorithm[RampProblem, RampState]):
         self._search(state, starts, rng)
         reach = axes.reach(state.value)
         state.boxes[0, 0], state.boxes[0, 1] = -reach, reach
+        if self.proof is not None:
+            self._begin_log(state, str(self.proof))
         return state
+
+    def _begin_log(self, state: RampState, path: str) -> None:
+        """The log, and room for what its nodes say until they are written."""
+        from . import kernels
+
+        points, coordinates = state.problem.A.shape
+        state.log = ProofLog(path, state.problem, state.rotated.V, self._cut(state))
+        state.events = np.zeros(2 * kernels.most_of_a_node(points, coordinates, kernels.ROUNDS) + _HELD)
 
     def _search(self, state: RampState, starts: list[FloatArray], rng: np.random.Generator) -> None:
         """The convex-concave procedure from the given points, and from solutions of hinges with random weights."""
@@ -173,9 +196,16 @@ class RampBB(Algorithm[RampProblem, RampState]):
                 return Outcome.NODE_LIMIT
             nodes = int(min(left, max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST))
             begin, before = time.perf_counter(), int(state.count[1])
-            tree = kernels.Tree(state.boxes, state.keys, state.heap, state.count, state.state, state.found)
+            tree = kernels.Tree(
+                state.boxes, state.keys, state.heap, state.count, state.state, state.found, state.origin, state.events
+            )
             code = kernels.explore(ramp, node, tree, nodes)
             state.rate = max(1.0, (int(state.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
+            if state.log is not None:
+                state.log.take(state.events[: state.count[2]])
+                state.count[2] = 0
+                if state.log.fault is not None:
+                    return Outcome.UNWRITTEN
             if code == kernels.DONE:
                 return Outcome.CONVERGED if state.state[2] >= self._cut(state) else Outcome.STALLED
             if code == kernels.FULL and not self._grown(state):
@@ -195,20 +225,24 @@ class RampBB(Algorithm[RampProblem, RampState]):
         state.boxes = np.concatenate([state.boxes, np.zeros_like(state.boxes)])
         state.keys = np.concatenate([state.keys, np.zeros(room)])
         state.heap = np.concatenate([state.heap, np.arange(room, 2 * room)])
+        state.origin = np.concatenate([state.origin, np.zeros_like(state.origin)])
         return True
 
     def measure(self, state: RampState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
-        open_nodes = int(state.count[0])
-        found = float(state.keys[state.heap[0]]) if open_nodes else np.inf
-        bound = state.rotated.proved(min(found, self._cut(state), float(state.state[2])), state.value)
+        bound = state.rotated.proved(self._least(state), state.value)
         return Measure(
             iteration=int(state.count[1]),
             objective=state.value,
             bound=min(max(bound, 0.0), state.value),
-            active=open_nodes,
+            active=int(state.count[0]),
             step="boxes",
         )
+
+    def _least(self, state: RampState) -> float:
+        """The least bound of open nodes, closed ones and leaves, in the rotated coordinates."""
+        found = float(state.keys[state.heap[0]]) if state.count[0] else np.inf
+        return min(found, self._cut(state), float(state.state[2]))
 
     def answer(self, state: RampState) -> Answer:
         """The incumbent and the proved bound."""
@@ -216,12 +250,18 @@ class RampBB(Algorithm[RampProblem, RampState]):
         u = problem.A @ w
         given_up = u < 1.0 - problem.width
         xi = np.maximum(np.where(given_up, 1.0 - problem.beyond, 1.0) - u, 0.0)
+        details: dict[str, Any] = {"open_nodes": int(state.count[0])}
+        unwritten = None
+        if state.log is not None:
+            state.log.finish(self._least(state), w)
+            details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={"w": w, "z": given_up.astype(np.float64), "xi": xi},
             bound=self.measure(state).bound,
             proved=True,
             nodes=int(state.count[1]),
-            details={"open_nodes": int(state.count[0])},
+            unwritten=unwritten,
+            details=details,
         )
 
 

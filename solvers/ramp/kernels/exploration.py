@@ -4,16 +4,17 @@ from __future__ import annotations
 
 from .compiled import EPS, entry, inner
 from .envelopes import classify, objective
+from .events import note_cut, note_node, note_round, note_split
 from .pairing import pair_up
 from .records import Node, Ramp, Tree
 from .relaxation import relax, shrink
 
-__all__ = ["DONE", "FULL", "PAUSED", "explore"]
+__all__ = ["DONE", "FULL", "PAUSED", "ROUNDS", "explore"]
 
-#: What `explore` ends with: no open nodes, no room, its nodes are used up.
+#: What `explore` ends with: no open nodes, no room, its nodes are used up, or half of the log.
 DONE, FULL, PAUSED = 0, 1, 2
 #: Times that a node is relaxed and shrunk. Parts of the cut and of what is missing that squares may spend of its bound.
-_ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
+ROUNDS, _SPEND, _OF_MISSING = 30, 1e-3, 0.1
 #: A width or a gap that falls by less than this part is not worth another round, nor are squares that spend less of the gap.
 _WORTH, _ENOUGH = 0.02, 0.3
 #: A coordinate is split so far from its middle to the relaxation's solution.
@@ -76,16 +77,18 @@ def _pop(tree: Tree) -> int:
 def _bounded(r: Ramp, k: Node, bound: float, tree: Tree) -> float:
     """The node's bound, its box shrunk as long as that helps; better points go into the tree."""
     state, found = tree.state, tree.found
-    for turn in range(_ROUNDS):
+    for turn in range(ROUNDS):
         cut = state[0] * (1.0 - state[1])
         for j in range(found.size):
             k.w[j] = min(max(k.w[j], k.lo[j]), k.hi[j])
         sure = classify(r, k)
         sure = (sure + pair_up(r, k)) * (1.0 - 8.0 * EPS * (r.costs.size + 8))
         if sure >= cut:
+            note_round(r, k, tree, 0.0, False)
             return sure
         spend = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, sure)))
         here = relax(r, k, sure, cut, spend, False)
+        note_round(r, k, tree, spend, True)
         gain = here - bound
         bound = max(bound, here)
         if bound >= cut:
@@ -97,6 +100,7 @@ def _bounded(r: Ramp, k: Node, bound: float, tree: Tree) -> float:
                 for j in range(found.size):
                     found[j] = k.w[j]
                 cut = value * (1.0 - state[1])
+                note_cut(tree, cut)
         shrunk = shrink(k, cut)
         if shrunk > 1.0:
             return cut
@@ -115,10 +119,13 @@ def explore(r: Ramp, k: Node, tree: Tree, nodes: int) -> int:
             return DONE
         if count[0] + 2 >= heap.size:
             return FULL
+        if count[2] > tree.log.size // 2:
+            return PAUSED
         node = _pop(tree)
         if keys[node] >= state[0] * (1.0 - state[1]):
             continue
         count[1] += 1
+        note_node(tree, node, count[1])
         for j in range(p):
             lo[j], hi[j], k.polar[j] = boxes[node, 0, j], boxes[node, 1, j], boxes[node, 2, j]
             w[j] = found[j]
@@ -130,12 +137,14 @@ def explore(r: Ramp, k: Node, tree: Tree, nodes: int) -> int:
         if not span > 1e-13 * (1.0 + max(abs(lo[j]), abs(hi[j]))):
             state[2] = min(state[2], bound)
             continue
-        split = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
+        at = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
+        note_split(tree, j, at)
         for side in range(2):
             child = heap[count[0]]
             for t in range(p):
                 boxes[child, 0, t], boxes[child, 1, t], boxes[child, 2, t] = lo[t], hi[t], k.polar[t]
-            boxes[child, 1 - side, j] = split
+            boxes[child, 1 - side, j] = at
             keys[child] = bound
+            tree.origin[child, 0], tree.origin[child, 1] = count[1], side
             _push(tree, child)
     return PAUSED

@@ -95,6 +95,7 @@ def pair_up(r: Ramp, k: Node) -> float:
     """What pairs cost at least; ``k.left`` is what they leave of the points' costs."""
     u, share, left = k.relaxation.u, k.relaxation.env, k.left
     n_rows, n_columns = _sides(r, k)
+    k.counts[0] = 0
     if n_rows == 0 or n_columns == 0:
         return 0.0
     rows, columns = k.sides[0, :n_rows], k.sides[1, :n_columns]
@@ -113,6 +114,8 @@ def pair_up(r: Ramp, k: Node) -> float:
             i, j = rows[s], columns[k.pairs.column_of[s]]
             price = min(left[i], left[j])
             total += price * r.slope * min(np.float64(k.pays[s, k.pairs.column_of[s]]), r.width)
+            k.paired[0, k.counts[0]], k.paired[1, k.counts[0]], k.paired[2, k.counts[0]] = level, i, j
+            k.counts[0] += 1
             for t in (i, j):
                 left[t] = 0.0 if left[t] == price else (left[t] - price) * (1.0 - 4.0 * EPS)
     return total

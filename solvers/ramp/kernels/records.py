@@ -40,9 +40,11 @@ class Tree(NamedTuple):
     boxes: Any  #: (room, 3, p): ends, and a point of the polar
     keys: Any  #: (room,) bounds of the nodes' parents
     heap: Any  #: (room,) open nodes, the least bound first, and behind them the free places
-    count: Any  #: (2,) open nodes; nodes so far
+    count: Any  #: (3,) open nodes; nodes so far; numbers in the log
     state: Any  #: (3,) the objective to beat, the part of it that may be left, the least bound of leaves
     found: Any  #: (p,) the incumbent
+    origin: Any  #: (room, 2) the number of a node's parent, and the side
+    log: Any  #: events (`.events`); no room where there is no log
 
 
 @by_reference
@@ -67,6 +69,9 @@ class Node(NamedTuple):
     begins: Any
     sides: Any  #: (2, n) the points that pairs are made of
     pays: Any  #: (side, side) how far the sum of two margins stays below 2, single precision
+    paired: Any  #: (3, pairs) level, point and point of each pair that pays
+    hinges: Any  #: (2n + 1,) whose hinge a row of the relaxation is: i, or n + i where i's cost begins again
+    counts: Any  #: (2,) pairs; hinges
     basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs
     signs: Any
     inverse: Any  #: (q, q) of the atoms of the basis; room for it
@@ -124,5 +129,6 @@ def node_for(r: Ramp) -> Node:
         **by_coordinate, **by_point, undecided=np.zeros(n, dtype=np.bool_), sides=np.zeros((2, n), np.int64),
         pays=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
+        paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(2 * n + 1, np.int64), counts=np.zeros(2, np.int64),
         relaxation=empty_relaxation(2 * n + 1, p), pairs=empty_pairs(n, p),
     )  # fmt: skip

@@ -49,11 +49,13 @@ def _hinges(r: Ramp, k: Node, count: Any) -> tuple[int, float]:
         if k.left[i] > 0.0:
             cap = k.left[i] * k.slopes[i]
             _hinge(r, k, count, i, k.begins[i], cap)
+            k.hinges[count] = i
             constant += k.left[i] * r.slope * (1.0 - k.begins[i])
             rest -= cap
             count += 1
         if k.low[i] < r.corner:
             _hinge(r, k, count, i, r.corner, rest * (1.0 - 4.0 * EPS))
+            k.hinges[count] = r.costs.size + i
             count += 1
     return count, constant
 
@@ -103,6 +105,7 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
     zero: Any = p - p  # a literal 0 would compile `newton` once more
     hinges, begun = _hinges(r, k, zero)
     rows = _polar(r, k, hinges)
+    k.counts[1] = hinges
     const = sure + begun + squares - 4.0 * EPS * (r.costs.size + 8) * (sure + begun + abs(squares))
     span = 0.0
     for j in range(p):
@@ -110,17 +113,16 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
     for i in range(r.costs.size):
         span = max(span, k.high[i] - k.low[i])
     span = min(span, 1.0)
-    width, best = _SMOOTH * span, -math.inf
+    width = _SMOOTH * span
     while True:
         for t in range(rows):
             R.h[t] = R.cap[t] / width
         found, _ = newton(R, rows, const, k.bottom, k.scale, x, cut, _STOP * width * abs(cut))
         found -= rounding(R, rows, const)
-        best = max(best, found)
         slack = 0.0
         for t in range(rows):
             slack += (R.cap[t] - R.alpha[t]) * max(R.b[t] - R.u[t], 0.0)
-        if best >= cut or (found + slack < cut and not sharp) or width < _SMOOTHEST * span:
+        if found >= cut or (found + slack < cut and not sharp) or width < _SMOOTHEST * span:
             break
         width *= 0.1
     for j in range(p):
@@ -128,7 +130,7 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
         if rows > hinges:
             k.polar[j] += min(R.alpha[hinges], 1.0) * (k.steep[j] - k.polar[j])
     R.saved[0, 0] = found
-    return best
+    return found
 
 
 @inner

@@ -12,7 +12,9 @@ import numpy.typing as npt
 
 from .arithmetic import Array, InvalidProofError, round_down, round_up, sum_down, sum_up
 
-__all__ = ["FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "levelled", "reduced_problem"]
+__all__ = [
+    "FREE", "KEPT", "VIOLATED", "Node", "Packing", "Problem", "least_curvature", "levelled", "reduced_problem", "rotate",
+]  # fmt: skip
 
 FREE, KEPT, VIOLATED = -1, 0, 1
 
@@ -76,9 +78,9 @@ def reduced_problem(
     if constant >= bound:
         return None
     first, summed = _merge(A, weights, member)
-    sigma = _least_curvature(T[penalised, : p - 1] if free else T)
+    sigma = least_curvature(T[penalised, : p - 1] if free else T)
     target = float(round_up(round_up(bound - constant) / sigma))
-    g, radius = _rotate(first, T)
+    g, radius = rotate(first, T)
     half = np.full(p, float(round_up(math.sqrt(target))))
     if free:
         length = round_up(np.sqrt(round_up(np.array([sum_up(round_up(row * row)) for row in first[:, penalised]]))))
@@ -142,7 +144,7 @@ def _merge(A: Array, weights: Array, member: npt.NDArray[np.int64]) -> tuple[Arr
     return A[first], total
 
 
-def _least_curvature(T: Array) -> float:
+def least_curvature(T: Array) -> float:
     """σ with ||T v||² ≥ σ||v||²: Gershgorin on T'T, entries in rational arithmetic. σ > 0 also makes T invertible."""
     k = T.shape[1]
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(k)]
@@ -159,7 +161,7 @@ def _least_curvature(T: Array) -> float:
     return sigma if Fraction(sigma) <= least else math.nextafter(sigma, 0.0)
 
 
-def _rotate(rows: Array, T: Array) -> tuple[Array, Array]:
+def rotate(rows: Array, T: Array) -> tuple[Array, Array]:
     """Rows T'a_i as floating-point numbers, and what they can be off by: both from rational arithmetic."""
     columns = [[Fraction(x) for x in T[:, j].tolist()] for j in range(T.shape[1])]
     g, radius = np.zeros(rows.shape), np.zeros(rows.shape)

@@ -160,6 +160,15 @@ def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
     assert "positive semidefinite" in rows[1]["reason"]
 
 
+def test_the_proof_of_a_ramp_is_verified_with_its_data(capsys: Any, csv: Path, tmp_path: Path) -> None:
+    log = tmp_path / "proof.log"
+    assert run(capsys, "solve", "ramp", csv, "--solver", "ramp-bb", "--proof", log, "--quiet")[0] == 0
+    code, out, _ = run(capsys, "check-proof", log, "--data", csv, "--formulation", "ramp")
+    assert code == 0 and "the model's own" in out
+    code, out, _ = run(capsys, "check-proof", log, "--data", csv, "--formulation", "ramp", "--lam", "2")
+    assert code == 1 and "another problem" in out
+
+
 def test_a_proof_is_written_verified_and_refused_when_damaged(capsys: Any, csv: Path, tmp_path: Path) -> None:
     log = tmp_path / "proof.jsonl"
     code, _, _ = run(capsys, "solve", "zero-one", csv, "--solver", "zero-one-bb", "--proof", log, "--quiet")
