@@ -50,10 +50,10 @@ class Rotated:
         For a fixed w the objective is piecewise linear in an intercept, so some best one stands at a corner of some point's loss.
         """
         at, held = self.problem, self.problem.penalised
-        with np.errstate(divide="ignore"):
-            squares = np.sqrt(value / at.curvature)
-        span = np.abs(at.atoms).max(axis=0) if len(at.atoms) else np.inf  # |w_j| of a combination with ||α||_1 ≤ 1
-        norm = np.minimum(squares, np.where(span > 0.0, span, np.inf) * value) * (1.0 + 1e-9) + 1e-12
+        squares = np.full(held.size, np.inf)  # at an optimum of 0 a quotient and a product would be 0/0 and 0·∞
+        np.divide(value, at.curvature, out=squares, where=at.curvature > 0.0)
+        span = np.abs(at.atoms).max(axis=0, initial=0.0)  # |w_j| of a combination with ||α||_1 ≤ 1
+        norm = np.minimum(np.sqrt(squares), np.where(span > 0.0, span * value, np.inf)) * (1.0 + 1e-9) + 1e-12
         rows = np.abs(at.A[:, held]) @ norm[held]
         corner = max(1.0, abs(1.0 - at.width), at.beyond - 1.0 if np.isfinite(at.beyond) else 0.0)
         return np.where(held, norm, (corner + float(rows.max(initial=0.0))) * (1.0 + 1e-9))

@@ -22,13 +22,21 @@ _ASIDE = 0.2
 
 
 @inner
-def _coordinate(r: Ramp, k: Node) -> int:
-    """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one."""
-    best, most, widest = 0, 0.0, 0
+def _coordinate(r: Ramp, k: Node, missing: float) -> int:
+    """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
+
+    Where all their losses range less than what the bound is missing, boxes of thinner margins would not help: the one along which
+    the norm's two points differ most.
+    """
+    best, most, widest, ranges = 0, 0.0, 0, 0.0
+    for i in range(r.costs.size):
+        if k.undecided[i]:
+            ranges += r.costs[i] * r.slope * (k.high[i] - k.low[i])
+    of_norm = ranges < missing and k.basis.size > r.sides.shape[0]
     for j in range(k.w.size):
-        largest = 0.0
+        largest = abs(k.steep[j] - k.polar[j]) if of_norm else 0.0
         for i in range(r.costs.size):
-            if k.undecided[i]:
+            if k.undecided[i] and not of_norm:
                 largest = max(largest, abs(r.rows[j, i]))
         if largest * (k.hi[j] - k.lo[j]) > most:
             best, most = j, largest * (k.hi[j] - k.lo[j])
@@ -132,7 +140,7 @@ def explore(r: Ramp, k: Node, tree: Tree, nodes: int) -> int:
         bound = _bounded(r, k, keys[node], tree)
         if bound >= state[0] * (1.0 - state[1]):
             continue
-        j = _coordinate(r, k)
+        j = _coordinate(r, k, state[0] * (1.0 - state[1]) - bound)
         span = hi[j] - lo[j]
         if not span > 1e-13 * (1.0 + max(abs(lo[j]), abs(hi[j]))):
             state[2] = min(state[2], bound)

@@ -13,7 +13,7 @@ from ....models.arrays import FloatArray
 from .compiled import EPS, inner
 from .records import Node, Ramp
 
-__all__ = ["into_polar", "steepest"]
+__all__ = ["into_polar", "steepest", "vertex_of_box"]
 
 #: Exchanges of one call, a multiplier and a pivot that count as 0.
 _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
@@ -121,13 +121,38 @@ def _exchange(r: Ramp, k: Node, i: int) -> None:
 
 
 @inner
-def steepest(r: Ramp, k: Node, w: FloatArray) -> float:
-    """max p'w, not above the norm of w; the p is in ``k.steep``."""
+def vertex_of_box(r: Ramp, k: Node) -> int:
+    """A vertex of a parallelepiped, p, and the edges D_t from it along which p'w may grow in the node's box; returns how many."""
+    moves = 0
+    for j in range(k.w.size):
+        k.polar[j] = 0.0
+    for t in range(r.sides.shape[0]):
+        middle, reach = 0.0, 0.0
+        for j in range(k.w.size):
+            middle += r.sides[t, j] * k.mid[j]
+            reach += abs(r.sides[t, j]) * (k.half[j] + 8.0 * k.w.size * EPS * abs(k.mid[j]))
+        sign = 1.0 if middle >= reach else -1.0
+        for j in range(k.w.size):
+            k.polar[j] += sign * r.sides[t, j]
+            k.moves[moves, j] = 2.0 * r.sides[t, j]
+        moves += 1 if abs(middle) < reach else 0
+    return moves
+
+
+@inner
+def _vertex(r: Ramp, k: Node, w: FloatArray) -> None:
+    """The vertex of the polar that is steepest, by the simplex method; of a parallelepiped, side by side."""
     p, q = k.steep, k.basis.size
     for j in range(p.size):
         p[j] = 0.0
-    if q == 0:
-        return 0.0
+    if r.sides.shape[0] > 0:
+        for t in range(r.sides.shape[0]):
+            ahead = 0.0
+            for j in range(p.size):
+                ahead += r.sides[t, j] * w[j]
+            for j in range(p.size):
+                p[j] += r.sides[t, j] if ahead >= 0.0 else -r.sides[t, j]
+        return
     if not _inverse(r, k):
         for i in range(q):
             k.basis[i], k.signs[i] = r.basis[i], r.signs[i]
@@ -141,8 +166,15 @@ def steepest(r: Ramp, k: Node, w: FloatArray) -> float:
         if i < 0:
             break
         _exchange(r, k, i)
-    into_polar(r, k, p)
+
+
+@inner
+def steepest(r: Ramp, k: Node, w: FloatArray) -> float:
+    """max p'w, not above the norm of w; the p is in ``k.steep``."""
     value = 0.0
-    for j in range(p.size):
-        value += p[j] * w[j]
+    if k.basis.size > 0:
+        _vertex(r, k, w)
+        into_polar(r, k, k.steep)
+        for j in range(w.size):
+            value += k.steep[j] * w[j]
     return value

@@ -27,6 +27,7 @@ class Ramp(NamedTuple):
     held: Any  #: coordinates of which the norm knows; then atoms with signs, a basis of them, at a vertex of the polar
     basis: Any
     signs: Any
+    sides: Any  #: (q, p) d_t with x_t'd_u = [t = u]: the polar is {Σ c_t d_t: |c_t| ≤ 1}; none where there are more atoms
     positive: Any  #: (n,) a guess of which rows point opposite ways: pairs are looked for across it
     slope: float  #: s
     width: float
@@ -60,6 +61,7 @@ class Node(NamedTuple):
     w: Any  #: (p,) where the relaxation starts, and its solution
     polar: Any  #: (p,) a point of the polar that remembers earlier ones; the steepest one
     steep: Any
+    moves: Any  #: (q, p) moves of ``polar`` that do not leave the polar
     low: Any  #: (n,) least and greatest margin, and the one at ``mid``
     high: Any
     at: Any
@@ -70,7 +72,7 @@ class Node(NamedTuple):
     sides: Any  #: (2, n) the points that pairs are made of
     pays: Any  #: (side, side) how far the sum of two margins stays below 2, single precision
     paired: Any  #: (3, pairs) level, point and point of each pair that pays
-    hinges: Any  #: (2n + 1,) whose hinge a row of the relaxation is: i, or n + i where i's cost begins again
+    hinges: Any  #: (2n,) whose hinge a row of the relaxation is: i, or n + i where i's cost begins again
     counts: Any  #: (2,) pairs; hinges
     basis: Any  #: (q,) atoms x_b'p = ±1 at the vertex that was steepest last, and their signs
     signs: Any
@@ -90,7 +92,8 @@ def ramp_of(at: RampProblem) -> Ramp:
     errors = 4.0 * (at.A.shape[1] + 4) * 2.0**-52 * np.linalg.norm(at.atoms, axis=1)
     return Ramp(
         np.array(at.A.T, order="C"), np.array(at.costs), np.array(at.curvature), np.array(at.atoms.T, order="C"), errors,
-        np.flatnonzero(at.atoms.any(axis=0)), basis, signs, _ahead(at.A), at.height / at.width, at.width, 1.0 - at.beyond,
+        np.flatnonzero(at.atoms.any(axis=0)), basis, signs, _sides(at.atoms, errors), _ahead(at.A),
+        at.height / at.width, at.width, 1.0 - at.beyond,
     )  # fmt: skip
 
 
@@ -112,6 +115,17 @@ def _vertex(atoms: FloatArray) -> tuple[IntArray, FloatArray]:
     return basis, signs
 
 
+def _sides(atoms: FloatArray, errors: FloatArray) -> FloatArray:
+    """Half sides of a polar with as many pairs of faces as dimensions, shortened so that no rounded sum of them leaves it."""
+    held = atoms.any(axis=0)
+    sides = np.zeros((len(atoms), atoms.shape[1]))
+    if len(atoms) != held.sum() or np.linalg.matrix_rank(atoms) < len(atoms):
+        return sides[:0]
+    sides[:, held] = np.linalg.inv(atoms[:, held]).T
+    farthest = float((np.abs(atoms @ sides.T).sum(axis=1) + errors * np.abs(sides).sum()).max(initial=1.0))
+    return sides * ((1.0 - 1e-14) / farthest) if farthest < 1.0 + 1e-10 else sides[:0]
+
+
 def _ahead(A: FloatArray) -> BoolArray:
     """Rows where an intercept's column is positive; without one, those on one side of the longest axis."""
     labels = constant_column(A)
@@ -129,6 +143,6 @@ def node_for(r: Ramp) -> Node:
         **by_coordinate, **by_point, undecided=np.zeros(n, dtype=np.bool_), sides=np.zeros((2, n), np.int64),
         pays=np.zeros((min(n, WIDEST), side), np.float32), basis=r.basis.copy(), signs=r.signs.copy(),
         inverse=np.zeros((q, q)), factors=np.zeros((q, q)), pivots=np.zeros(q), along=np.zeros(k), products=np.zeros(k),
-        paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(2 * n + 1, np.int64), counts=np.zeros(2, np.int64),
-        relaxation=empty_relaxation(2 * n + 1, p), pairs=empty_pairs(n, p),
+        paired=np.zeros((3, 3 * (n // 2) + 1), np.int64), hinges=np.zeros(2 * n, np.int64), counts=np.zeros(2, np.int64),
+        moves=np.zeros((max(q, 1), p)), relaxation=empty_relaxation(2 * n + q, p), pairs=empty_pairs(n, p),
     )  # fmt: skip

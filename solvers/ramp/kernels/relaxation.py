@@ -4,10 +4,13 @@ With what pairs leave of the costs, a node is at least
 
     const + Σ d_j w_j² + max{p'w : |x_j'p| ≤ 1} + Σ_i (hinges of its points),   lo ≤ w ≤ hi.
 
-In place of the maximum stand two points of the polar, p, and P, which is the steepest at w: p'w + ((P - p)'w)_+, one more hinge,
-whose multiplier moves p towards P (a bundle of two, which remembers). A square that vanishes
-at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes it strongly convex, so that Newton's
-method solves its smoothed form (`zero_one.kernels.boxes.newton`) and its dual values say which part of the box is left.
+In place of the maximum stands p'w + Σ_t (D_t'w)_+ for a point p of the polar and moves D_t that do not leave it: hinges
+too, whose multipliers move p. Where the polar is a parallelepiped (L1, elastic nets), p is a vertex and the moves are its edges:
+this is the norm itself. Else there is one move, from p to the point that is steepest at w (a bundle of two, which remembers).
+
+A square that vanishes at the ends of the box, -spend + Σ (spend/p) x_j² ≤ 0 with x_j = (w_j - mid_j)/half_j, makes it strongly
+convex, so that Newton's method solves its smoothed form (`zero_one.kernels.boxes.newton`) and its dual values say which part of
+the box is left.
 """
 
 from __future__ import annotations
@@ -18,7 +21,7 @@ from typing import Any
 from ...zero_one.kernels.boxes.newton import newton, rounding
 from ...zero_one.kernels.boxes.tightening import shrink_box
 from .compiled import EPS, inner
-from .norm import into_polar, steepest
+from .norm import into_polar, steepest, vertex_of_box
 from .records import Node, Ramp
 
 __all__ = ["relax", "shrink"]
@@ -53,7 +56,7 @@ def _hinges(r: Ramp, k: Node, count: Any) -> tuple[int, float]:
             constant += k.left[i] * r.slope * (1.0 - k.begins[i])
             rest -= cap
             count += 1
-        if k.low[i] < r.corner:
+        if k.low[i] < r.corner and rest > 0.0:  # a hinge of no height has no smoothed value either
             _hinge(r, k, count, i, r.corner, rest * (1.0 - 4.0 * EPS))
             k.hinges[count] = r.costs.size + i
             count += 1
@@ -61,21 +64,27 @@ def _hinges(r: Ramp, k: Node, count: Any) -> tuple[int, float]:
 
 
 @inner
-def _polar(r: Ramp, k: Node, count: Any) -> int:
-    """The hinge between p and the steepest point at w, no row where p is as steep; returns how many rows there are."""
-    R, p, at, size = k.relaxation, k.w.size, 0.0, 0.0
+def _moves(r: Ramp, k: Node) -> int:
+    """Put p into the polar, and say by which moves it may become steeper somewhere in the box; returns how many."""
+    if r.sides.shape[0] > 0:
+        return vertex_of_box(r, k)
+    into_polar(r, k, k.polar)
     ahead = steepest(r, k, k.w)
-    for j in range(p):
-        step = k.steep[j] - k.polar[j]
+    for j in range(k.w.size):
+        k.moves[0, j] = k.steep[j] - k.polar[j]
         ahead -= k.polar[j] * k.w[j]
-        at += step * k.mid[j]
-        size += abs(step * k.mid[j])
-    if not ahead > 0.0:
-        return count
+    return 1 if ahead > 0.0 else 0
+
+
+@inner
+def _move(k: Node, count: Any, t: int) -> None:
+    """The row of a move: (D_t'w)_+."""
+    R, at, size, p = k.relaxation, 0.0, 0.0, k.w.size
     for j in range(p):
-        R.rows[j, count] = (k.polar[j] - k.steep[j]) * k.half[j] / k.scale[j]
+        at += k.moves[t, j] * k.mid[j]
+        size += abs(k.moves[t, j] * k.mid[j])
+        R.rows[j, count] = -k.moves[t, j] * k.half[j] / k.scale[j]
     R.b[count], R.cap[count] = at - 4.0 * (p + 4) * EPS * size, 1.0
-    return count + 1
 
 
 @inner
@@ -100,11 +109,14 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
     The smoothing falls as long as the smoothed problem leaves open whether the bound reaches the cut; to its end if ``sharp``.
     """
     R, p, x = k.relaxation, k.w.size, k.relaxation.mid
-    into_polar(r, k, k.polar)
+    moves = _moves(r, k)
     squares = _square(r, k, spend)
     zero: Any = p - p  # a literal 0 would compile `newton` once more
     hinges, begun = _hinges(r, k, zero)
-    rows = _polar(r, k, hinges)
+    rows = hinges
+    for t in range(moves):
+        _move(k, rows, t)
+        rows += 1
     k.counts[1] = hinges
     const = sure + begun + squares - 4.0 * EPS * (r.costs.size + 8) * (sure + begun + abs(squares))
     span = 0.0
@@ -127,8 +139,8 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
         width *= 0.1
     for j in range(p):
         k.w[j] = min(max(k.mid[j] + k.half[j] * x[j] / k.scale[j], k.lo[j]), k.hi[j])
-        if rows > hinges:
-            k.polar[j] += min(R.alpha[hinges], 1.0) * (k.steep[j] - k.polar[j])
+        for t in range(moves):
+            k.polar[j] += min(R.alpha[hinges + t], 1.0) * k.moves[t, j]
     R.saved[0, 0] = found
     return found
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -186,3 +187,20 @@ def test_descent_never_rises() -> None:
         after = kernels.descend(ramp, node, w)
         assert after <= before * (1.0 + 1e-12)
         assert after == pytest.approx(objective(axes.problem, w), rel=1e-12)
+
+
+@pytest.mark.parametrize("atoms", [np.zeros((0, 3)), np.eye(3)], ids=["squares", "l1"])
+def test_a_cost_that_begins_again_elsewhere_does_not_end_a_descent(atoms: np.ndarray) -> None:
+    """Points that keep their hinges, or cost nothing, have another one of no height."""
+    X, y = points(12, 12, 3)
+    rng = np.random.default_rng(1)
+    again = RampProblem(y[:, None] * X, np.where(np.arange(12) < 8, 0.5, 0.0), np.full(3, 0.3), 2.0, 2.0, 6.0, atoms)
+    for _ in range(10):
+        w = 0.1 * rng.normal(size=3)
+        values = []
+        for problem in (again, replace(again, beyond=np.inf)):
+            ramp = kernels.ramp_of(problem)
+            node = kernels.node_for(ramp)
+            node.hi[:], node.lo[:] = 10.0, -10.0
+            values.append(kernels.descend(ramp, node, w.copy()))
+        assert values[0] == pytest.approx(values[1], rel=1e-6)
