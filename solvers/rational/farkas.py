@@ -33,7 +33,7 @@ def farkas_exists(form: StandardForm, multipliers: Mapping[str, FloatArray]) -> 
 
     False says nothing: there may be none, or the form is too large for rational arithmetic.
     """
-    if sum(c.F.nnz for c in form.constraints) > _MOST:
+    if form.n + sum(c.F.nnz for c in form.constraints) > _MOST:
         return False
     rows, z = _rows(form.replace(quadratic=None), multipliers)
     if not z or not all(np.isfinite(part).all() for part in multipliers.values()):

@@ -14,6 +14,7 @@ import numpy as np
 
 from ...models.arrays import FloatArray
 from ...models.program.cones import PSD, Zero
+from ...models.program.entries import Entries
 from ...models.program.form import Constraint, StandardForm
 from .form import MOST_UNKNOWNS, RationalForm, Vector, solve_linear
 
@@ -33,11 +34,18 @@ def ray_exists(form: StandardForm, d: FloatArray) -> bool:
     False says nothing: there may be none, or the form is too large for rational arithmetic.
     """
     size = float(np.abs(d).max(initial=0.0))
-    large = form.quadratic is not None and form.quadratic.bytes > 16 * _MOST
-    if large or not 0.0 < size < np.inf or sum(c.F.nnz for c in form.constraints) > _MOST:
+    if not 0.0 < size < np.inf or _multiplications(form) > _MOST:
         return False
     rational = RationalForm(_recession(form))
     return any(_descends(rational, found) for share in _ROUNDING if (found := _corrected(rational, d / size, share)) is not None)
+
+
+def _multiplications(form: StandardForm) -> int:
+    """Of a product with every row, and of making P where it has a factor."""
+    own, P = form.n + sum(c.F.nnz for c in form.constraints), form.quadratic
+    if P is None:
+        return own
+    return own + (P.bytes // 16 if P.factor is None else int(np.square(Entries.of(P.factor).counts).sum()))
 
 
 def _recession(form: StandardForm) -> StandardForm:

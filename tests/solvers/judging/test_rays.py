@@ -25,6 +25,9 @@ from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
 from marginopt.solvers.judging.supplied import no_least_value
+from marginopt.solvers.rational import ray as rational_rays
+from marginopt.solvers.rational.farkas import farkas_exists
+from marginopt.solvers.rational.ray import ray_exists
 from marginopt.solvers.records.licence import OPEN
 from marginopt.solvers.solve import judge
 
@@ -198,6 +201,26 @@ def test_a_direction_beside_no_ray_is_no_proof() -> None:
     form = StandardForm("point", (Block("x", (2,)),), -np.ones(2), rows, -free, free, np.zeros(2, dtype=bool))
     result = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.ones(2)})
     assert not result.evidence.startswith("proved")
+
+
+def test_what_is_too_large_for_rational_arithmetic_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Many variables in few rows were an error; a factor of 40 dense rows of 300 was multiplied out for 13 s."""
+    n = 200_001
+    free = np.full(n, np.inf)
+    rows = (
+        Constraint("rows", sp.csr_array(([1.0, 1.0], [0, 1], [0, 1, 2]), shape=(2, n)), np.array([-1.0, 0.0]), Nonnegative(2)),
+    )
+    many = StandardForm("many", (Block("x", (n,)),), -np.ones(n), rows, -free, free, np.zeros(n, dtype=bool))
+    assert not farkas_exists(many, {"rows": np.ones(2)})
+    assert not ray_exists(many, np.ones(n))
+
+    def begun(form: StandardForm) -> None:
+        raise AssertionError(form)
+
+    monkeypatch.setattr(rational_rays, "RationalForm", begun)
+    factored = many.replace(blocks=(Block("x", (300,)),), q=-np.ones(300), constraints=(), lower=-free[:300], upper=free[:300],
+        integer=np.zeros(300, dtype=bool), quadratic=Quadratic(factor=np.ones((40, 300))))  # fmt: skip
+    assert not ray_exists(factored, np.ones(300))
 
 
 @pytest.mark.parametrize("slope", [-1.0, 1.0])
