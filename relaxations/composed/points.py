@@ -102,7 +102,10 @@ def multiplied(model: Model, values: Mapping[str, FloatArray]) -> dict[str, Floa
         return None
     best, found = np.inf, None
     for t in _MULTIPLES.tolist():
-        point = model.complete({first.label: t * np.asarray(values[first.label])})
+        try:
+            point = model.complete({first.label: t * np.asarray(values[first.label])})
+        except KeyError:
+            return None
         if set(point) != set(form.slices):
             return None
         x = form.join(point)

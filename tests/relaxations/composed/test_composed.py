@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import itertools
+from collections.abc import Mapping
 from typing import Any
 
 import cvxpy as cp
 import numpy as np
 import pytest
+import scipy.sparse as sp
 from data import clouds
 
 import marginopt as mo
 from marginopt import margin
 from marginopt.errors import InputError, UnsupportedModelError
+from marginopt.models import Block, Constraint, Nonnegative, StandardForm
+from marginopt.models.bare_form import BareForm
 from marginopt.relaxations import (
     AllHulls,
     BigM,
@@ -297,6 +301,22 @@ def test_refusals_name_the_part_and_who_can(model: Any, reduction: str, words: s
 def test_the_table_refuses_what_is_no_model() -> None:
     with pytest.raises(InputError, match="takes a formulation"):
         model_gaps([3])  # type: ignore[arg-type]
+
+
+class TwoBlocks(BareForm):
+    """A model that makes its points of both blocks, and of none alone."""
+
+    def complete(self, values: Mapping[str, np.ndarray]) -> dict[str, np.ndarray]:
+        return {"x": values["x"], "z": values["z"]}
+
+
+def test_a_model_that_makes_no_point_of_its_first_block_is_relaxed() -> None:
+    rows = Constraint("row", sp.csr_array([[1.0, 3.0]]), -np.ones(1), Nonnegative(1))
+    blocks = (Block("x", ()), Block("z", ()))
+    form = StandardForm("two", blocks, np.ones(2), (rows,), np.zeros(2), np.full(2, 2.0), np.array([False, True]))
+    relaxed = relax(TwoBlocks(form), "continuous")
+    assert relaxed.bound == pytest.approx(1.0 / 3.0, abs=1e-6)
+    assert relaxed.objective is None or relaxed.objective >= 1.0 - 1e-6
 
 
 @pytest.mark.parametrize("seed", [0, 2, 3])
