@@ -106,17 +106,13 @@ def get_solver(name: str) -> Solver:
     if outside is not None:
         return outside
     for module in _modules():
-        need = getattr(module, "ABSENT", _nothing)(key)
+        need = getattr(module, "ABSENT", lambda _: None)(key)
         if need is not None:
             raise MissingPackageError(need)
     names = sorted({*_own(), *EXTENSIONS.names})
     near = difflib.get_close_matches(str(name), names, n=3, cutoff=0.4)
     hint = f"did you mean {' or '.join(near)}? " if near else ""
     raise InputError(f"there is no solver {name!r}; {hint}known: auto, {', '.join(names)}")
-
-
-def _nothing(_: str) -> None:
-    """What a module that discovers no solvers says of any."""
 
 
 def installed(solver: Solver) -> bool:

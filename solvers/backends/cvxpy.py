@@ -278,8 +278,10 @@ def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
 
 def absent(name: str) -> str | None:
     """What a solver ``cvxpy:NAME`` needs that CVXPY has an interface for and does not find; None for other names."""
-    from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
-
+    try:
+        from cvxpy.reductions.solvers.defines import SOLVER_MAP_CONIC, SOLVER_MAP_QP
+    except ImportError:  # without CVXPY there is none of its names
+        return None
     interfaces = {**SOLVER_MAP_QP, **SOLVER_MAP_CONIC}
     native = {f"cvxpy:{native.lower()}": native for native in interfaces}.get(name)
     if native is None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sys
 from dataclasses import dataclass, replace
 from typing import Any, ClassVar
 
@@ -87,6 +88,12 @@ def test_a_solver_that_another_package_reaches_and_does_not_find_names_what_is_m
         pytest.skip("ECOS, COPT and CVXOPT are all installed")
     with pytest.raises(MissingPackageError, match=f"(?i){missing[0]}.* cannot import it"):
         get_solver(prefix + missing[0])
+
+
+def test_an_unknown_solver_is_one_without_cvxpy_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "cvxpy.reductions.solvers.defines", None)
+    with pytest.raises(InputError, match="there is no solver 'clarable'"):
+        get_solver("clarable")
 
 
 @pytest.mark.parametrize("thing", [None, 3, np.eye(2), HingeSVM])
