@@ -11,16 +11,13 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 import platform
-import subprocess
-import sys
 import time
 from itertools import product
 from pathlib import Path
 from typing import Any
 
-from simplex import THREAD_VARIABLES, available, make_data
+from simplex import available, last_line, make_data
 
 from marginopt.models.memory import most_held
 
@@ -69,15 +66,7 @@ def measure(case: dict[str, Any], X: Any, y: Any, gamma: float) -> dict[str, Any
 
 def in_process(case: dict[str, Any]) -> dict[str, Any]:
     """Run a case in a fresh process with equal threads; killed at three times its time limit and a minute."""
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(case["threads"]))}
-    command = [sys.executable, __file__, "--case", json.dumps(case)]
-    try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=3 * case["time_limit"] + 60)
-    except subprocess.TimeoutExpired:
-        return {"status": "killed: far over the time limit"}
-    if done.returncode:
-        return {"status": f"failed: {done.stderr.strip().splitlines()[-1] if done.stderr.strip() else done.returncode}"}
-    return dict(json.loads(done.stdout.strip().splitlines()[-1]))
+    return last_line([__file__, "--case", json.dumps(case)], case["threads"], 3 * case["time_limit"] + 60)
 
 
 def table(rows: list[dict[str, Any]]) -> str:

@@ -234,10 +234,14 @@ def too_large(peer: str, n: int, options: argparse.Namespace) -> bool:
 
 def in_process(case: dict[str, Any]) -> dict[str, Any]:
     """Run a case in a fresh process with equal threads."""
-    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(case["threads"]))}
-    command = [sys.executable, __file__, "--case", json.dumps(case)]
+    return last_line([__file__, "--case", json.dumps(case)], case["threads"], 4 * case["time_limit"] + 120)
+
+
+def last_line(script: list[str], threads: int, seconds: float) -> dict[str, Any]:
+    """The JSON that a script prints last, in a fresh process with so many threads; or why it printed none."""
+    environment = {**os.environ, **dict.fromkeys(THREAD_VARIABLES, str(threads))}
     try:
-        done = subprocess.run(command, env=environment, capture_output=True, text=True, timeout=4 * case["time_limit"] + 120)
+        done = subprocess.run([sys.executable, *script], env=environment, capture_output=True, text=True, timeout=seconds)
     except subprocess.TimeoutExpired:
         return {"status": "killed: far over the time limit"}
     if done.returncode:

@@ -49,10 +49,10 @@ def cell(case: dict[str, Any]) -> dict[str, Any]:
         resource.setrlimit(resource.RLIMIT_CPU, (allowed, allowed + 1))
     begin, cpu = time.perf_counter(), time.process_time()
     centre, bound = solve(X)
-    row: dict[str, Any] = dict(spent(begin, cpu))
+    row = spent(begin, cpu)
     radius = max(float(np.linalg.norm(X[k : k + 1000] - centre, axis=1).max()) for k in range(0, len(X), 1000))
     bound = case["bound"] if bound is None else bound
-    return row | {"bound": bound, "gap": radius**2 / bound - 1.0, "note": f"{radius:.8f}"}
+    return row | {"bound": bound, "gap": radius**2 / bound - 1.0, "status": f"{radius:.8f}"}
 
 
 def _ours(X: Any) -> tuple[Any, float | None]:

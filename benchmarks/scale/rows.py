@@ -179,7 +179,7 @@ def ours(case: dict[str, Any]) -> dict[str, Any]:
         "bound": result.bound,
         "gap": result.certificate.gap,
     }
-    return row | {"iterations": result.iterations, "note": f"{result.status}, certified"}
+    return row | {"iterations": result.iterations, "status": f"{result.status}, certified"}
 
 
 def fitted(peer: str, case: dict[str, Any], tol: float) -> Callable[[Any, Any], Any]:
@@ -216,11 +216,11 @@ def theirs(case: dict[str, Any]) -> dict[str, Any]:
     for tol in PEERS[case["peer"]][1]:
         begin, cpu = time.perf_counter(), time.process_time()
         w = np.asarray(fitted(case["peer"], case, tol)(X, y), dtype=np.float64)
-        row = spent(begin, cpu) | {"note": f"tolerance {tol:g}"}
+        row = spent(begin, cpu) | {"status": f"tolerance {tol:g}"}
         row["objective"] = objective(X, y, w, case["C"], case["power"])
         row["gap"] = (row["objective"] - case["bound"]) / row["objective"]
         if row["gap"] <= GAP:
             return row
         if time.perf_counter() - start > case["limit"]:
             break
-    return row | {"note": row["note"] + ", its last"}
+    return row | {"status": row["status"] + ", its last"}

@@ -184,11 +184,10 @@ class FormData:
             if label not in blocks:
                 raise InputError(f"{what}: the form has no block {label!r}; it has {', '.join(blocks)}")
             found[label] = array = as_array(value, f"{what}[{label!r}]")
-            if array.shape != blocks[label].shape or not np.isfinite(array).all():
-                raise InputError(
-                    f"{what}[{label!r}] must hold {math.prod(blocks[label].shape)} finite numbers, shape {blocks[label].shape}; "
-                    f"it has shape {array.shape}" + ("" if np.isfinite(array).all() else " and values that are not finite")
-                )
+            shape, odd = blocks[label].shape, "" if np.isfinite(array).all() else " and values that are not finite"
+            if odd or array.shape != shape:
+                need = f"{what}[{label!r}] must hold {math.prod(shape)} finite numbers, shape {shape}"
+                raise InputError(f"{need}; it has shape {array.shape}{odd}")
         return found
 
     def join(self, values: Mapping[str, FloatArray]) -> FloatArray:

@@ -13,14 +13,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....errors import DataError
-from ..shared.programs import FlatProgram, one_sided, symmetric
+from ..shared.programs import INFINITE, FlatProgram, one_sided, symmetric
 from .formats import Source
 from .lp_text import REFUSED, Side, Words, sections
 
 __all__ = ["read_program"]
-
-#: Bounds and sides from here on are infinite, as for every reader of the format.
-_INFINITE = 1e20
 
 
 @dataclass
@@ -181,7 +178,7 @@ class _Parser:
         A, b, equal, names = one_sided(A, left, right, self._row_names())
         return FlatProgram(
             symmetric(self.objective.quadratic, n), q, self.objective.constant, A, b, equal, lower, upper, integer,
-            tuple(self.index), names, self.maximise, _INFINITE,
+            tuple(self.index), names, self.maximise, INFINITE,
         )  # fmt: skip
 
     def _row_name(self) -> str:

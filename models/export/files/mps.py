@@ -19,7 +19,7 @@ from ...arrays import FloatArray
 from ...program.cones import Feature
 from ...program.form import StandardForm
 from ..shared.layout import Layout, sidecar
-from ..shared.programs import FlatProgram, one_sided, symmetric
+from ..shared.programs import INFINITE, FlatProgram, one_sided, symmetric
 from .formats import FileFormat, Source
 from .lp import plain_names
 from .mps_lines import words_of
@@ -99,8 +99,6 @@ def _bounds(low: float, high: float, integer: bool) -> Iterator[tuple[str, str]]
 
 #: Kinds of bounds that come with a number.
 _VALUED = ("LO", "UP", "FX", "LI", "UI")
-#: Bounds and sides from here on are infinite, as for every reader of the format.
-_INFINITE = 1e20
 _LEAST, _MOST = ("MIN", "MINIMIZE", "MINIMISE"), ("MAX", "MAXIMIZE", "MAXIMISE")
 
 
@@ -199,7 +197,7 @@ class _Reader:
         integer[sorted(self.integers)] = True
         A, b, equal, names = one_sided(A, *self._sides(), [*self.rows])
         P, columns = symmetric(self.quadratic, n), tuple(self.columns)
-        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, columns, names, self.maximise, _INFINITE)
+        return FlatProgram(P, q, self.constant, A, b, equal, lower, upper, integer, columns, names, self.maximise, INFINITE)
 
     def _sides(self) -> tuple[FloatArray, FloatArray]:
         """Least and largest value of each row.

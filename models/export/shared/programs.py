@@ -19,7 +19,10 @@ from ...program.cones import PSD, Nonnegative, Zero
 from ...program.form import Block, Constraint, Quadratic, StandardForm
 from .layout import Layout
 
-__all__ = ["ConicProgram", "FlatProgram", "OneSided", "one_sided", "symmetric"]
+__all__ = ["INFINITE", "ConicProgram", "FlatProgram", "OneSided", "one_sided", "symmetric"]
+
+#: Bounds and sides from here on are infinite for every reader of LP and MPS files.
+INFINITE = 1e20
 
 
 @dataclass(frozen=True, eq=False)
