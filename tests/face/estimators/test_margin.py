@@ -66,21 +66,9 @@ def test_an_empty_problem_and_an_endless_one_say_so() -> None:
         mo.MarginClassifier("nu", "l1").fit(X, y)
 
 
+NAMED = ["hinge", "squared-hinge", "ramp", "zero-one", "misclassified", "nu", "conic", "strongest-conic", "nearest-hulls"]
 LOSSES = {
-    **{
-        name: name
-        for name in (
-            "hinge",
-            "squared-hinge",
-            "ramp",
-            "zero-one",
-            "misclassified",
-            "nu",
-            "conic",
-            "strongest-conic",
-            "nearest-hulls",
-        )
-    },
+    **{name: name for name in NAMED},
     "high ramp": margin.Ramp(2, 2),
     "breakpoints": margin.PiecewiseLinear(((-1.0, 3.0), (0.0, 1.0), (1.0, 0.0), (2.0, 0.1))),
     "jumps": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))),
@@ -116,7 +104,8 @@ def test_drawn_compositions_are_estimators(loss: str) -> None:
         np.testing.assert_array_equal(pickle.loads(pickle.dumps(fitted)).decision_function(X), scores)
         again = clone(fitted)
         assert not hasattr(again, "coef_")
-        np.testing.assert_array_equal(again.fit(X, y).coef_, fitted.coef_)
+        value = fitted.result_.objective  # of equal optima, rounding and threads choose
+        assert again.fit(X, y).result_.objective == pytest.approx(value, rel=1e-5, abs=1e-8)
         w = fitted.result_.values["w"]
         lower, upper = fitted.problem_.domain.bounds(3)
         assert (w >= lower - 1e-6).all() and (w <= upper + 1e-6).all()

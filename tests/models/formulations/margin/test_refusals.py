@@ -137,12 +137,8 @@ FAMILIES = [
     margin.KernelWeightsL1(np.eye(2), 0.5),
 ]  # fmt: skip
 EVERY_DOMAIN = [
-    margin.Reals(),
-    margin.Box(-2.0, 2.0),
-    margin.Integers(-3, 3),
-    margin.Signs((0, 1, -1)),
-    margin.Increasing((1, 2)),
-]
+    margin.Reals(), margin.Box(-2.0, 2.0), margin.Integers(-3, 3), margin.Signs((0, 1, -1)), margin.Increasing((1, 2)),
+]  # fmt: skip
 
 
 @pytest.mark.parametrize("loss", NONCONVEX)
