@@ -86,17 +86,21 @@ def polished(
 
 
 def _solutions(form: StandardForm, seconds: float | None) -> list[tuple[FloatArray, str]]:
-    """Points of a continuous form and who found them: an interior-point solver's, and, in time, that of its active set."""
+    """Points within a continuous form's bounds and who found them: an interior-point solver's, and, in time, its active set's."""
     begin = time.perf_counter()
     answer = Clarabel().run(BareForm(form), Options(tol=1e-9, time_limit=seconds))
     if answer.values is None:
         return []
-    y = form.join(answer.values)
+    y = np.clip(form.join(answer.values), form.lower, form.upper)  # else what is below zero may seem to cost less than nothing
     late = seconds is not None and time.perf_counter() - begin > seconds
     on_active_set = None if late else _on_active_set(form, y)
     who = f"{Clarabel.info.name} {answer.version}"
     found = [(y, who)]
-    return found if on_active_set is None else [*found, (on_active_set, f"{who} and the equations of its active set")]
+    return (
+        found
+        if on_active_set is None
+        else [*found, (np.clip(on_active_set, form.lower, form.upper), f"{who} and the equations of its active set")]
+    )
 
 
 def _eliminate(form: StandardForm) -> tuple[StandardForm, np.ndarray, FloatArray]:

@@ -70,6 +70,8 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if answer.status is Status.STALLED and bounded:
         found = _by_bound(certificate, tol)  # an optimum of zero has no relative gap that an algorithm could close
         return found if found.status is Status.OPTIMAL else Verdict(answer.status)
+    if (answer.status.stopped or answer.status is Status.STALLED) and _proved_already(answer, certificate, tol):
+        return Verdict(Status.OPTIMAL)
     if answer.status is not Status.OPTIMAL:
         return Verdict(answer.status)
     if not certificate.feasible(max(tol, _FEASIBLE)) or not np.isfinite(certificate.objective):
@@ -179,6 +181,13 @@ def contradiction(answer: Answer, certificate: Certificate, tol: float) -> str:
     if claimed is not None and np.isfinite(claimed) and claimed > objective + slack:
         return f"contradiction: the solver's bound {claimed:.10g} lies above the objective {objective:.10g} of a feasible point"
     return ""
+
+
+def _proved_already(answer: Answer, certificate: Certificate, tol: float) -> bool:
+    """Whether an exact search of ours, which aims below the tolerance, had met the tolerance where it ended."""
+    if not answer.proved or answer.bound is None or certificate.inner or not certificate.feasible(_FEASIBLE):
+        return False
+    return abs(certificate.objective - answer.bound) + certificate.error <= tol * abs(certificate.objective)
 
 
 def _by_bound(certificate: Certificate, tol: float) -> Verdict:

@@ -89,6 +89,18 @@ def test_the_origin_of_a_form_of_anybody() -> None:
     assert result.status is Status.OPTIMAL and result.objective == 0.0 and -1e-7 <= result.bound <= 0.0
 
 
+@pytest.mark.parametrize("status", [Status.TIME_LIMIT, Status.NODE_LIMIT, Status.INTERRUPTED, Status.STALLED])
+def test_an_exact_search_that_ended_within_the_tolerance_has_proved_its_optimum(status: Status) -> None:
+    """Ours aim below the tolerance, so a limit may end them between the two. A solver's word is no proof."""
+    at = replace(GOOD, integrality=0.0, bound=-np.inf)
+    own = Answer(status, "?", bound=1.0 - 5e-7, proved=True)
+    assert verdict(own, at, 1e-6).status is Status.OPTIMAL
+    for other in (replace(own, proved=False), replace(own, bound=1.0 - 2e-6), replace(own, bound=None)):
+        assert verdict(other, at, 1e-6).status is status
+    for worse in ({"primal_residual": 1e-6}, {"error": 1e-6}, {"inner": True}):
+        assert verdict(own, replace(at, **worse), 1e-6).status is status
+
+
 @pytest.mark.parametrize("status", [Status.OPTIMAL, Status.TIME_LIMIT, Status.STALLED, Status.STATIONARY])
 def test_a_bound_above_a_feasible_point_lowers_every_status(status: Status) -> None:
     found = verdict(Answer(status, "?"), replace(GOOD, bound=2.0), 1e-6)

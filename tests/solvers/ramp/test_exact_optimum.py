@@ -133,3 +133,10 @@ def test_what_a_user_gets(kind: str) -> None:
         assert result.bound_kind == "proved"
         assert Fraction(float(result.bound)) <= optimum
         assert result.objective == pytest.approx(float(optimum), rel=2e-6, abs=1e-12)
+
+
+def test_costs_of_nothing_cost_nothing() -> None:
+    """An interior point is below zero by its tolerance, which its weights' norm must not gain from."""
+    model, exact = drawn(5112, "kernel-l1", False, 2, 2)
+    result = mo.solve(model, "ramp-bb")
+    assert exact.optimum() == result.objective == result.bound == 0.0 and result.solved
