@@ -29,16 +29,16 @@ def optimum(small: miplib.Instance) -> float:
 
 
 def test_the_point_is_the_optimum_and_the_bound_below_it(small: miplib.Instance, optimum: float) -> None:
-    point, _ = miplib.best_point(small, 1.0)
+    point, _ = miplib.best_point(small, 0.0)
     assert point.value == pytest.approx(optimum, rel=1e-7)
-    proved, nodes, _ = miplib.bound(small, point, 60.0)
+    proved, nodes, _ = miplib.bound(small, point, 60.0, None)
     assert optimum * (1 - 2e-6) <= proved <= optimum * (1 + 1e-9) and nodes > 0
 
 
 def test_other_readers_accept_the_files(small: miplib.Instance, optimum: float, tmp_path: Path) -> None:
     highspy, scip = pytest.importorskip("highspy"), pytest.importorskip("pyscipopt")
     miplib.write_mps(small, tmp_path / "a.mps")
-    miplib.write_sol(miplib.best_point(small, 0.5)[0], tmp_path / "a.sol")
+    miplib.write_sol(miplib.best_point(small, 0.0)[0], tmp_path / "a.sol")
     read = highspy.Highs()
     read.setOptionValue("output_flag", False)
     read.readModel(str(tmp_path / "a.mps"))
@@ -60,7 +60,8 @@ def test_a_row_of_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, cap
     (tmp_path / "miplib" / "gsvm2rl5.csv.bz2").write_bytes(bz2.compress("\n".join(lines).encode()))
     monkeypatch.setenv("MARGINOPT_DATA", str(tmp_path))
     miplib.miplib(["gsvm2rl5"], 0.3, tmp_path / "out")
-    _, row = capsys.readouterr().out.splitlines()
+    _, row, checked = capsys.readouterr().out.splitlines()
+    assert "gsvm2rl5.log.gz: proves " in checked
     said = row.split()
     assert said[:4] == ["gsvm2rl5", "12", "2", "hard"]
     assert float(said[7]) <= float(said[5])
