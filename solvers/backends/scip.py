@@ -31,8 +31,8 @@ __all__ = ["SOLVERS", "Scip"]
 _TIGHT = 1e-9
 #: The same where indicators take the place of a big M: SCIP's linear programs fail now and then at 1e-9.
 _WITH_INDICATORS = 1e-8
-#: Where all is continuous, presolving aggregates no variables: an equation put into the convex objective hides that it is convex, and
-#: SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that the root closes otherwise.
+#: Where all is continuous, presolving aggregates no variables: an equation put into the convex objective hides that it is convex,
+#: and SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that the root closes otherwise.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
 #: SCIP's infinity.
 _INFINITY = 1e20
