@@ -12,7 +12,6 @@ from itertools import pairwise
 from typing import Any
 
 import numpy as np
-from scipy.optimize import linprog
 
 from ...errors import WriteError
 from ...models.arrays import FloatArray
@@ -100,6 +99,8 @@ def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:
     """α of least ||α||_1 with Σ_k α_k x_k = w where there are atoms."""
     if not len(atoms):
         return []
+    from scipy.optimize import linprog  # imported here: it is slow, and few logs need it
+
     held = atoms.any(axis=0)
     both = np.hstack([atoms[:, held].T, -atoms[:, held].T])
     found = linprog(np.ones(both.shape[1]), A_eq=both, b_eq=w[held], bounds=(0.0, None), method="highs")
