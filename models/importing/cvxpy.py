@@ -38,6 +38,11 @@ class CVXPYSource(Source):
 
         if not isinstance(problem, cvxpy.Problem):
             raise InputError(f"from_cvxpy takes a cvxpy.Problem; got {type(problem).__name__}")
+        if not problem.variables():
+            raise UnsupportedModelError("the CVXPY problem has no variables")
+        empty = [parameter.name() for parameter in problem.parameters() if parameter.value is None]
+        if empty:
+            raise InputError(f"parameters of the CVXPY problem have no value: {', '.join(empty)}")
         try:
             data, self._chain, self._inverse = problem.get_problem_data(_reader(), solver_opts={})
         except cvxpy.error.DCPError as error:
@@ -46,8 +51,6 @@ class CVXPYSource(Source):
             raise UnsupportedModelError(
                 "the CVXPY problem needs cones that a standard form does not hold (exponential or power cones): " + str(error)
             ) from error
-        if "param_prob" not in data:
-            raise UnsupportedModelError("the CVXPY problem has no variables")
         self._problem = problem
         self._canonical = _canonical(problem, data, self._inverse, stem)
 

@@ -70,6 +70,8 @@ def _program(model: Any) -> RowProgram:
     held += ["semi-continuous variables"] if kinds else []
     if model.NumObj > 1:
         held.append("several objectives")
+    if model.NumScenarios:
+        held.append("several scenarios")
     if held:
         raise UnsupportedModelError(f"the Gurobi model holds {', '.join(held)}, which have no place in a standard form")
     sign = -1.0 if model.ModelSense == gurobipy.GRB.MAXIMIZE else 1.0

@@ -27,7 +27,7 @@ class PyomoSource(Source):
     def __init__(self, model: Any) -> None:
         import pyomo.environ as pyo
 
-        if not isinstance(model, pyo.ConcreteModel) and not isinstance(model, pyo.Block):
+        if not isinstance(model, pyo.ConcreteModel | pyo.Block) or not model.is_constructed():
             raise InputError(f"from_pyomo takes a concrete Pyomo model; got {type(model).__name__}")
         self._model = model
         self._variables, self._rows, program = _program(model)
@@ -57,14 +57,12 @@ class PyomoSource(Source):
 def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     """The variables and linear rows in their order, and the program over them."""
     import pyomo.environ as pyo
-    from pyomo.core import SOSConstraint
 
-    if next(model.component_data_objects(SOSConstraint, active=True), None) is not None:
-        raise UnsupportedModelError("the Pyomo model holds SOS constraints, which have no place in a standard form")
+    _refuse_unread(model)
     objectives = list(model.component_data_objects(pyo.Objective, active=True))
     if len(objectives) != 1:
         raise InputError(f"the Pyomo model must have one active objective; it has {len(objectives)}")
-    variables = [v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed]
+    variables = _variables(model)
     reader = _Expressions(variables)
     sign = -1.0 if objectives[0].sense == pyo.maximize else 1.0
     goal = reader.read(objectives[0].name, objectives[0].expr)
@@ -103,6 +101,42 @@ def _program(model: Any) -> tuple[list[Any], list[Any], RowProgram]:
     return variables, rows, program
 
 
+def _refuse_unread(model: Any) -> None:
+    """Components that restrict the model and are not read here would be dropped: disjunctions, logic, complementarity, SOS.
+
+    Raises
+    ------
+    UnsupportedModelError
+        There is an active one; names it.
+    """
+    import pyomo.environ as pyo
+    from pyomo.repn.util import categorize_valid_components
+
+    read = {pyo.Block, pyo.Constraint, pyo.Objective, pyo.Var, pyo.Param, pyo.Expression, pyo.Suffix, pyo.Set, pyo.RangeSet}
+    passive = {pyo.ExternalFunction, pyo.BuildAction, pyo.BuildCheck}  # they restrict nothing, though Pyomo calls them active
+    _, strange = categorize_valid_components(model, active=True, valid=read | passive)
+    if strange:
+        held = "; ".join(f"{kind.__name__} {', '.join(c.name for c in found[:3])}" for kind, found in strange.items())
+        raise UnsupportedModelError(
+            f"the Pyomo model holds {held}, which have no place in a standard form; a transformation of Pyomo's may state them "
+            "as rows and integers (gdp.bigm, core.logical_to_linear, mpec.simple_disjunction)"
+        )
+
+
+def _variables(model: Any) -> list[Any]:
+    """The variables that are not fixed: the model's own, then those of other blocks that its active rows and objective read."""
+    import pyomo.environ as pyo
+    from pyomo.core.expr.visitor import identify_variables
+
+    rows = (row.body for row in model.component_data_objects(pyo.Constraint, active=True))
+    goals = (goal.expr for goal in model.component_data_objects(pyo.Objective, active=True))
+    found = {id(v): v for v in model.component_data_objects(pyo.Var, active=True) if not v.fixed}
+    for expression in (*rows, *goals):
+        for v in identify_variables(expression, include_fixed=False):
+            found.setdefault(id(v), v)
+    return list(found.values())
+
+
 def _bounds(variable: Any) -> tuple[float, float]:
     """Pyomo looks at bounds when they are read: a lower bound of +inf it takes, and then refuses to tell."""
     import pyomo.environ as pyo
@@ -138,12 +172,17 @@ class _Expressions:
 
         Raises
         ------
+        InputError
+            A fixed variable or a parameter in it has no value.
         UnsupportedModelError
             It is neither linear nor quadratic.
         """
         from pyomo.repn import generate_standard_repn
 
-        found = generate_standard_repn(expression, quadratic=True, compute_values=True)
+        try:
+            found = generate_standard_repn(expression, quadratic=True, compute_values=True)
+        except (TypeError, ValueError) as error:
+            raise InputError(f"{name} cannot be read; a fixed variable or parameter in it may have no value: {error}") from error
         if found.nonlinear_expr is not None:
             raise UnsupportedModelError(f"{name} is neither linear nor quadratic, so it is in no cone of a standard form")
         columns = [self._place[id(v)] for v in found.linear_vars]

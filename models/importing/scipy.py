@@ -44,7 +44,7 @@ def from_scipy(
     integrality : array_like (n,), optional
         0 continuous, 1 integer; SciPy's semi-continuous kinds are refused.
     constraints
-        As in ``milp``: one or several `scipy.optimize.LinearConstraint`; the k-th is labelled ``rows k``.
+        As in ``milp``: one or several `scipy.optimize.LinearConstraint`, or tuples (A, lb, ub); the k-th is labelled ``rows k``.
 
     Returns
     -------
@@ -157,15 +157,34 @@ def _table(A: Any, name: str) -> FloatArray:
 def _constraints(constraints: Any, n: int) -> list[_Rows]:
     from scipy.optimize import LinearConstraint  # slow to import, and loaded already where somebody has such an object
 
-    several: Sequence[Any] = [constraints] if isinstance(constraints, LinearConstraint) else list(constraints)
+    several: Sequence[Any]
+    if constraints is None:
+        several = ()
+    elif isinstance(constraints, LinearConstraint) or not _several(constraints):
+        several = [constraints]
+    else:
+        several = list(constraints)
     found = []
-    for k, constraint in enumerate(several):
+    for k, one in enumerate(several):
+        try:
+            constraint = LinearConstraint(*one) if isinstance(one, tuple) and 1 <= len(one) <= 3 else one
+        except (TypeError, ValueError) as error:
+            raise InputError(f"the {k}-th constraint is no tuple (A, lb, ub) that fits together: {error}") from error
         if not isinstance(constraint, LinearConstraint):
-            raise InputError(f"constraints must be scipy.optimize.LinearConstraint objects; got {type(constraint).__name__}")
+            raise InputError(
+                f"constraints must be scipy.optimize.LinearConstraint objects or tuples (A, lb, ub); got {type(one).__name__}"
+            )
         matrix = _matrix(constraint.A, n, f"{k}-th constraint's")
         low, high = (np.array(np.broadcast_to(side, matrix.shape[:1]), np.float64) for side in (constraint.lb, constraint.ub))
         found.append((f"rows {k}", matrix, low, high))
     return found
+
+
+def _several(constraints: Any) -> bool:
+    """Whether it is a sequence of constraints, and not one tuple (A, lb, ub), as `milp` tells them apart."""
+    from scipy.optimize import LinearConstraint
+
+    return not isinstance(constraints, tuple) or all(isinstance(one, LinearConstraint | tuple) for one in constraints)
 
 
 def _bounds(bounds: Any, n: int) -> tuple[FloatArray, FloatArray]:

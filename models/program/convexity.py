@@ -27,6 +27,8 @@ __all__ = ["VERIFY_UP_TO", "Convexity", "Evidence", "definite_on", "matrix_conve
 VERIFY_UP_TO = 3000
 #: Shares of the scaled diagonal that are tried as a lower bound of the curvature.
 _SHARES = (0.25, 1e-2, 1e-4, 1e-6, 1e-8, 1e-10, 1e-12)
+#: Entries of the diagonal up to this are not scaled to about one: the squares of such scales are infinite.
+_LEAST_SCALED = 2.0**-1000
 #: Order up to which a matrix that float64 leaves open is decided in rational arithmetic.
 _RATIONAL = 14
 
@@ -140,7 +142,7 @@ def definite_on(P: FloatArray | sp.csc_array, chosen: BoolArray, rounding: float
     sums = _sums(P) - np.abs(diagonal)
     kept = np.flatnonzero(sums + np.abs(diagonal))
     inside = chosen[kept]
-    if not inside.any() or (diagonal[kept] <= 0.0).any() or kept.size > VERIFY_UP_TO:
+    if not inside.any() or (diagonal[kept] <= _LEAST_SCALED).any() or kept.size > VERIFY_UP_TO:
         return None if kept.size == 0 or not (diagonal >= sums).all() else _dominant(diagonal, sums, chosen, rounding)
     if not sums[kept].any():
         return _dominant(diagonal, sums, chosen, rounding)
@@ -201,15 +203,15 @@ def _decide(H: FloatArray, scale: FloatArray, kept: IntArray, n: int) -> Convexi
         return Convexity(Evidence.VERIFIED, "P is positive semidefinite: factored in rational arithmetic")
     if m > _RATIONAL and _factors(H, shift):
         deficit = np.zeros(n)
-        deficit[kept] = 3.0 * shift / scale**2
+        deficit[kept] = 3.0 * shift / scale / scale
         return Convexity(Evidence.VERIFIED, f"P is positive semidefinite up to {3.0 * shift:.1e} of its diagonal", deficit)
     values, vectors = scipy.linalg.eigh(H, subset_by_index=(0, 0))
     v = vectors[:, 0]
     curvature = dot(v, H @ v, gamma(m) * (np.abs(H) @ np.abs(v)))
     if curvature.upper < 0.0:
-        witness = np.zeros(n)
-        witness[kept] = scale * v
-        return _negative(witness, curvature.value / float(witness @ witness))
+        witness, largest = np.zeros(n), float(np.abs(scale * v).max())
+        witness[kept] = scale * v / largest
+        return _negative(witness, curvature.value / largest / largest / float(witness @ witness))
     return Convexity(Evidence.UNKNOWN, f"its smallest eigenvalue, {float(values[0]):.1e} of its diagonal, is lost in rounding")
 
 

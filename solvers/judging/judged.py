@@ -44,7 +44,8 @@ class Judged(Said):
     def best_bound(self) -> tuple[float, str]:
         """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
 
-        Nonconvex results have none, nor have those whose certificate is that of an inner problem.
+        Nonconvex results have none, nor have those whose certificate is that of an inner problem. What a solver claims of a
+        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look.
         """
         nothing = (float("-inf"), Kind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -53,7 +54,8 @@ class Judged(Said):
         candidates = []
         if certificate is not None and np.isfinite(certificate.bound):
             candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
-        if claim.bound is not None and np.isfinite(claim.bound):
+        believed = claim.proved or certificate is None or certificate.integrality is not None or not certificate.nonconvex
+        if claim.bound is not None and np.isfinite(claim.bound) and believed:
             candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
         for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):
             of_kind = [c for c in candidates if c[1] == kind.value]

@@ -1,0 +1,123 @@
+"""Parts of other packages' programs that would be dropped, or that their own solvers take: refused by name, or taken."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import cvxpy as cp
+import numpy as np
+import pyomo.environ as pyo
+import pytest
+from pyomo.gdp import Disjunction
+from pyomo.mpec import Complementarity, complements
+from scipy.optimize import LinearConstraint, milp
+
+import marginopt as mo
+from marginopt.errors import InputError, UnsupportedModelError
+
+
+def small() -> Any:
+    """Min x over 0 ≤ x ≤ 10."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var(bounds=(0, 10))
+    m.goal = pyo.Objective(expr=m.x)
+    return m
+
+
+def test_what_restricts_a_pyomo_model_is_not_dropped() -> None:
+    """Disjunctions, logic, complementarity and SOS were left out of the form, all but SOS without a word."""
+    apart, told, opposed, special = small(), small(), small(), small()
+    apart.either = Disjunction(expr=[[apart.x >= 3], [apart.x >= 5]])
+    told.yes = pyo.BooleanVar()
+    told.rule = pyo.LogicalConstraint(expr=told.yes)
+    opposed.y = pyo.Var(bounds=(0, 1))
+    opposed.pair = Complementarity(expr=complements(opposed.x >= 0, opposed.y >= 0))
+    special.y = pyo.Var([0, 1], bounds=(0, 1))
+    special.one = pyo.SOSConstraint(var=special.y, sos=1)
+    for model, name in ((apart, "Disjunction either"), (told, "LogicalConstraint rule"), (opposed, "pair"), (special, "one")):
+        with pytest.raises(UnsupportedModelError, match=rf"holds .*{name}.*no place in a standard form"):
+            mo.from_pyomo(model)
+    pyo.TransformationFactory("gdp.bigm").apply_to(apart)
+    assert mo.solve(mo.from_pyomo(apart)).objective == pytest.approx(3.0)
+
+
+def test_pyomo_variables_that_live_elsewhere_are_taken() -> None:
+    """On a block that is switched off, in another model, above the block that is given: Pyomo's solvers take them."""
+    away = small()
+    away.block = pyo.Block()
+    away.block.y = pyo.Var(bounds=(1, 4))
+    away.block.deactivate()
+    away.row = pyo.Constraint(expr=away.x >= 2 * away.block.y)
+    result = mo.solve(mo.from_pyomo(away))
+    assert result.objective == pytest.approx(2.0)
+    result.into(away)
+    assert away.block.y.value == pytest.approx(1.0)
+    above = small()
+    above.inner = pyo.Block()
+    above.inner.goal = pyo.Objective(expr=(above.x - 2) ** 2)
+    assert mo.solve(mo.from_pyomo(above.inner)).values["x"] == pytest.approx(2.0, abs=1e-3)
+
+
+def test_pyomo_models_without_values_are_refused() -> None:
+    m = small()
+    m.y = pyo.Var()
+    m.y.fix()
+    m.row = pyo.Constraint(expr=m.x + m.y >= 2)
+    with pytest.raises(InputError, match="row cannot be read; a fixed variable or parameter in it may have no value"):
+        mo.from_pyomo(m)
+    with pytest.raises(InputError, match="a concrete Pyomo model; got AbstractModel"):
+        mo.from_pyomo(pyo.AbstractModel())
+
+
+def test_cvxpy_parameters_are_read_at_their_values() -> None:
+    price = cp.Parameter(nonneg=True, name="price")
+    x = cp.Variable(2)
+    problem = cp.Problem(cp.Minimize(cp.sum_squares(x - 1) + price * cp.norm1(x)))
+    with pytest.raises(InputError, match="parameters of the CVXPY problem have no value: price"):
+        mo.from_cvxpy(problem)
+    for value in (0.0, 0.5):
+        price.value = value
+        result = mo.solve(mo.from_cvxpy(problem), "clarabel", tol=1e-9)
+        np.testing.assert_allclose(result.objective, 2 * value - value**2 / 2, atol=1e-6)
+    with pytest.raises(UnsupportedModelError, match="has no variables"):
+        mo.from_cvxpy(cp.Problem(cp.Minimize(0)))
+
+
+def test_milp_takes_its_constraints_in_all_its_ways() -> None:
+    """None, one object, one tuple, and a sequence of both."""
+    c, A = [-1.0, -2.0, 0.5], np.array([[1.0, 1.0, 1.0], [1.0, -1.0, 0.0]])
+    ways: list[Any] = [
+        LinearConstraint(A, -np.inf, [4.5, 1]),
+        (A, -np.inf, [4.5, 1]),
+        [(A[:1], -np.inf, 4.5), LinearConstraint(A[1:], -2, 1)],
+        ((A, -5, [4.5, 1]),),
+        None,
+    ]
+    for constraints in ways:
+        kept: dict[str, Any] = {"constraints": constraints, "bounds": (0, 3), "integrality": [1, 0, 0]}
+        theirs = milp(c, **kept)
+        assert mo.solve(mo.from_scipy(c, **kept)).objective == pytest.approx(theirs.fun, abs=1e-6)
+    with pytest.raises(InputError, match=r"LinearConstraint objects or tuples \(A, lb, ub\); got str"):
+        mo.from_scipy(c, constraints=["rows"])
+    with pytest.raises(InputError, match=r"the 0-th constraint is no tuple \(A, lb, ub\) that fits together"):
+        mo.from_scipy(c, constraints=(A, 0, [1, 2, 3]))
+
+
+def test_gurobi_scenarios_are_refused() -> None:
+    gp = pytest.importorskip("gurobipy")
+    m = gp.Model(env=gp.Env(params={"OutputFlag": 0}))
+    m.setObjective(m.addVar(lb=1, name="x"))
+    m.NumScenarios = 2
+    with pytest.raises(UnsupportedModelError, match="several scenarios"):
+        mo.from_gurobi(m)
+
+
+def test_a_bound_claimed_of_a_saddle_counts_for_nothing() -> None:
+    """HiGHS ends at (0, 0) of xy - x on [0, 5]² and claims the bound 0; the least value is -5."""
+    m = pyo.ConcreteModel()
+    m.x = pyo.Var([0, 1], bounds=(0, 5))
+    m.goal = pyo.Objective(expr=m.x[0] * m.x[1] - m.x[0])
+    result = mo.solve(mo.from_pyomo(m), "highs")
+    assert result.status in (mo.Status.STATIONARY, mo.Status.INACCURATE)
+    assert result.bound == -np.inf
+    assert result.bound_kind == "none"
