@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from contextlib import nullcontext
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from ..records.status import Status
+from .scip_words import unheard
 
 __all__ = ["SOLVERS", "Scip"]
 
@@ -64,13 +66,6 @@ class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
 
     Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
-
-    Where SCIP doubts a linear program it asks SoPlex for a thousandth of the tolerances, and a SoPlex built without GMP (that of
-    the wheels) writes "Cannot set optimality tolerance to small value" to standard error and takes 1e-10. No parameter of SCIP
-    turns that off. A looser dual tolerance (1.1e-7) brings the same line about feasibility; a looser primal one would let a big M
-    hide violations. To take standard error away would take what other threads, loggers and a crash write there. A pipe in its
-    place that passes all else on would be the broken standard error of every program that is started meanwhile and outlives
-    the solve. So in somebody else's process the line is left alone; at the prompt it is not seen.
     """
 
     info = SolverInfo(
@@ -120,7 +115,8 @@ class Scip(Backend):
             separator.recorder = recorder
         loaded = time.perf_counter()
         recorder.start()
-        _decide(model)  # in this thread: in one of its own PySCIPOpt ended the process now and then
+        with nullcontext() if options.verbose else unheard():
+            _decide(model)  # in this thread: in one of its own PySCIPOpt ended the process now and then
         solved = time.perf_counter()
         word = str(model.getStatus())
         status = _STATUS.get(word, Status.FAILED)
