@@ -154,7 +154,7 @@ def _solvers(folder: Path) -> dict[str, str]:
         "## Off-the-shelf solvers",
         table(
             ["solver", "reads", "what it is"],
-            [[f"`{n}`", ", ".join(sorted(f.name.lower() for f in s.info.reads)) or "linear", escaped(s.info.summary)]
+            [[f"`{n}`", ", ".join(sorted(f.value for f in s.info.reads)) or "linear", escaped(s.info.summary)]
              for n, s in others.items()],
         ),
         toctree(own),

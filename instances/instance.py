@@ -18,6 +18,9 @@ from .sampling import Rng, as_fraction, as_generator, choose_rows, split_rows
 
 __all__ = ["Instance", "Population", "Scaling"]
 
+#: Names of features that are shown.
+_NAMES = 12
+
 
 class Population(Protocol):
     """The distribution that a generated instance was drawn from."""
@@ -269,6 +272,7 @@ class Instance(Displayed):
     def display(self) -> Display:
         """What a notebook shows."""
         facts = [("rows", f"{self.n:,}"), ("columns", f"{self.X.shape[1]:,}{', the intercept first' if self.intercept else ''}")]
+        facts += [("features", _listed(self.feature_names))] if self.feature_names else []
         facts += [(f"class {label}", f"{count:,}") for label, count in self.sizes().items()]
         facts += [("scaling", self.scaling), ("source", self.source)]
         facts += [("description", self.description)] if self.description else []
@@ -285,6 +289,11 @@ class Instance(Displayed):
             f"Instance({self.name!r}: {self.n} rows, {columns}, {len(self._labels)} classes ({sizes}{more})"
             f"{storage}{scaling[self.scaling]}; {self.source})"
         )
+
+
+def _listed(names: Sequence[str]) -> str:
+    more = len(names) - _NAMES
+    return ", ".join(names[:_NAMES]) + (f" and {more} more" if more > 0 else "")
 
 
 def _first_column(X: Matrix) -> FloatArray:

@@ -6,6 +6,7 @@ A leaf that every folder may import.
 from __future__ import annotations
 
 import html
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,10 +14,22 @@ from typing import Any
 
 from .errors import MissingPackageError
 
-__all__ = ["Display", "Displayed", "Tabular", "frame"]
+__all__ = ["Display", "Displayed", "Tabular", "frame", "legible"]
+
+#: What a screen obeys and does not show: controls but tab and line feed, and those that turn the direction of what follows.
+_OBEYED = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]")
 
 #: Notebooks set tables to the right, which is for numbers.
 _LEFT = ' style="text-align:left"'
+
+
+def legible(text: str) -> str:
+    """Text in which no name moves the cursor, colours the screen or turns the words around it: a sign stands for what would."""
+    return _OBEYED.sub("\N{REPLACEMENT CHARACTER}", text)
+
+
+def _escaped(text: str) -> str:
+    return html.escape(legible(text))
 
 
 @dataclass(frozen=True)
@@ -50,27 +63,27 @@ class Display:
 
     def html(self) -> str:
         """HTML in which nothing but the renderer's own words is mark-up."""
-        parts = [f"<b>{html.escape(self.title)}</b>"] if self.title else []
-        parts += [f"<div>{html.escape(self.latex)}</div>"] if self.latex else []
+        parts = [f"<b>{_escaped(self.title)}</b>"] if self.title else []
+        parts += [f"<div>{_escaped(self.latex)}</div>"] if self.latex else []
         if self.facts:
-            rows = "".join(f"<tr><th{_LEFT}>{html.escape(k)}</th><td{_LEFT}>{html.escape(v)}</td></tr>" for k, v in self.facts)
+            rows = "".join(f"<tr><th{_LEFT}>{_escaped(k)}</th><td{_LEFT}>{_escaped(v)}</td></tr>" for k, v in self.facts)
             parts.append(f"<table>{rows}</table>")
         if self.head:
             parts.append(self._table())
         if self.text:
-            lines = f'<pre style="line-height:1.35;font-family:monospace">{html.escape(self.text)}</pre>'
+            lines = f'<pre style="line-height:1.35;font-family:monospace">{_escaped(self.text)}</pre>'
             parts.append(f"<details><summary>as text</summary>{lines}</details>" if self.latex else lines)
         return f'<div class="marginopt">{"".join(parts)}</div>'
 
     def _table(self) -> str:
         sides = [_LEFT if name in self.words else "" for name in self.head]
-        head = "".join(f"<th{side}>{html.escape(name)}</th>" for name, side in zip(self.head, sides, strict=True))
+        head = "".join(f"<th{side}>{_escaped(name)}</th>" for name, side in zip(self.head, sides, strict=True))
         body = ""
         for row in self.rows:
             left = len(self.head) - len(row)
-            cells = [f"<td{side}>{html.escape(value)}</td>" for value, side in zip(row[:-1], sides, strict=False)]
+            cells = [f"<td{side}>{_escaped(value)}</td>" for value, side in zip(row[:-1], sides, strict=False)]
             last = f"{_LEFT} colspan={left + 1}" if left else sides[-1]
-            cells += [f"<td{last}>{html.escape(value)}</td>" for value in row[-1:]]
+            cells += [f"<td{last}>{_escaped(value)}</td>" for value in row[-1:]]
             body += f"<tr>{''.join(cells)}</tr>"
         return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 

@@ -57,7 +57,13 @@ class PerformanceProfile(Displayed, Tabular):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        return Display(text=str(self))
+        head = ("solver", *(f"≤ {factor:g}×" for factor in _SHOWN))
+        rows = tuple((name, *(f"{self.within(name, factor):.2f}" for factor in _SHOWN)) for name in self.ratios)
+        return Display(self._title, head=head, rows=rows, words=("solver",))
+
+    @property
+    def _title(self) -> str:
+        return f"part of the instances ({len(self.instances)}) solved within a factor of the fewest {self.measured}"
 
     def __str__(self) -> str:
         width = max(len("solver"), *(len(name) for name in self.ratios))
@@ -65,9 +71,7 @@ class PerformanceProfile(Displayed, Tabular):
         rows = [
             f"{name.ljust(width)}  " + "  ".join(f"{self.within(name, factor):7.2f}" for factor in _SHOWN) for name in self.ratios
         ]
-        return "\n".join(
-            [f"part of the instances ({len(self.instances)}) solved within a factor of the fewest {self.measured}", head, *rows]
-        )
+        return "\n".join([self._title, head, *rows])
 
     __repr__ = __str__
 

@@ -206,7 +206,7 @@ def _row(solver: Solver) -> dict[str, str]:
     info = solver.info
     present = installed(solver)
     licence = solver.licence() if present else Licence(LicenceState.MISSING, "")
-    reads = ", ".join(v.__name__ for v in info.views) or ", ".join(sorted(f.name.lower() for f in info.reads)) or "linear"
+    reads = ", ".join(v.__name__ for v in info.views) or ", ".join(sorted(f.value for f in info.reads)) or "linear"
     return {
         "name": info.name,
         "reads": reads,

@@ -69,10 +69,13 @@ class SolutionPath(Displayed, Tabular):
         """How many solves were in-place updates of the one before."""
         return sum(was_updated(r) for r in self.results)
 
-    def __str__(self) -> str:
+    @property
+    def _title(self) -> str:
         first = self.results[0]
-        lines = [f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update"]
-        lines.append(f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update")
+        return f"{first.model} by {first.solver}, {len(self)} values of {self.parameter}, {self.updated} of them by update"
+
+    def __str__(self) -> str:
+        lines = [self._title, f"  {self.parameter:>12}  {'objective':>16}  {'gap':>8}  status      update"]
         for value, r in zip(self.values, self.results, strict=True):
             gap = f"{r.gap:.1e}" if np.isfinite(r.gap) else "none"
             lines.append(f"  {value!s:>12.12}  {r.objective:>16.10g}  {gap:>8}  {r.status!s:<10}  {r.update or ''}")
@@ -99,8 +102,15 @@ class SolutionPath(Displayed, Tabular):
 
     def display(self) -> Display:
         """What a notebook shows."""
-        first, *lines = str(self).splitlines()
-        return Display(first, text="\n".join(lines))
+        head = (self.parameter, "objective", "bound", "kind", "gap", "status", "update")
+        rows = tuple(
+            (
+                f"{value}", f"{r.objective:.10g}", "" if r.bound is None else f"{r.bound:.10g}", r.bound_kind,
+                f"{r.gap:.1e}" if np.isfinite(r.gap) else "", str(r.status), str(r.update or ""),
+            )
+            for value, r in zip(self.values, self.results, strict=True)
+        )  # fmt: skip
+        return Display(self._title, head=head, rows=rows, words=("kind", "status", "update"))
 
     def save(self, path: str | Path) -> Path:
         """Write every result to one npz file; `SolutionPath.load` reads it back."""

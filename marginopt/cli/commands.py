@@ -47,8 +47,11 @@ def data(a: argparse.Namespace) -> int:
             print_table(("data set", "what it is"), [(e.name, _about(e)) for e in entries])
         return SOLVED
     instance = named_instance(a.name, a)
-    figures = {"name": instance.name, "source": instance.source, **_sizes(instance)}
-    answer(a, figures, instance)
+    if a.json:
+        print(json_text({"name": instance.name, "source": instance.source, **_sizes(instance)}))
+    else:
+        shown = instance.display()
+        print_table(("", ""), [("data set", shown.title), *shown.facts])
     return SOLVED
 
 

@@ -220,5 +220,7 @@ def _classifier(problem: ConicSVM, w: FloatArray) -> Solution:
 
 ESTIMATORS = (
     EstimatorInfo(ConicSVC, ConicSVM, "conic relaxation of the 0-1 loss", {"tol": 1e-4}),
-    EstimatorInfo(ConicSVCCV, ConicSVM, "the same, κ by validation", {"kappas": [0.1, 0.3], "cv": 0.4, "tol": 1e-3}),
+    EstimatorInfo(
+        ConicSVCCV, ConicSVM, "conic relaxation of the 0-1 loss, κ by validation", {"kappas": [0.1, 0.3], "cv": 0.4, "tol": 1e-3}
+    ),
 )

@@ -138,5 +138,5 @@ class HingeSVCCV(CrossValidated, HingeClassifier):
 
 ESTIMATORS = (
     EstimatorInfo(HingeSVC, HingeSVM, "linear hinge-loss classifier"),
-    EstimatorInfo(HingeSVCCV, HingeSVM, "the same, λ by validation", {"lams": 3, "cv": 2}),
+    EstimatorInfo(HingeSVCCV, HingeSVM, "linear hinge-loss classifier, λ by validation", {"lams": 3, "cv": 2}),
 )

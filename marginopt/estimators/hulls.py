@@ -212,6 +212,6 @@ def _shared_gamma(problems: Sequence[Model], tol: float, time_limit: float | Non
 
 
 ESTIMATORS = (
-    EstimatorInfo(NCHSVC, ConvexHullsDual, "the same as the distance between two convex hulls"),
-    EstimatorInfo(MaxMinSVC, MaxMinSVM, "the same, and γ of the kernel with it"),
+    EstimatorInfo(NCHSVC, ConvexHullsDual, "SVM with squared slacks as the distance between two convex hulls"),
+    EstimatorInfo(MaxMinSVC, MaxMinSVM, "SVM with squared slacks, and γ of its kernel with it"),
 )

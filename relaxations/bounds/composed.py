@@ -10,7 +10,7 @@ RELAXATIONS = (
     Relaxation("continuous", "the form of any composed problem without its integers", Continuous(), "Conic (4)", rank=25),
     Relaxation(
         "continuous-hinge",
-        "the same without upper bounds of switches that cost: a hinge loss with slopes c_i/M_i",
+        "the continuous relaxation without upper bounds of switches that cost: a hinge loss with slopes c_i/M_i",
         Continuous(hinge=True),
         "Conic §2",
         rank=24,

@@ -42,6 +42,12 @@ def _of_means(report: ReportData) -> dict[str, list[ReportRow]]:
     return found
 
 
+def _able(rows: dict[str, list[ReportRow]]) -> dict[str, list[ReportRow]]:
+    """Relaxations with a gap on as many instances as any has: others' medians are of other instances."""
+    most = max(map(len, rows.values()), default=0)
+    return {name: found for name, found in rows.items() if len(found) == most}
+
+
 def _median_gap(rows: list[ReportRow]) -> float:
     return float(np.median([row.gap.high for row in rows if row.gap is not None]))
 
@@ -55,11 +61,9 @@ def _strongest(report: ReportData) -> list[Finding]:
     if not rows:
         why = "every optimum is trivial" if report.trivial else "no relaxation gave a bound of the optimum"
         return [Finding(f"There is no gap to speak of: {why}.", "matrix")]
-    # over the instances that most relaxations have
-    most = max(len(r) for r in rows.values())
-    able = {name: r for name, r in rows.items() if len(r) == most}
+    able = _able(rows)
     best = min(able, key=lambda name: _median_gap(able[name]))
-    base = str(report.meta.get("base", ""))
+    most, base = len(able[best]), str(report.meta.get("base", ""))
     against = f"; the base relaxation, {base}, leaves {_median_gap(able[base]):.1%}" if base in able and base != best else ""
     over = f" in the median over {_count(most, 'instance')}" if most > 1 else ""
     text = f"The smallest gap is that of {best}: {_median_gap(able[best]):.1%}{over}{against}."
@@ -70,11 +74,10 @@ def _cost(report: ReportData) -> list[Finding]:
     rows = _of_means(report)
     if len(rows) < 2:
         return []
-    most = max(len(r) for r in rows.values())
-    able = {name: r for name, r in rows.items() if len(r) == most}
+    able = _able(rows)
     best = min(able, key=lambda name: _median_gap(able[name]))
     fast = min(able, key=lambda name: _seconds(able[name]))
-    mean = " in the mean" if most > 1 else ""
+    mean = " in the mean" if len(able[best]) > 1 else ""
     if fast == best:
         return [Finding(f"It is the cheapest as well: {_time(_seconds(able[best]))}{mean}.", "gap-against-seconds")]
     text = (
@@ -85,11 +88,11 @@ def _cost(report: ReportData) -> list[Finding]:
 
 
 def _exact_relaxations(report: ReportData) -> list[Finding]:
-    rows = _of_means(report)
+    rows = _able(_of_means(report))
     exact = {name: sum(r.gap is not None and r.gap.high <= EXACT for r in group) for name, group in rows.items()}
     if not exact:
         return []
-    best = max(exact, key=lambda name: exact[name])
+    best = max(exact, key=lambda name: (exact[name], -_median_gap(rows[name])))  # the strongest of those that are exact as often
     if exact[best] == 0:
         where = " on any instance" if len(rows[best]) > 1 else ""
         return [Finding(f"No relaxation is exact{where} (to {EXACT:.2%}).", "matrix")]

@@ -7,7 +7,7 @@ from __future__ import annotations
 import datetime
 import platform
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +136,9 @@ def gap_report(
     turns = [(r.base, place, r.name) for place, r in enumerate(plan.relaxations) if r.base is not None]
     base = min(turns)[2] if turns else ""
     named = {label: solver for task in tasks for label, solver in task.solvers.items()}
-    used = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
-    meta = _meta(plan, [named[label] if label in named else get_solver(label) for label in sorted(used)])
+    ran = {c.solver for c in relaxed if not c.reason} | {c.solver for c in exacts if not c.reason}
+    used = {label: named[label] if label in named else get_solver(label) for label in sorted(ran)}
+    meta = _meta(plan, {**used, **named}.values(), used.values())
     meta |= {"base": base, "seconds": round(time.perf_counter() - begin, 3)}
     return GapReport(cells, relaxed, exacts, meta, tuple(KappaCell.from_record(r) for r in of["kappa"]))
 
@@ -169,19 +170,21 @@ def _foreseen(plan: Plan, heuristics: Sequence[HeuristicTask], stated: Sequence[
     return found
 
 
-def _meta(plan: Plan, solvers: Sequence[Solver]) -> dict[str, Any]:
-    """What the head says: versions, machine, BLAS, licences, options, seeds."""
-    packages = {solver.info.package for solver in solvers if installed(solver)} - {""}
+def _meta(plan: Plan, asked: Iterable[Solver], used: Iterable[Solver]) -> dict[str, Any]:
+    """What the head says: versions of what was used, machine, BLAS, licences of all that was asked for, options, seeds."""
+    packages = {solver.info.package for solver in used if installed(solver)} - {""}
     versions = {"marginopt": version_of("marginopt"), "python": platform.python_version()}
     for package in ("numpy", "scipy", *sorted(packages)):
         versions[package] = version_of(package)
-    licences = {solver.info.name: solver.licence() for solver in solvers if installed(solver)}
+    licences = {solver.info.name: solver.licence() for solver in asked if installed(solver)}
     return {
         "created": datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
         "versions": versions,
         "machine": machine(),
         "BLAS": blas(),
-        "licence limits": {name: f"{held.state.value} {held.detail}".strip() for name, held in licences.items() if held != OPEN},
+        "licence limits": {
+            name: ": ".join(filter(None, (held.state.value, held.detail))) for name, held in licences.items() if held != OPEN
+        },
         "options": plan.record(),
         "seed": plan.options.seed,
         "relaxations": [r.name for r in plan.relaxations] if plan.instances else ["all that read the model"],

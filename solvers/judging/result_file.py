@@ -25,28 +25,13 @@ __all__ = ["load_result", "load_results", "save_result", "save_results"]
 #: Mappings of label to array, of the result and of its answer.
 _JUDGED, _SAID = ("values", "reduced"), ("multipliers", "farkas", "ray")
 _PLAIN = ("model", "solver", "evidence", "ray_residual", "picked", "licence", "maximise")
-_SAID_PLAIN = (
-    "native_status",
-    "objective",
-    "bound",
-    "proved",
-    "root_bound",
-    "stationarity",
-    "nodes",
-    "iterations",
-    "build_seconds",
-    "solve_seconds",
-    "compile_seconds",
-    "version",
-    "bridges",
-    "polished",
-)
-#: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
-_REMARKS = ("models_trained", "objectives", "dual_value")
 _SAID_NUMBERS = (
     "objective", "bound", "root_bound", "stationarity", "nodes", "iterations",
     "build_seconds", "solve_seconds", "compile_seconds",
 )  # fmt: skip
+_SAID_PLAIN = ("native_status", *_SAID_NUMBERS, "proved", "version", "bridges", "polished")
+#: Remarks of algorithms of outer iterations; all else that these stored in layout 1 is what they moved.
+_REMARKS = ("models_trained", "objectives", "dual_value")
 #: What files of earlier versions do not hold.
 _SINCE: dict[str, Any] = {"compile_seconds": 0.0}
 _TRACE = ("iteration", "seconds", "objective", "bound", "active", "columns")
@@ -83,7 +68,7 @@ def load_results(
     DataError
         No such file, of another kind, or one of another model.
     """
-    arrays = read_arrays(path, f"a stored marginopt {kind}")
+    arrays = read_arrays(_given(path), f"a stored marginopt {kind}")
     try:
         meta = json.loads(bytes(arrays.pop("meta")).decode())
         if meta["format"] != f"marginopt {kind}":
@@ -103,6 +88,10 @@ def load_results(
 def _npz(path: str | Path) -> Path:
     target = Path(path)
     return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
+
+
+def _given(path: str | Path) -> Path:
+    return Path(path) if Path(path).exists() else _npz(path)  # the name that it was saved under
 
 
 def _arrays(result: Result) -> dict[str, Any]:
@@ -154,7 +143,7 @@ def load_result(path: str | Path, model: Model | StandardForm | None = None) -> 
     DataError
         No such file, not a stored result, one of a newer layout, or of other data or parameters than the model's.
     """
-    arrays = read_arrays(path, "a stored marginopt result")
+    arrays = read_arrays(_given(path), "a stored marginopt result")
     try:
         result = _result(arrays)
     except DataError as error:

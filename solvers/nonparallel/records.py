@@ -24,7 +24,7 @@ KERNEL_NPSVCPP = SolverInfo(
 ALTERNATING = SolverInfo(
     name="alternating",
     implementation="marginopt.solvers.nonparallel.alternating:Alternating",
-    summary="the same steps by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
+    summary="K-NPSVC++ by off-the-shelf solvers: qp=, stiefel=, simplex= name them",
     views=(ChebyshevNPSVC,),
     gives=frozenset({Gives.DUALS, Gives.TRACE, Gives.INTERRUPT}),
     tolerance=1e-3,

@@ -101,6 +101,7 @@ def test_a_report_s_tables_become_frames() -> None:
 def test_comparisons_and_paths_are_saved_and_read_back(shown: dict[str, Any], tmp_path: Path) -> None:
     comparison, path = shown["comparison"], shown["path"]
     again = mo.Comparison.load(comparison.save(tmp_path / "comparison"), HINGE)
+    assert len(mo.Comparison.load(tmp_path / "comparison", HINGE).rows) == len(again.rows)  # the name as it was given
     assert [row.reason for row in again.rows] == [row.reason for row in comparison.rows]
     assert str(again["clarabel"].status) == "optimal" and not again["clarabel"].unverified
     assert again["clarabel"].objective == comparison["clarabel"].objective

@@ -53,8 +53,8 @@ def test_a_gpu_solver_that_cvxpy_reaches(monkeypatch: pytest.MonkeyPatch) -> Non
     registry._discovered.cache_clear()
     row = _rows()["cvxpy:cuclarabel"]
     assert row["installed"] == "yes"
-    assert "psd" in row["reads"]
-    assert "second_order" in row["reads"]
+    assert "semidefinite" in row["reads"]
+    assert "second-order cones" in row["reads"]
     assert "CUCLARABEL, through CVXPY" in row["summary"]
     assert "cvxpy:cuclarabel" in str(mo.solvers())
     assert "integer" in _rows()["cvxpy:cuopt"]["reads"]
@@ -83,7 +83,7 @@ def test_a_solver_that_qpsolvers_reaches(monkeypatch: pytest.MonkeyPatch) -> Non
     registry._discovered.cache_clear()
     row = _rows()["gpuqp"]
     assert row["installed"] == "yes"
-    assert row["reads"] == "quadratic"
+    assert row["reads"] == "quadratic objective"
     model = mo.L2SVMDual(_X, _Y, 2.0, mo.RBF(0.5))
     result = mo.solve(model, "gpuqp")
     assert result.objective == pytest.approx(mo.solve(model, "clarabel").objective, rel=1e-5)

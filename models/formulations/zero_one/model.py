@@ -281,14 +281,12 @@ class ZeroOneSVM(BinaryMargins):
         return self.written.has_margins
 
     def summary(self, values: Mapping[str, FloatArray]) -> dict[str, float]:
-        """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of a big-M row in use."""
+        """Margin violations (u < 1) and misclassified points (u < 0), and the smallest slack of the big-M rows in use, if any."""
         figures = linear_summary(self.X, self.y, values["w"])
         u = self.margins(values["w"])
         violated = values["z"] > 0.5
-        if not self.written.has_rows:
-            return figures
-        slack = (u + self.big_m - 1.0)[violated]
-        figures["smallest_big_m_slack"] = float(slack.min()) if slack.size else float("inf")
+        if self.written.has_rows and violated.any():
+            figures["smallest_big_m_slack"] = float((u + self.big_m - 1.0)[violated].min())
         return figures
 
     @property

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from ....display import legible
 from ....models.statement import typeset
 from ..cells.exact import ExactCell
 from ..document import Document
@@ -49,13 +50,18 @@ _NUMBERS = ("λ", "n", "p", "optimum ζ")
 def _environment() -> Environment:
     import jinja2
 
-    loader = jinja2.FileSystemLoader(_TEMPLATES)
     made = jinja2.Environment(
-        loader=loader, autoescape=True, trim_blocks=True, lstrip_blocks=True, undefined=jinja2.StrictUndefined
-    )
+        loader=jinja2.FileSystemLoader(_TEMPLATES), autoescape=True, trim_blocks=True, lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined, finalize=_finished,
+    )  # fmt: skip
     made.globals.update(shown=shown, sort_key=_key, symbols=SWEPT)
     made.filters |= {"css": _css, "typeset": typeset}
     return made
+
+
+def _finished(value: object) -> object:
+    """What a template writes: text that is legible; mark-up of ours as it is."""
+    return legible(value) if type(value) is str else value
 
 
 def _css(text: str) -> Markup:

@@ -18,6 +18,8 @@ __all__ = ["FORMAT", "escaped", "render_latex"]
 
 #: Rows of one tabular, so that it fits a page.
 _ROWS = 45
+#: Characters that a column of words has on a line, and how wide it is where some have more.
+_LINE, _WIDTH = 40, "48mm"
 #: Columns of the wide tables that a page has room for.
 _CHOSEN = {
     "instances": ("instance", "n", "p", "lam", "zeta", "heuristic", "violations", "misclassified"),
@@ -40,7 +42,9 @@ _SPECIAL = {
     "λ": r"$\lambda$", "ζ": r"$\zeta$", "κ": r"$\kappa$", "γ": r"$\gamma$", "σ": r"$\sigma$", "τ": r"$\tau$", "Σ": r"$\Sigma$",
     "ψ": r"$\psi$", "Γ": r"$\Gamma$", "²": r"$^2$", "₊": r"$_+$", "√": r"$\surd$", "×": r"$\times$", "·": r"$\cdot$",
     "≤": r"$\le$", "≥": r"$\ge$", "≻": r"$\succ$", "⪰": r"$\succeq$", "⌊": r"$\lfloor$", "⌋": r"$\rfloor$", "±": r"$\pm$",
-    "∞": r"$\infty$", "§": r"\S{}", "ó": r"\'o", "é": r"\'e", "á": r"\'a", "ö": r'\"o', "ü": r'\"u', "–": "--", "’": "'",
+    "∞": r"$\infty$", "§": r"\S{}", "ó": r"\'o", "é": r"\'e", "á": r"\'a", "ö": r'\"o', "ü": r'\"u', "ä": r'\"a',
+    "Ö": r'\"O', "Ü": r'\"U', "Ä": r'\"A', "ß": r"{\ss}", "ø": r"{\o}", "Ø": r"{\O}", "æ": r"{\ae}", "Æ": r"{\AE}", "ł": r"{\l}",
+    "Ł": r"{\L}", "–": "--", "’": "'",
 }  # fmt: skip
 
 
@@ -95,21 +99,28 @@ def _spelt(character: str) -> str:
 def _section(table: Table) -> list[str]:
     chosen = _CHOSEN.get(table.name)
     columns = [c for c in table.columns if chosen is None or c.key in chosen]
-    lines = []
-    for part, first in enumerate(range(0, max(len(table.rows), 1), _ROWS)):
+    long = _long(columns, table.rows)
+    lines, size = [], _ROWS // 2 if long else _ROWS
+    for part, first in enumerate(range(0, max(len(table.rows), 1), size)):
         caption = escaped(f"{table.title}{', continued' if part else ''}. {table.note}").strip()
         lines += [
             r"\begin{table}[htbp]\centering\scriptsize",
             rf"\caption{{{caption}}}\label{{tab:{table.name}{f'-{part + 1}' if part else ''}}}",
-            *_tabular(columns, table.rows[first : first + _ROWS]),
+            *_tabular(columns, long, table.rows[first : first + size]),
             r"\end{table}",
             r"\clearpage" if part % 4 == 3 else "",  # LaTeX keeps few floats waiting
         ]
     return [*lines, r"\clearpage", ""]
 
 
-def _tabular(columns: Sequence[Column], rows: Sequence[Any]) -> list[str]:
-    layout = "".join("r" if c.numeric else "l" for c in columns)
+def _long(columns: Sequence[Column], rows: Sequence[Any]) -> set[str]:
+    """Columns of words that take two lines, so that the table is no wider than the page."""
+    words = [c for c in columns if not c.numeric]
+    return {c.key for c in words if max((len(shown(c, row)) for row in rows), default=0) > _LINE}
+
+
+def _tabular(columns: Sequence[Column], long: set[str], rows: Sequence[Any]) -> list[str]:
+    layout = "".join("r" if c.numeric else rf"p{{{_WIDTH}}}" if c.key in long else "l" for c in columns)
     lines = [rf"\begin{{tabular}}{{{layout}}}", r"\toprule"]
     lines += [" & ".join(escaped(c.title) for c in columns) + r" \\ \midrule"]
     # a bracket after a line's end would be read as its argument

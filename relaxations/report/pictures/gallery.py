@@ -22,7 +22,7 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         "Gap by relaxation",
         "Bars end at the median gap over the instances, which stands beside the name, whiskers at the quartiles; a dot is an "
         "instance. Upper ends of intervals where ζ is unproven; trivial optima and values that bound nothing of the problem "
-        "itself are left out.",
+        "itself are left out. A count stands where a relaxation bounds ζ on some of the instances alone.",
     ),
     (
         "gap-against-seconds",
@@ -35,8 +35,9 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
             f"against-{'lambda' if name == 'lam' else name}",
             partial(against, parameter=name),
             f"Gap against {symbol}",
-            f"Gaps of the relaxations against {symbol}, a panel for the instances that agree in all else (upper ends where ζ is "
-            "unproven).",
+            f"Gaps of the relaxations against {symbol} (upper ends where ζ is unproven), a panel for the instances that agree "
+            "in all else. Instead of more than four panels: medians (bands: quartiles) of each family and λ, over what is there "
+            f"at every {symbol}; trivial optima left out.",
         )
         for name, symbol in SWEPT.items()
     ),

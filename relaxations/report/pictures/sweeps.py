@@ -15,7 +15,7 @@ from ..cells.relaxation import RelaxationCell
 from ..data import ReportData
 from ..gaps import gap
 from ..means import VIRTUAL, exact_ratios, fraction_within, proved_in
-from ..traits import SWEPT, titled, trait, without
+from ..traits import SWEPT, family, titled, trait, without
 
 __all__ = ["PANELS", "against", "against_kappa", "against_m", "convergence", "profiles", "seeds"]
 
@@ -26,13 +26,34 @@ _TICKS = 8
 
 
 def against(report: ReportData, parameter: str) -> str | None:
-    """Gap of every relaxation against a parameter of `SWEPT`, a panel for the instances that agree in all else."""
+    """Gap of every relaxation against a parameter of `SWEPT`, a panel for the instances that agree in all else.
+
+    Where these are more panels than a picture has, one for each family and λ: medians over the groups that are there at every
+    value and are not trivial, so that each median is of the same ones.
+    """
     groups: dict[str, list[InstanceCell]] = {}
     for cell in report.instances:
         if trait(cell, parameter) is not None:
             groups.setdefault(without(cell, parameter), []).append(cell)
     swept = {name: cells for name, cells in groups.items() if len({trait(c, parameter) for c in cells}) > 1}
+    if len(swept) > PANELS:
+        swept = _pooled(report, swept, parameter) or swept
     return _gap_lines(report, swept, lambda cell: trait(cell, parameter) or 0.0, SWEPT[parameter], log=parameter == "lam")
+
+
+def _pooled(report: ReportData, groups: dict[str, list[InstanceCell]], parameter: str) -> dict[str, list[InstanceCell]]:
+    """Groups of one family (and λ) together, each a group that has all of the parameter's values there."""
+    families: dict[str, list[list[InstanceCell]]] = {}
+    for cells in groups.values():
+        of = where(family(cells[0]), None if parameter == "lam" else cells[0].lam)
+        families.setdefault(of, []).append([c for c in cells if c.key not in report.trivial])
+    found = {}
+    for of, members in families.items():
+        values = {trait(c, parameter) for cells in members for c in cells}
+        whole = [cells for cells in members if cells and {trait(c, parameter) for c in cells} == values]
+        if len(values) > 1 and whole:
+            found[of] = [c for cells in whole for c in cells]
+    return found
 
 
 def _gap_lines(
@@ -43,22 +64,34 @@ def _gap_lines(
     names = list(dict.fromkeys(c.relaxation for c in report.relaxations if c.bounds_optimum))
     figure, axes = _grid(len(groups))
     for ax, (title, cells) in zip(axes, groups.items(), strict=False):
-        ordered = sorted(cells, key=at)
         for k, name in enumerate(names):
-            points = [(at(c), _gap_of(report, c.key, name)) for c in ordered]
-            xy = [(x, y) for x, y in points if y is not None]
-            if xy:
-                ax.plot(*zip(*xy, strict=True), marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
+            points: dict[float, list[float]] = {}
+            for cell in sorted(cells, key=at):
+                value = _gap_of(report, cell.key, name)
+                points.setdefault(at(cell), []).extend([] if value is None else [value])
+            # a relaxation that has no gap on some of the instances would have a median of other ones there
+            most = max(map(len, points.values()))
+            xs = [x for x, gaps in points.items() if gaps and len(gaps) == most]
+            if xs:
+                low, middle, high = np.array([np.quantile(points[x], (0.25, 0.5, 0.75)) for x in xs]).T
+                ax.plot(xs, middle, marker=marker_of(k), color=colour_of(k), ms=4, lw=1.2, label=plain(name))
+                if most > 1:
+                    ax.fill_between(xs, low, high, color=colour_of(k), alpha=0.12, lw=0)
         ax.set_title(plain(title), fontsize=9)
         ax.yaxis.set_major_formatter(lambda value, _: f"{value:.0%}")
         if log:
             ax.set_xscale("log")
-        values = sorted({at(c) for c in cells})
-        if len(values) <= _TICKS:
-            ax.set_xticks(values, [f"{v:g}" for v in values])
-            ax.set_xticks([], minor=True)
         _finish(ax, label, "gap")
+        _value_ticks(ax, {at(c) for c in cells})
     return _done(figure, axes, len(groups))
+
+
+def _value_ticks(ax: Any, values: Iterable[float]) -> None:
+    """Ticks at the values of a parameter themselves, where these are few."""
+    ticks = sorted(values)
+    if len(ticks) <= _TICKS:
+        ax.set_xticks(ticks, [f"{v:g}" for v in ticks])
+        ax.set_xticks([], minor=True)
 
 
 def _gap_of(report: ReportData, key: Key, name: str) -> float | None:
@@ -117,7 +150,10 @@ def against_kappa(report: ReportData) -> str | None:
         ):
             if any(v is not None for v in values):
                 line[0].plot(kappa, _known(values), marker="o", ms=3, lw=1.2, color=colour, label=label)
-        line[0].set_yscale("symlog", linthresh=1e-2)
+        if all(v is None or v > 0.0 for c in cells for v in (c.bound, c.recovered, c.exact_objective)):
+            line[0].set_yscale("log")
+        else:
+            line[0].set_yscale("symlog", linthresh=1e-2)
         line[1].plot(kappa, _known([c.share for c in cells]), marker="o", ms=3, lw=1.2, color=COLOURS[0], label="Σz/n")
         line[1].plot(kappa, kappa, color="black", lw=0.8, ls=":", label="κ")
         line[2].plot(kappa, np.maximum(_known([c.rank_ratio for c in cells]), 1e-12), marker="o", ms=3, lw=1.2, color=COLOURS[2],
@@ -125,6 +161,7 @@ def against_kappa(report: ReportData) -> str | None:
         line[2].set_yscale("log")
         for ax, what in zip(line, ("‖w‖²", "part of the points", "second / first eigenvalue"), strict=True):
             _finish(ax, "κ", what)
+            _value_ticks(ax, {c.kappa for c in cells})
         line[0].set_title(plain(titles[name]), fontsize=9)
     return _done(figure, axes.ravel(), len(names), len(shown))
 

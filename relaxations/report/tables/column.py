@@ -6,9 +6,11 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
+
 from ..gaps import Interval
 
-__all__ = ["Column", "Table", "align", "percent", "shown", "sort_key"]
+__all__ = ["Column", "Table", "align", "interval", "percent", "shown", "sort_key"]
 
 
 @dataclass(frozen=True)
@@ -82,8 +84,13 @@ _SHOWN: dict[str, Callable[[Any], str]] = {
     "mean": lambda v: f"{v:,.0f}" if abs(v) >= 100.0 else f"{v:.3g}",  # of counts
     "value": lambda v: f"{v:.7g}",
     "percent": lambda v: percent(v, 2),
-    "seconds": lambda v: f"{v:.3g}",
-    "ratio": lambda v: f"{v:.1e}",
+    "seconds": lambda v: f"{v:.3g}" if v >= 1e-3 else np.format_float_positional(v, precision=2, fractional=False, trim="-"),
+    "ratio": lambda v: f"{v:.2g}",
+}
+#: The ends of an interval: in fewer digits, since they differ.
+_ENDS: dict[str, Callable[[float, float], str]] = {
+    "value": lambda low, high: f"[{low:.5g}, {high:.5g}]",
+    "percent": lambda low, high: f"[{percent(low, 1)[:-1]}, {percent(high, 1)[:-1]}]%",
 }
 
 
@@ -92,10 +99,14 @@ def shown(column: Column, row: Any) -> str:
     value = column.value(row)
     if value is None:
         return ""
-    form = _SHOWN[column.form]
-    if isinstance(value, Interval):
-        return form(value.low) if value.exact else f"[{form(value.low)}, {form(value.high)}]"
-    return form(value)
+    if isinstance(value, Interval) and not value.exact:
+        return interval(column.form, value)
+    return _SHOWN[column.form](value.high if isinstance(value, Interval) else value)
+
+
+def interval(form: str, value: Interval) -> str:
+    """[low, high] of values or percentages."""
+    return _ENDS[form](value.low, value.high)
 
 
 def sort_key(column: Column, row: Any) -> float | str:

@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 from ....solvers.judging.kinds import Kind
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
-from ..cells.record import Key
+from ..cells.record import Key, where
 from ..data import ReportData, ReportRow
 from ..gaps import Interval, best_runs, root_gap
-from ..traits import family, label, trait
-from .column import percent
+from ..traits import family, label, titled, trait
+from .column import interval, percent
 
 __all__ = ["Cell", "Matrix", "Row"]
+
+#: What a cell of no run says.
+NOT_RUN = "not run"
 
 
 @dataclass(frozen=True)
@@ -61,8 +65,8 @@ class Row:
     anchor : str
         Of its details.
     instance : InstanceCell
-    label : str
-        Its name without n and p.
+    label, title : str
+        Its name without n and p; all of it and λ, as pictures say it.
     family : str
     sigma : float or None
     trivial : bool
@@ -76,6 +80,7 @@ class Row:
     anchor: str
     instance: InstanceCell
     label: str
+    title: str
     family: str
     sigma: float | None
     trivial: bool
@@ -109,14 +114,24 @@ class Matrix:
             best = {run.solver: _exact_cell(run, report.best[instance.key].high) for run in best_runs(runs)}
             rows.append(
                 Row(
-                    f"instance-{k + 1}", instance, label(instance), family(instance), trait(instance, "sigma"),
-                    instance.key in report.trivial, _zeta_cell(report, instance),
+                    f"instance-{k + 1}", instance, label(instance), where(titled(instance), instance.lam), family(instance),
+                    trait(instance, "sigma"), instance.key in report.trivial, _zeta_cell(report, instance),
                     tuple(gaps.get(name, Cell("not asked", "not part of this run")) for name in relaxations),
                     tuple(best.get(name, Cell("not asked", "not part of this run")) for name in solvers),
                     tuple(details), tuple(runs),
                 )
             )  # fmt: skip
         return cls(relaxations, solvers, tuple(rows))
+
+    @cached_property
+    def idle(self) -> dict[str, str]:
+        """Columns without a run on any instance, with the reason: the page says it once, and leaves them out until asked."""
+        found = {}
+        for names, cells in ((self.relaxations, [r.gaps for r in self.rows]), (self.solvers, [r.exacts for r in self.rows])):
+            for name, column in zip(names, zip(*cells, strict=True), strict=False):
+                if all(cell.text == NOT_RUN for cell in column):
+                    found[name] = column[0].note
+        return found
 
     @property
     def filters(self) -> dict[str, tuple[str, ...]]:
@@ -151,13 +166,13 @@ def _kind(kind: str) -> str:
 def _percent(value: Interval) -> str:
     if value.exact:
         return percent(value.high, 2)
-    return f"[{percent(value.low, 1)[:-1]}, {percent(value.high, 1)[:-1]}]%"
+    return interval("percent", value)
 
 
 def _gap_cell(row: ReportRow) -> Cell:
     cell = row.relaxation
     if cell.reason:
-        return Cell("not run", cell.reason)
+        return Cell(NOT_RUN, cell.reason)
     if cell.bound is None:
         return Cell("no bound", f"{cell.status}: the solve gave no bound")
     if cell.caveat:
@@ -172,7 +187,7 @@ def _gap_cell(row: ReportRow) -> Cell:
 def _exact_cell(cell: ExactCell, best: float) -> Cell:
     """Seconds where it proved ζ, else the interval that it leaves; nodes and root gap below."""
     if cell.reason:
-        return Cell("not run", cell.reason)
+        return Cell(NOT_RUN, cell.reason)
     counted = [] if cell.nodes is None else [f"{cell.nodes:,} node{'' if cell.nodes == 1 else 's'}"]
     root = root_gap(cell, best)
     counted += [] if root is None else [f"root gap {percent(root, 1)}"]
@@ -195,5 +210,4 @@ def _zeta_cell(report: ReportData, instance: InstanceCell) -> Cell:
         kinds = {c.kind for c in report.exacts_of(instance.key) if c.proven}
         kind = Kind.PROVED.value if Kind.PROVED in kinds else Kind.CLAIMED.value
         return Cell(f"{zeta.high:.7g}", "", _kind(kind), zeta.high)
-    text = f"[{zeta.low:.5g}, {zeta.high:.5g}]"
-    return Cell(text, "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)
+    return Cell(interval("value", zeta), "nobody proved it: best bound and best classifier", "none", zeta.high, open=True)

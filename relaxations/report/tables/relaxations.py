@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from ....display import legible
 from ..data import ReportData, ReportRow
 from .column import Column, align, shown
 
@@ -134,4 +135,5 @@ _TEXT = ("instance", "lam", "relaxation", "bound", "kind", "gap", "closed", "sec
 def text_table(report: ReportData) -> str:
     """The main figures in plain text."""
     columns = [c for c in COLUMNS if c.key in _TEXT]
-    return align([[c.title for c in columns], *([shown(c, row) for c in columns] for row in report.rows)])
+    cells = ([legible(shown(c, row)).replace("\n", " ") for c in columns] for row in report.rows)
+    return align([[c.title for c in columns], *cells])

@@ -55,8 +55,9 @@
   [...matrix.tHead.rows[0].cells].forEach((head, k) => {
     if (k === 0) return;
     const label = document.createElement("label"), box = document.createElement("input");
-    box.type = "checkbox"; box.checked = true;
-    box.addEventListener("change", () => { release(); for (const row of matrix.rows) row.cells[k].hidden = !box.checked; });
+    const show = () => { release(); for (const row of matrix.rows) row.cells[k].hidden = !box.checked; };
+    box.type = "checkbox"; box.checked = !("idle" in head.dataset);
+    box.addEventListener("change", show); if (!box.checked) show();
     label.append(box, " " + head.textContent); chooser.append(label);
   });
   const chosen = document.getElementById("sort");

@@ -202,7 +202,7 @@ def test_markdown_tables_are_well_formed() -> None:
     # two instances (families), six rows, two relaxations that ran on each, four exact solves, one exact variant that ran on each
     assert len(tables) == (2 + 2) + (2 + 6) + (2 + 4) + (2 + 4) + (2 + 2)
     assert "made \\| up &lt;here&gt;" in text
-    assert "[20.83%, 36.67%]" in text and "seed: 7" in text
+    assert "[20.8, 36.7]%" in text and "seed: 7" in text
 
 
 def test_csv_holds_raw_numbers() -> None:

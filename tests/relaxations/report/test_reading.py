@@ -1,0 +1,89 @@
+"""What a reader of the page would be led astray by: medians of other instances, columns of nothing, ends that hide intervals."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from marginopt.relaxations import ExactCell, GapReport, InstanceCell, RelaxationCell
+from marginopt.relaxations.report.gaps import Interval
+from marginopt.relaxations.report.pictures.gaps import gap_against_seconds, gap_bars
+from marginopt.relaxations.report.pictures.sweeps import against
+from marginopt.relaxations.report.tables.column import Column, shown
+
+_M = "M is below its smallest value proved valid at 3 of 3 points"
+
+
+def swept(sigmas: int = 2, ps: int = 6) -> GapReport:
+    """A family at several σ and p; the weak bound has the gap p/10 at the first σ and p/20 at the others, the strong one half."""
+    instances, relaxations, exacts = [], [], []
+    for p in range(1, ps + 1):
+        for k in range(sigmas):
+            name, zeta = f"set[p={p}, sigma={k}]", 10.0
+            parameters = {"sigma": float(k)}
+            instances.append(
+                InstanceCell(name, 1.0, "made up", 50, p, True, 25, zeta, 9, 4, 0.1, family="set", parameters=parameters)
+            )
+            lucky = RelaxationCell(name, 1.0, "lucky", "any", bound=zeta, kind="proved", solve_seconds=0.1)
+            relaxations.append(lucky if p == 1 and k == 0 else replace(lucky, bound=0.0, caveat=_M))
+            for relaxation, part in (("weak", 1.0), ("strong", 0.5)):
+                bound = zeta * (1.0 - part * 0.1 * p / (1 + k))
+                relaxations.append(replace(lucky, relaxation=relaxation, bound=bound, solve_seconds=part))
+            proved = ExactCell(name, 1.0, "exact", status="optimal", proven=True, incumbent=zeta, bound=zeta, kind="proved")
+            exacts.append(proved)
+            exacts.append(ExactCell(name, 1.0, "asleep", reason="no <licence>"))
+    return GapReport(tuple(instances), tuple(relaxations), tuple(exacts), {"base": "weak"})
+
+
+def test_a_bound_of_few_instances_says_so_and_is_no_finding() -> None:
+    report = swept()
+    for picture in (gap_bars(report), gap_against_seconds(report)):
+        assert picture is not None and "lucky (1 of 12)" in picture and "weak (" not in picture
+    said = [finding.text for finding in report.document.findings]
+    assert any("smallest gap is that of strong" in text for text in said)
+    assert not any("lucky is exact" in text for text in said)
+    assert any("No relaxation is exact" in text for text in said)
+
+
+def test_of_relaxations_that_are_exact_as_often_the_strongest_is_named() -> None:
+    report = swept()
+    exact = tuple(
+        replace(c, bound=10.0) if c.relaxation != "lucky" and c.instance == "set[p=1, sigma=0]" else c for c in report.relaxations
+    )
+    said = [finding.text for finding in replace(report, relaxations=exact).document.findings]
+    assert "On 1 of 12 instances, strong is exact (to 0.01%)." in said
+
+
+def test_a_solver_that_never_ran_is_one_sentence_and_no_column() -> None:
+    report = swept()
+    assert report.document.matrix.idle == {"asleep": "no <licence>"}
+    page = report.html()
+    assert "<b>asleep</b>, no &lt;licence&gt;." in page
+    assert page.count("data-idle>") == 1 and "data-idle>asleep</th>" in page
+
+
+def test_many_panels_become_medians_of_the_same_instances() -> None:
+    few, many = against(swept(ps=4), "sigma"), against(swept(ps=6), "sigma")
+    assert few is not None and "set, p =" in few and "the first" not in few
+    assert many is not None and "set, λ = 1" in many and "set, p" not in many
+    lonely = swept(ps=6)  # one instance at σ = 1 alone: in no median
+    cut = [c for c in lonely.instances if c.instance != "set[p=6, sigma=0]"]
+    names = {c.instance for c in cut}
+    kept = replace(
+        lonely, instances=tuple(cut), relaxations=tuple(c for c in lonely.relaxations if c.instance in names),
+        exacts=tuple(c for c in lonely.exacts if c.instance in names),
+    )  # fmt: skip
+    assert against(kept, "sigma") == against(swept(ps=5), "sigma")
+
+
+@pytest.mark.parametrize(
+    ("form", "value", "text"),
+    [
+        ("seconds", 0.0000936, "0.000094"), ("seconds", 0.0, "0"), ("seconds", 0.0349, "0.0349"), ("ratio", 0.19, "0.19"),
+        ("value", Interval(1.0 / 3.0, 2.0 / 3.0), "[0.33333, 0.66667]"), ("percent", Interval(0.25, 0.5), "[25.0, 50.0]%"),
+        ("percent", Interval(0.25, 0.25), "25.00%"),
+    ],
+)  # fmt: skip
+def test_numbers_are_for_readers(form: str, value: float | Interval, text: str) -> None:
+    assert shown(Column("a", "a", "", lambda row: row, form), value) == text
