@@ -10,6 +10,8 @@ import numpy as np
 import numpy.typing as npt
 
 from ..arrays import FloatArray, IntArray
+from .blocks.count_tiles import CountPanel
+from .blocks.entries import Entries
 from .float32 import SingleArray
 from .functions.kernel import RadialKernel
 from .threads import cuts, share, workers
@@ -50,6 +52,16 @@ class BitDistances:
         bits.single_rows(np.arange(2), one, 0.0, 1.0)
         bits.product(np.ones(2))
 
+    @staticmethod
+    @functools.cache
+    def load_panel(kind: np.dtype[Any]) -> None:
+        """The same for panels whose entries have this type."""
+        one = np.ones(2, dtype=np.float32)
+        bits = BitDistances(np.zeros((1, 2), dtype=np.uint32), np.ones(_BITS + 1))
+        panel = bits.panel(np.arange(2), bits.entries(kind, one, 0.0, 1.0, np.zeros(2)))
+        panel.rows(np.arange(2), np.empty((2, 2), dtype=kind))
+        panel.product(np.arange(2), one)
+
     @classmethod
     def of(cls, kernel: RadialKernel, X: Any) -> BitDistances | None:
         """For points whose stored numbers are all the same; None for others, and where bits of many features cost more."""
@@ -75,6 +87,19 @@ class BitDistances:
         """scale·s_i s_j (k(x_i, x_j) + offset) for the given i and j in float32."""
         block, words = np.empty((rows.size, columns.size), dtype=np.float32), np.take(self.words, columns, axis=1)
         return self._fill(block, words, self._rows(rows), signs[columns], signs[rows], offset, scale)
+
+    @staticmethod
+    def kind(X: Any) -> np.dtype[Any]:
+        """The least type that holds every distance: twice the largest number of ones, or all features."""
+        return np.min_scalar_type(min(X.shape[1], 2 * int(np.diff(X.indptr).max(initial=0))))
+
+    def entries(self, kind: np.dtype[Any], signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> Entries:
+        """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i, distances stored in that type."""
+        return Entries(kind, (scale * (self.table + offset)).astype(np.float32), signs, loading)
+
+    def panel(self, points: IntArray, entries: Entries) -> CountPanel:
+        """Q between these points and any others."""
+        return CountPanel(self.words, entries, points)
 
     def _rows(self, indices: IntArray) -> npt.NDArray[np.uint32]:
         return np.ascontiguousarray(np.take(self.words, indices, axis=1).T)

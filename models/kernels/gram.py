@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -11,6 +12,7 @@ import scipy.sparse as sp
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared, to_dense
 from ..rounding import gamma
 from .bit_distances import BitDistances
+from .blocks.entries import Entries
 from .blocks.float32_tiles import Panel
 from .centring import Place, placed
 from .float32 import SingleArray, SingleData, single_values
@@ -155,23 +157,42 @@ class KernelGram(GramOperator):
     def _single(self) -> SingleData:
         return SingleData.of(self.place.points)
 
-    def load(self, *, single: bool) -> None:
+    @cached_property
+    def _bits(self) -> bool:
+        """Whether `_radial` will be distances by bits."""
+        return isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) and BitDistances.suit(self.X)
+
+    @property
+    def entry_kind(self) -> np.dtype[Any]:
+        """Of points of zeros and ones, that of their distances."""
+        return BitDistances.kind(self.X) if self._bits else super().entry_kind
+
+    def load(self, *, single: bool, panels: bool = False) -> None:
         """The loops of bits or of the RBF kernel on dense points, as `_radial` will choose; it is not made here."""
         large = self.n**2 > _COMPILED_FROM
         if not (single or large):
             return
         if sp.issparse(self.X):
-            if isinstance(self.kernel, RadialKernel) and BitDistances.suit(self.X):
+            if self._bits:
                 BitDistances.load()
+                if panels:
+                    BitDistances.load_panel(self.entry_kind)
         elif isinstance(self.kernel, RBF):
             RBFExponents.load(rows=single, products=large)
 
     @cached_property
     def _radial(self) -> RBFExponents | BitDistances | None:
-        bits = BitDistances.of(self.kernel, self.X) if isinstance(self.kernel, RadialKernel) and sp.issparse(self.X) else None
-        if bits is not None or not isinstance(self.kernel, RBF):
-            return bits
+        if self._bits:
+            assert isinstance(self.kernel, RadialKernel)
+            return BitDistances.of(self.kernel, self.X)
+        if not isinstance(self.kernel, RBF):
+            return None
         return RBFExponents.of(self.kernel, self.place.points)
+
+    @cached_property
+    def _counts(self) -> Entries:
+        assert isinstance(self._radial, BitDistances)
+        return self._radial.entries(self.entry_kind, self._single_signs, self.offset, self.scale, self.loading)
 
     @cached_property
     def _single_signs(self) -> SingleArray:
@@ -215,7 +236,9 @@ class KernelGram(GramOperator):
         return block
 
     def panel(self, points: IntArray) -> Panel:
-        """Q between these points and any others in float32; dense RBF kernels in tiles."""
+        """Q between these points and any others in float32; dense RBF kernels in tiles, points of zeros and ones as counts."""
+        if isinstance(self._radial, BitDistances):
+            return self._radial.panel(points, self._counts)
         if not isinstance(self._radial, RBFExponents) or sp.issparse(self.X):
             return super().panel(points)
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 import scipy.sparse as sp
@@ -70,8 +71,13 @@ class GramOperator(ABC):
         """Bound of |computed - exact| for the diagonal."""
         return np.zeros(self.n)
 
-    def load(self, *, single: bool) -> None:
-        """Load the compiled loops that columns (in float32, or in float64) and products need: before a run's clock starts."""
+    @property
+    def entry_kind(self) -> np.dtype[Any]:
+        """Type of the entries that a panel's rows hold."""
+        return np.dtype(np.float32)
+
+    def load(self, *, single: bool, panels: bool = False) -> None:
+        """Load the compiled loops of columns (in float32, or in float64), products and panels: before a run's clock starts."""
         return
 
     @abstractmethod

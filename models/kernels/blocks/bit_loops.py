@@ -12,9 +12,11 @@ from numba.extending import intrinsic
 
 from ...code_cache import kept
 
-__all__ = ["accumulate_table", "table_rows"]
+__all__ = ["accumulate_table", "count_rows", "table_products", "table_rows"]
 
 _njit = kept(frozenset({"contract", "nsz", "nnan", "arcp"}))
+#: Sums of a row in any order: for steps only.
+_loose = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 _BLOCK = 512
 
 
@@ -73,3 +75,32 @@ def accumulate_table(words: Any, chosen: Any, table: Any, weights: Any, first: i
             weight = weights[i]
             for k in range(sums.size):
                 sums[k] += weight * table[counts[k]]
+
+
+@_njit
+def count_rows(words: Any, chosen: Any, first: int, out: Any) -> None:
+    """out_ij ← d_ij for the points from ``first`` on, so many as out has columns; its type holds every distance there is."""
+    room = np.empty(_BLOCK, dtype=np.uint32)
+    for b in range(0, out.shape[1], _BLOCK):
+        e = min(out.shape[1], b + _BLOCK)
+        counts = room[: e - b]
+        for i in range(chosen.shape[0]):
+            _distances(words, chosen[i], first + b, first + e, counts)
+            row = out[i, b:e]
+            for k in range(row.size):
+                row[k] = counts[k]
+
+
+@_loose
+def table_products(words: Any, chosen: Any, table: Any, weights: Any, out: Any) -> None:
+    """out_i += Σ_j weights_j·table[d_ij] over all points, in float32 for each block of them."""
+    room = np.empty(_BLOCK, dtype=np.uint32)
+    for b in range(0, words.shape[1], _BLOCK):
+        e = min(words.shape[1], b + _BLOCK)
+        counts, given = room[: e - b], weights[b:e]
+        for i in range(chosen.shape[0]):
+            _distances(words, chosen[i], b, e, counts)
+            total = table.dtype.type(0.0)
+            for k in range(given.size):
+                total += given[k] * table[counts[k]]
+            out[i] += total

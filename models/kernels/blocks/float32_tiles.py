@@ -13,6 +13,7 @@ import numpy as np
 
 from ...arrays import FloatArray, IntArray
 from ..float32 import SingleArray
+from .entries import Entries, Tile
 
 __all__ = ["BlockPanel", "ExponentPanel", "Panel"]
 
@@ -27,16 +28,20 @@ class Panel(ABC):
     ----------
     points : ndarray of int
         The columns; none may occur twice.
+    entries : Entries
+        What tiles and rows hold: values, or whole numbers that a table turns into them.
     """
+
+    entries: Entries = Entries()
 
     def __init__(self, points: IntArray) -> None:
         self.points = points
 
     @abstractmethod
-    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
+    def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
         """first, last and Q[indices, points[first:last]] until ``stop`` is reached; a tile lasts until the next one."""
 
-    def rows(self, indices: IntArray, out: SingleArray) -> None:
+    def rows(self, indices: IntArray, out: Tile) -> None:
         """Q[indices, points[:m]] into ``out``, which has m columns."""
         for first, last, tile in self.tiles(indices, out.shape[1]):
             out[:, first:last] = tile

@@ -7,13 +7,15 @@ are missing, and they join. When float32 finds none, the gradient comes in float
 
 A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
 handed out, so a failure costs time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there
-the preconditioned matrix has its eigenvalues near one. Memory: up to 12 bytes for each landmark and point, and 2|S|² bytes as
-far as the limit allows.
+the preconditioned matrix has its eigenvalues near one. Where entries are counts of a byte (points of zeros and ones) products are
+cheap and it is tried with less: then a few points join at a time, since a crowd that should not be there throws the others out.
+Memory: up to 12 bytes for each landmark and point, and half of |S|² entries as far as the limit allows.
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
+from dataclasses import dataclass
 
 import numpy as np
 
@@ -40,8 +42,30 @@ _ROUNDS, _GUESSES = 12, 12
 _SIFTING = 2
 #: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
 _FIRST, _MANY = 0.02, 0.1
+#: The most of D over the ridge where entries are smaller than the four bytes of float32.
+_LEFT_COUNTED, _FLOAT = 64.0, 4
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
+
+
+@dataclass(frozen=True)
+class _Pace:
+    """What a round may do.
+
+    Parameters
+    ----------
+    precision : float
+        Of the solution on own points, relative to the gap that the last round left.
+    growth : float
+        Points that may join, relative to those that are there.
+    """
+
+    precision: float
+    growth: float
+
+
+#: With a model that is trusted, and with one that leaves much.
+_TRUSTED, _CAREFUL = _Pace(1e-4, np.inf), _Pace(1e-2, 0.1)
 
 
 def _landmarks(n: int, limit: float) -> int:
@@ -66,8 +90,10 @@ def lowrank_start(
     landmarks = _landmarks(view.n, limit)
     model = LowRank(view, landmarks, np.random.default_rng(0))
     yield None
-    if not model.left <= _LEFT:
+    counted = view.gram.entry_kind.itemsize < _FLOAT
+    if not model.left <= (_LEFT_COUNTED if counted else _LEFT):
         return best
+    pace = _TRUSTED if model.left <= _LEFT else _CAREFUL
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
@@ -93,8 +119,8 @@ def lowrank_start(
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
-        grown = yield from run.grow()
-        target, rough = max(0.5 * tol, min(_FIRST, 1e-4 * gap / scale)), grown > _MANY
+        grown = yield from run.grow(pace.growth)
+        target, rough = max(0.5 * tol, min(_FIRST, pace.precision * gap / scale)), grown > _MANY
     return best
 
 
@@ -243,11 +269,14 @@ class _Run:
             self.exact, self.drift = True, 0.0
             self._note(self._predicted(), np.arange(self.view.n))
 
-    def grow(self) -> Steps:
-        """Take in the points outside that violate; gives their share."""
-        view = self.view
+    def grow(self, most: float = np.inf) -> Steps:
+        """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
+        view, limit = self.view, max(1.0, most * self.triangle.own.size)
         level = np.bincount(view.groups, weights=self.x * self.g, minlength=view.simplices)
         wanted = np.flatnonzero((self.g < level[view.groups]) & (self.triangle.place < 0))
+        if wanted.size > limit:
+            slack = self.g[wanted] - level[view.groups[wanted]]
+            wanted = np.sort(wanted[np.argpartition(slack, int(limit))[: int(limit)]])
         if wanted.size:
             yield from self._take(wanted)
         return wanted.size / self.triangle.own.size

@@ -1,4 +1,4 @@
-"""Q between the points of a support as its lower triangle in float32: stored in blocks of rows, or computed anew each time."""
+"""Q between the points of a support as its lower triangle: stored in blocks of rows, or computed anew each time."""
 
 from __future__ import annotations
 
@@ -7,20 +7,21 @@ from collections.abc import Callable
 from typing import TypeAlias, TypeVar
 
 import numpy as np
-import numpy.typing as npt
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
+from ....models.kernels.blocks.entries import Tile
+from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import share, workers
 from .inexact_loops import gather_rows
 from .krylov import Steps
-from .triangle_loops import WIDTH, symmetric_rows
+from .triangle_loops import WIDTH, symmetric_counts, symmetric_rows
 
 __all__ = ["Triangle"]
 
 T = TypeVar("T")
 #: First row, last row and entries, where they are stored.
-Block: TypeAlias = tuple[int, int, npt.NDArray[np.float32] | None]
+Block: TypeAlias = tuple[int, int, Tile | None]
 
 #: Rows of a block, and blocks for each thread between two yields.
 _ROWS, _TOGETHER = 128, 8
@@ -32,8 +33,9 @@ class Triangle:
     """Q_SS for points ``own``.
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
-    By symmetry one pass over it serves a product. Half of |S|² numbers are stored, as far as ``limit`` reaches; blocks beyond
-    it are computed at every product: ten of those cost about as much as a virtual machine's first touch of the memory.
+    By symmetry one pass over it serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
+    Gram operator's panels give them: float32, or whole numbers of a byte or two that a table turns into values. Blocks beyond it
+    are computed at every product: ten of those cost about as much as a virtual machine's first touch of the memory.
 
     Parameters
     ----------
@@ -43,12 +45,14 @@ class Triangle:
     """
 
     def __init__(self, gram: GramOperator, limit: int) -> None:
-        self.gram, self._limit = gram, int(limit) // 4
+        self.gram = gram
         self.own: IntArray = np.zeros(0, dtype=np.int64)
         self.place = np.full(gram.n, -1, dtype=np.int64)
-        self._store: npt.NDArray[np.float32] = np.empty(0, dtype=np.float32)
-        self._used = 0
         self._panel = gram.panel(self.own)
+        self._entries = self._panel.entries
+        self._limit = int(limit) // self._entries.kind.itemsize
+        self._store: Tile = np.empty(0, dtype=self._entries.kind)
+        self._used = 0
         self._blocks: list[Block] = []
 
     def extend(self, points: IntArray) -> Steps:
@@ -58,7 +62,8 @@ class Triangle:
         self.place[points] = np.arange(begin, self.own.size)
         self._panel = self.gram.panel(self.own)
         if not self._blocks:
-            self._store = np.empty(min(self._limit, 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4), dtype=np.float32)
+            size = min(self._limit, 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4)
+            self._store = np.empty(size, dtype=self._entries.kind)
         empty = []
         for first in range(begin, self.own.size, _ROWS):
             last = min(first + _ROWS, self.own.size)
@@ -68,16 +73,16 @@ class Triangle:
                 empty.append((first, last, block))
         yield from self._fill(empty)
 
-    def _fill(self, blocks: list[tuple[int, int, npt.NDArray[np.float32]]]) -> Steps:
+    def _fill(self, blocks: list[tuple[int, int, Tile]]) -> Steps:
         """Compute the entries of these blocks."""
 
-        def rows(part: list[tuple[int, int, npt.NDArray[np.float32]]]) -> None:
+        def rows(part: list[tuple[int, int, Tile]]) -> None:
             for first, last, block in part:
                 self._panel.rows(self.own[first:last], block)
 
         yield from _shared(blocks, lambda part, _: rows(part), workers(sum(block.size for _, _, block in blocks)))
 
-    def _room(self, rows: int, columns: int) -> npt.NDArray[np.float32] | None:
+    def _room(self, rows: int, columns: int) -> Tile | None:
         begin, self._used = self._used, self._used + rows * columns
         if self._used > self._store.size:
             self._used = begin
@@ -116,20 +121,26 @@ class Triangle:
         if np.count_nonzero(weights) * self.own.size < passed:
             return (yield from self.outside(self.own, weights))
         scale = float(np.abs(weights).max()) or 1.0
-        given = (weights / scale).astype(np.float32)
-        sums = np.zeros((workers(self.own.size**2 // 2), self.own.size))
+        given = self._entries.given(self.own, (weights / scale).astype(np.float32))
+        sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), self._entries.table
+
+        def multiply(block: Tile, first: int, begin: int, out: FloatArray, room: SingleArray) -> None:
+            if table is None:
+                symmetric_rows(block, first, begin, given, out, room)
+            else:
+                symmetric_counts(block, table, first, begin, given, out, room)
 
         def add(part: list[Block], out: FloatArray) -> None:
             room = np.empty(WIDTH, dtype=np.float32)
             for first, last, block in part:
                 if block is not None:
-                    symmetric_rows(block, first, 0, given, out, room)
+                    multiply(block, first, 0, out, room)
                     continue
                 for begin, _, tile in self._panel.tiles(self.own[first:last], last):
-                    symmetric_rows(tile, first, begin, given, out, room)
+                    multiply(tile, first, begin, out, room)
 
         yield from _shared(self._blocks, lambda part, k: add(part, sums[k]), len(sums))
-        return scale * sums.sum(axis=0)
+        return self._entries.finished(self.own, scale * sums.sum(axis=0), weights)
 
     def _computed(self) -> int:
         """Entries that every product computes."""

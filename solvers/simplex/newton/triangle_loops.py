@@ -6,7 +6,7 @@ from typing import Any
 
 from ...interface.compiled import entry
 
-__all__ = ["WIDTH", "symmetric_rows"]
+__all__ = ["WIDTH", "symmetric_counts", "symmetric_rows"]
 
 #: Entries of a row at once: eight rows of it, the weights and the sums stay in the first-level cache.
 WIDTH = 512
@@ -57,4 +57,50 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
         row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
         for j in range(row.size):
             s0 += row[j] * given[j]
+        out[first + k] += s0
+
+
+@entry
+def symmetric_counts(block: Any, table: Any, first: int, begin: int, weights: Any, out: Any, sums: Any) -> None:
+    """The same where Q_ij = table[block_ij]; table, weights and ``sums`` have one type."""
+    count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
+    zero = table.dtype.type(0.0)
+    for b in range(0, twice, WIDTH):
+        e = min(twice, b + WIDTH)
+        part, given = sums[: e - b], weights[begin + b : begin + e]
+        part[:] = 0.0
+        k = 0
+        while k + 4 <= count:
+            r0, r1, r2, r3 = block[k, b:e], block[k + 1, b:e], block[k + 2, b:e], block[k + 3, b:e]
+            w0, w1, w2, w3 = weights[first + k], weights[first + k + 1], weights[first + k + 2], weights[first + k + 3]
+            s0, s1, s2, s3 = zero, zero, zero, zero
+            for j in range(part.size):
+                v = given[j]
+                q0, q1, q2, q3 = table[r0[j]], table[r1[j]], table[r2[j]], table[r3[j]]
+                s0 += q0 * v
+                s1 += q1 * v
+                s2 += q2 * v
+                s3 += q3 * v
+                part[j] += (w0 * q0 + w1 * q1) + (w2 * q2 + w3 * q3)
+            out[first + k] += s0
+            out[first + k + 1] += s1
+            out[first + k + 2] += s2
+            out[first + k + 3] += s3
+            k += 4
+        while k < count:
+            row, w = block[k, b:e], weights[first + k]
+            s0 = zero
+            for j in range(part.size):
+                q = table[row[j]]
+                s0 += q * given[j]
+                part[j] += w * q
+            out[first + k] += s0
+            k += 1
+        total = out[begin + b : begin + e]
+        for j in range(part.size):
+            total[j] += part[j]
+    for k in range(count):
+        row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
+        for j in range(row.size):
+            s0 += table[row[j]] * given[j]
         out[first + k] += s0

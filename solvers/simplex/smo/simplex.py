@@ -93,9 +93,10 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     def load(self, view: SimplexQP) -> None:
         """Load the compiled loops before the clock starts; the passes over columns where the view is large enough for Newton."""
         load_loops(type(self), self.precision)
-        view.gram.load(single=self.precision == "single")
+        single, start = self.precision == "single", self.newton and self.lowrank and view.n >= LOW_RANK_FROM
+        view.gram.load(single=single, panels=start)
         if self.newton and view.n >= PASSES_FROM:
-            load_passes(single=self.precision == "single", triangle=self.lowrank and view.n >= LOW_RANK_FROM)
+            load_passes(single=single, triangle=view.gram.entry_kind if start else None)
 
     def init(self, view: SimplexQP, options: Options, rng: np.random.Generator) -> SmoState:
         """Start point and its gradient in float64."""

@@ -8,7 +8,7 @@ from threadpoolctl import threadpool_limits
 from marginopt.models.kernels.bit_distances import BitDistances
 from marginopt.models.kernels.families import RationalQuadratic
 from marginopt.models.kernels.gram import KernelGram
-from marginopt.models.kernels.kernels import RBF
+from marginopt.models.kernels.kernels import RBF, Polynomial
 
 
 def binary(n, p, seed=0):
@@ -76,6 +76,32 @@ def test_the_gram_operator_is_one_matrix(kernel):
     assert (np.abs(gram.product(a) - Q @ a) <= 2.0 * gram.product_error(a)).all()
     np.testing.assert_allclose(gram.single_columns(rows), Q[rows], rtol=1e-6)
     np.testing.assert_allclose(gram.single_block(rows, columns), Q[np.ix_(rows, columns)], rtol=1e-6)
-    panel = np.empty((3, 4), dtype=np.float32)
-    gram.panel(columns).rows(rows, panel)
-    np.testing.assert_allclose(panel, Q[np.ix_(rows, columns)], rtol=1e-6)
+
+
+@pytest.mark.parametrize("p", [70, 300, 900])  # distances of a byte; of a byte, since no point has half of the features; of two
+def test_panels_hold_distances(p):
+    n, rng = 1500, np.random.default_rng(4)
+    X = (rng.random((n, p)) < {70: 0.6, 300: 0.1, 900: 0.3}[p]) * 1.0
+    kernel, y, ridge = RationalQuadratic(0.2, 1.5), np.where(rng.random(n) < 0.5, 1.0, -1.0), rng.random(n)
+    gram = KernelGram(sp.csr_array(X), kernel, y, offset=1.0, ridge=ridge, scale=2.0)
+    Q = 2.0 * (np.outer(y, y) * (kernel.matrix(X, X) + 1.0) + np.diag(ridge))
+    points, rows = rng.permutation(n)[:1200], rng.permutation(n)[:40]
+    panel = gram.panel(points)
+    assert gram.entry_kind == panel.entries.kind == (np.uint16 if p == 900 else np.uint8)
+    distances = (X[rows][:, None, :] != X[points][None, :, :]).sum(axis=2)
+    for stop in (0, 1, 513, 1200):
+        out = np.full((rows.size, stop), 7, dtype=gram.entry_kind)
+        panel.rows(rows, out)
+        np.testing.assert_array_equal(out, distances[:, :stop])
+        tiles = [(first, last, tile.copy()) for first, last, tile in panel.tiles(rows, stop)]
+        assert [first for first, *_ in tiles] == [0, *(last for _, last, _ in tiles)][: len(tiles)]
+        np.testing.assert_array_equal(np.hstack([tile for *_, tile in tiles]) if tiles else out, distances[:, :stop])
+    weights = rng.standard_normal(points.size).astype(np.float32)
+    np.testing.assert_allclose(panel.product(rows, weights), Q[np.ix_(rows, points)] @ weights, rtol=0, atol=1e-3)
+
+
+def test_other_matrices_are_stored_as_float32():
+    X = binary(60, 40)
+    assert KernelGram(X, RBF(0.1)).entry_kind == np.float32
+    assert KernelGram(sp.csr_array(X), Polynomial(2, 0.1, 1.0)).entry_kind == np.float32
+    assert KernelGram(sp.csr_array(X * np.arange(1.0, 41.0)), RBF(0.1)).entry_kind == np.float32

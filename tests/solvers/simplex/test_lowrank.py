@@ -89,6 +89,73 @@ def test_blocks_that_are_not_stored_are_multiplied_tile_by_tile(drain):
         assert drain(triangle.product(w)) == pytest.approx(gram.dense[np.ix_(own, own)] @ w, abs=2e-3)
 
 
+def ones(n, p, share, seed=0):
+    """Points of zeros and ones, labelled by noisy halves."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((n, p)) < share) * 1.0
+    score = X @ rng.standard_normal(p)
+    return sp.csr_array(X), np.where(score + 0.5 * score.std() * rng.standard_normal(n) > np.median(score), 1.0, -1.0)
+
+
+@pytest.mark.parametrize("p", [60, 700])  # distances of one byte, and of two
+@pytest.mark.parametrize("limit", [0, 150_000, 2**30])
+def test_the_triangle_of_zeros_and_ones_holds_distances(p, limit, drain):
+    X, y = ones(700, p, 0.3)
+    ridge = np.linspace(0.5, 1.5, 700)
+    gram = KernelGram(X, RBF(0.05), y, offset=1.0, ridge=ridge, scale=0.5)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(700)
+    own, rest = order[:500], order[500:]
+    triangle = Triangle(gram, limit)
+    drain(triangle.extend(own[:200]))
+    drain(triangle.extend(own[200:]))
+    stored = [block for *_, block in triangle._blocks if block is not None]
+    assert {block.dtype for block in stored} <= {np.dtype(np.uint8 if p == 60 else np.uint16)}
+    assert sum(block.nbytes for block in stored) <= limit
+    assert bool(stored) == (limit > 0)
+    keep = rng.random(500) < 0.6
+    Q = gram.dense
+    for weights in (rng.standard_normal(500), np.where(np.arange(500) < 5, 1.0, 0.0)):  # few of them ask for columns only
+        assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
+        assert drain(triangle.outside(rest, weights)) == pytest.approx(Q[np.ix_(rest, own)] @ weights, abs=1e-4)
+    drain(triangle.compact(keep))
+    drain(triangle.extend(rest))
+    own, weights = np.concatenate([own[keep], rest]), rng.standard_normal(keep.sum() + rest.size)
+    assert drain(triangle.product(weights)) == pytest.approx(Q[np.ix_(own, own)] @ weights, abs=1e-4)
+
+
+@pytest.mark.parametrize("C", [10.0, 100.0])
+def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
+    X, y = ones(2200, 200, 0.07)
+    model = L2SVMDual(X, y, C, RBF(0.03))
+    view = model.simplex
+    assert LowRank(view, 256, np.random.default_rng(0)).left > 2.0
+    result = solve_problem(model, SMO(), Options(tol=1e-4))
+    pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-4))
+    assert result.status is pairs.status is Status.OPTIMAL
+    assert result.details["start"] == "low rank"
+    assert result.details["columns"] == 0
+    assert result.objective == pytest.approx(pairs.objective, rel=1e-4)
+
+
+def test_few_points_join_at_a_time(drain):
+    X, y = ones(1200, 100, 0.1)
+    view = L2SVMDual(X, y, 10.0, RBF(0.05)).simplex
+    model = LowRank(view, 100, np.random.default_rng(0))
+    slack = np.where(np.arange(1200) < 300, 1.0, -1.0)
+    run = module._Run(view, model, slack, 1e9)
+    drain(run.begin())
+    drain(run.refresh())
+    before, level = run.triangle.own, float(run.x @ run.g)
+    share = drain(run.grow(0.1))
+    joined = np.setdiff1d(run.triangle.own, before)
+    assert joined.size == 30
+    assert share == pytest.approx(0.1 * 300 / 330)
+    outside = np.setdiff1d(np.arange(1200), run.triangle.own)
+    assert (run.g[joined] < level).all()
+    assert run.g[joined].max() <= run.g[outside].min()
+
+
 @pytest.mark.parametrize("groups", [1, 3])
 @pytest.mark.parametrize("linear", [False, True])
 def test_the_model_is_solved_to_the_end(groups, linear, drain):
