@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import gzip
 import json
 from pathlib import Path
 
@@ -11,6 +10,7 @@ from .parallel import Cluster, team_of
 from .ramp.check import FORMAT as RAMP, check_ramp_proof
 from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import ProofReport, check_proof as verify
+from .zero_one.check.sealed import lines
 
 __all__ = ["check_proof"]
 
@@ -51,7 +51,6 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
 def _format(path: Path) -> str:
     """What the first line says that the log is; nothing where it cannot be read, which the checker then says."""
     try:
-        with gzip.open(path, "rt") if path.suffix == ".gz" else path.open() as file:
-            return str(json.loads(file.readline()).get("format"))
+        return str(json.loads(next(lines(path))).get("format"))
     except Exception:  # noqa: BLE001 - a file may be wrong in every way
         return ""

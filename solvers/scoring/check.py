@@ -7,9 +7,6 @@ one), all in whole numbers and fractions. What a split means, and what follows f
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import math
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
@@ -27,6 +24,7 @@ from ...models.model import Model
 from ...models.rounding import below
 from ..zero_one.check.arithmetic import InvalidProofError
 from ..zero_one.check.checker import ProofReport
+from ..zero_one.check.sealed import held_records
 
 __all__ = ["FORMAT", "check_scoring_proof", "stated_problem"]
 
@@ -281,14 +279,8 @@ def _same(stated: ScoringProblem, model: Model) -> bool:
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[list[int]], dict[str, Any]]:
-    """Header, splits and claim of a log whose seal fits: the last line is the SHA-256 of all others."""
-    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
-        lines = file.readlines()
-    parsed = [json.loads(line) for line in lines]
-    if not parsed or parsed[0].get("format") != FORMAT or parsed[0].get("version") != 1:
+    """Header, splits and claim of a log of this format whose seal fits."""
+    header, *records, claim = held_records(path)
+    if header.get("format") != FORMAT or header.get("version") != 1:
         raise InvalidProofError("this is not a proof log of a scoring system, version 1")
-    if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
-        raise InvalidProofError("the log ends without its claim and its seal")
-    if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():
-        raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
-    return parsed[0], [split for record in parsed[1:-2] for split in record["splits"]], parsed[-2]
+    return header, [split for record in records for split in record["splits"]], claim

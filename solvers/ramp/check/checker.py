@@ -7,7 +7,6 @@ bounds are found anew, in float64 with all roundings taken off. The incumbent is
 
 from __future__ import annotations
 
-import gzip
 import hashlib
 import json
 import math
@@ -20,6 +19,7 @@ import numpy as np
 from ....models.model import Model
 from ...zero_one.check.arithmetic import InvalidProofError
 from ...zero_one.check.checker import ProofReport
+from ...zero_one.check.sealed import lines
 from .coordinates import Problem, in_coordinates
 from .rules import Box, losses, pay, relaxed, stated_box
 from .statement import FORMAT, Stated
@@ -114,16 +114,11 @@ def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any
     return known
 
 
-def _lines(path: Path) -> Iterator[str]:
-    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
-        yield from file
-
-
 def _claim(path: Path) -> dict[str, Any]:
     """The claim of a log whose seal fits: the last line is the SHA-256 of all others. A log may be larger than the memory."""
     digest = hashlib.sha256()
     before, last = "", ""
-    for line in _lines(path):
+    for line in lines(path):
         digest.update(last.encode())
         before, last = last, line
     seal, claim = json.loads(last or "{}"), json.loads(before or "{}")
@@ -136,7 +131,7 @@ def _claim(path: Path) -> dict[str, Any]:
 
 def _records(path: Path) -> Iterator[dict[str, Any]]:
     """The header and the nodes."""
-    for line in _lines(path):
+    for line in lines(path):
         record = json.loads(line)
         if not isinstance(record, dict):
             raise InvalidProofError("a line of the log is not an object")

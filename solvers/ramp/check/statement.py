@@ -60,6 +60,8 @@ class Stated:
             raise InvalidProofError("a number of the problem is not finite")
         if (costs < 0).any() or (curvature < 0).any() or not (0 < height < math.inf and 0 < width < math.inf and beyond >= width):
             raise InvalidProofError("costs, squares, height or width are negative, or the ramp costs again before its end")
+        if len(atoms) and (curvature[~atoms.any(axis=0)] > 0.0).any():
+            raise InvalidProofError("squares hold a coefficient that the norm does not know")
         return cls(A, costs, curvature, atoms, height, width, beyond)
 
     @classmethod

@@ -157,7 +157,7 @@ class BoxSMO(Algorithm[BoxEqualityQP, BoxState]):
         gap = relative(state.objective, state.gap)
         if gap <= state.tol and (self.violation is None or violation(state) <= self.violation):
             return Outcome.CONVERGED
-        state.stuck = state.stuck + 1 if state.gap > 0.9 * before else 0
+        state.stuck = 0 if state.gap < 0.9 * before else state.stuck + 1  # a gap that is no number stays one
         if state.stuck > 4:
             return Outcome.STALLED
         # the gap is at most ε·Σ min(a, u - a) and in practice proportional to it; points that came back may violate more than ε

@@ -9,9 +9,6 @@ boxes and fixings are not in it.
 
 from __future__ import annotations
 
-import gzip
-import hashlib
-import json
 import math
 from dataclasses import dataclass
 from fractions import Fraction
@@ -25,6 +22,7 @@ from ....errors import SolverError
 from ....models.model import Model
 from .arithmetic import Array, InvalidProofError
 from .boxes import check_box_tree
+from .sealed import held_records
 from .statement import Stated
 from .trees import Crew
 
@@ -143,19 +141,11 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
-    """Header, records and claim of a log whose seal fits: the last line is the SHA-256 of all others."""
-    with gzip.open(path, "rt", newline="") if path.suffix == ".gz" else path.open(newline="") as file:
-        lines = file.readlines()
-    parsed = [json.loads(line) for line in lines]
-    if not all(isinstance(record, dict) for record in parsed):
-        raise InvalidProofError("a line of the log is not an object")
-    if not parsed or parsed[0].get("format") != "marginopt-zero-one-proof" or parsed[0].get("version") not in _VERSIONS:
+    """Header, records and claim of a log of this format whose seal fits."""
+    header, *records, claim = held_records(path)
+    if header.get("format") != "marginopt-zero-one-proof" or header.get("version") not in _VERSIONS:
         raise InvalidProofError("this is not a proof log of version 3, 4 or 5")
-    if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
-        raise InvalidProofError("the log ends without its claim and its seal")
-    if parsed[-1]["sha256"] != hashlib.sha256("".join(lines[:-1]).encode()).hexdigest():
-        raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
-    return parsed[0], parsed[1:-2], parsed[-2]
+    return header, records, claim
 
 
 def _incumbent_value(A: Array, weights: Array, penalised: npt.NDArray[np.bool_], w: list[float]) -> float:

@@ -140,7 +140,11 @@ class ScoringSystem(NamedComposition):
     def largest(self) -> FloatArray:
         """max y_i x_i'ρ without the intercept and its least value, (2, n), at most k features used."""
         Z, (lower, upper) = to_dense(self.X)[:, 1:], self._bounds()
-        high, low = np.maximum(Z * upper, Z * lower), np.minimum(Z * upper, Z * lower)
+        with np.errstate(over="ignore"):
+            high, low = np.maximum(Z * upper, Z * lower), np.minimum(Z * upper, Z * lower)
+            largest = np.abs(high).sum() + np.abs(low).sum()
+        if not np.isfinite(largest):
+            raise InputError("scores of these points at the bounds of the coefficients are larger than numbers are: scale X")
         if self.max_features is not None and self.max_features < Z.shape[1]:
             k = Z.shape[1] - self.max_features
             high, low = np.sort(high, axis=1)[:, k:], np.sort(low, axis=1)[:, : Z.shape[1] - k]

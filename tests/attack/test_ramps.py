@@ -1,0 +1,58 @@
+"""Ramps of two coefficients and their proof logs, true and forged, beside a rational optimum."""
+
+from __future__ import annotations
+
+import gzip
+from fractions import Fraction
+from pathlib import Path
+
+import attack_ramps as ramps
+import numpy as np
+import pytest
+
+import marginopt as mo
+from marginopt.models.views import RampProblem
+from marginopt.solvers.zero_one.check import sealed
+
+pytestmark = pytest.mark.filterwarnings("ignore")
+
+
+def test_no_answer_and_no_forged_log_is_above_the_optimum() -> None:
+    assert not [what for what in map(ramps.attack, range(40)) if what[1]]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_the_optimum_is_the_least_of_a_fine_grid(seed: int) -> None:
+    """The truth of the attack: no point near its own is lower, and the solver finds one as low."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(4), rng.integers(-4, 5, 4) / 2.0])
+    model = mo.Margin(X, [1.0, -1.0, 1.0, -1.0], "ramp", ("l2", "l1")[seed % 2], weights=3.0)
+    view = model.view(RampProblem)
+    assert view is not None
+    exact = ramps.Exact.of(view)
+    optimum = exact.optimum()
+    grid = [Fraction(k, 8) for k in range(-24, 25)]
+    assert min(exact.value((a, b)) for a in grid for b in grid) >= optimum
+    assert mo.solve(model, "ramp-bb", tol=1e-8).objective == pytest.approx(float(optimum), rel=1e-8)
+
+
+def test_squares_of_what_the_norm_does_not_know_are_refused(tmp_path: Path) -> None:
+    """The checker took such a coefficient for 0 in its root box: a bound of 1 was proved where w_1 = 1 costs a half."""
+    header = {
+        "format": "marginopt-ramp-proof", "version": 1, "A": [[1.0, 0.0]], "costs": [1.0], "curvature": [0.5, 0.0],
+        "atoms": [[0.0, 1.0]], "height": 1.0, "width": 1.0, "beyond": None, "T": [[1.0, 0.0], [0.0, 1.0]], "cut": 1.0,
+    }  # fmt: skip
+    node = {"id": 1, "parent": 0, "side": 0, "rounds": [{"pairs": [], "full": [0], "part": [], "spend": 0.0, "p": [0.0, 0.0]}]}
+    claim = {"bound": 0.99, "w": [0.0, 0.0], "combination": [0.0]}
+    report = mo.check_proof(ramps.sealed(tmp_path / "p.log", [header, node, claim]))
+    assert not report.valid and "does not know" in report.message
+
+
+def test_packed_logs_are_read_within_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Four megabytes unpacked to four gigabytes in one line: every checker read it whole."""
+    monkeypatch.setattr(sealed, "_LONGEST", 10**5)
+    monkeypatch.setattr(sealed, "READ_LIMIT", 10**6)
+    (tmp_path / "line.gz").write_bytes(gzip.compress(b"0" * 10**6))
+    assert "unpacks to 100,000 characters" in mo.check_proof(tmp_path / "line.gz").message
+    (tmp_path / "lines.gz").write_bytes(gzip.compress(b'{"format": "marginopt-scoring-proof"}\n' * 10**5))
+    assert "unpacks to more than 1,000,000" in mo.check_proof(tmp_path / "lines.gz").message
