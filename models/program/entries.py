@@ -22,6 +22,8 @@ Places: TypeAlias = "npt.NDArray[np.signedinteger[Any]]"
 
 #: Numbers of a matrix that are multiplied as they are, zeros with them.
 _SMALL = 1 << 16
+#: The same where at least this share is not zero.
+_LARGE, _FULL = 1 << 24, 0.05
 
 
 @dataclass(frozen=True, eq=False, slots=True)
@@ -136,8 +138,9 @@ class Entries:
         return np.asarray(np.bincount(self.indices, weights=self.times(weights).data, minlength=self.width), dtype=np.float64)
 
     def gram(self) -> FloatArray:
-        """A A', dense; SciPy's product of sparse ones takes ten times as long where there is little to multiply."""
-        if self.rows * self.width <= _SMALL:
+        """A A', dense; SciPy's product of sparse ones takes ten times as long where there is little to multiply or few zeros."""
+        size = self.rows * self.width
+        if size <= _SMALL or (size <= _LARGE and self.data.size >= _FULL * size):
             dense = self.dense()
             return np.asarray(dense @ dense.T)
         A = self.csr

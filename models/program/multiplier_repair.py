@@ -210,7 +210,7 @@ def exact_beside(
             left, least = definite
         if last:
             break
-        step_by = _solve(M, own, slope[indices])
+        step_by = _solve(M, own, slope[indices], definite=left.size == indices.size)
         if step_by is None:
             return z, None
         change = A.weighted_sum(step_by)
@@ -245,8 +245,8 @@ def _definite(z: Multipliers, W: sp.csr_array, M: FloatArray, indices: IntArray)
     return None if found is None else (indices[left], found[0])
 
 
-def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | None:
-    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated.
+def _solve(M: FloatArray, own: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | None:
+    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated. Least squares where M may be singular.
 
     None where numbers overflow, where LAPACK's SVD does not end, and where it refuses an argument, a ValueError of SciPy that
     the attack met once.
@@ -259,6 +259,8 @@ def _solve(M: FloatArray, own: FloatArray, right: FloatArray) -> FloatArray | No
     if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
         return None
     try:
+        if definite:
+            return np.asarray(scipy.linalg.solve(scaled, side, assume_a="pos", check_finite=False) / root)
         return np.asarray(scipy.linalg.lstsq(scaled, side, check_finite=False)[0] / root)
     except (np.linalg.LinAlgError, ValueError):
         return None

@@ -146,7 +146,8 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--part", type=float, default=1.0, help="this part of the cases (default 1)")
     parser.add_argument("--seed", type=int, default=0)
-    parser.add_argument("--only", choices=("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps"))
+    parts = ("answers", "alternatives", "models", "inputs", "files", "doors", "workers", "outside", "ramps")
+    parser.add_argument("--only", choices=parts)
     a = parser.parse_args()
     warnings.simplefilter("ignore")
     rows: list[Row] = []

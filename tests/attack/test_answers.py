@@ -57,6 +57,15 @@ def test_a_point_off_by_more_than_the_tolerance_beside_a_claimed_bound() -> None
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize(("number", "lie"), [(36_111_743, 15_716), (36_110_181, 14_179)])
+def test_what_a_lie_brought_out(number: int, lie: int) -> None:
+    """w of 1e-310, which is infinite once it keeps its points (an OverflowError); and the truth of a kernel without rounding."""
+    _, fault, result = attack.natural(number)
+    assert result is not None and not fault
+    assert attack.judged(lie, result.answer, attack.case(number), result.solver) == ""
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_an_optimum_of_zero_within_rounding_claims_an_interval_and_no_digit() -> None:
     """Case 8956: 2.2e-7 beside kernel entries of 1.2e8. What is claimed is an interval about zero, and the truth lies in it."""
     _, fault, result = attack.natural(8956)

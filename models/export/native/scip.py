@@ -25,7 +25,7 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     SCIP wants a linear objective: a quadratic one goes to its epigraph (`models.program.bridges.EpigraphBridge`). Variables come
     in the order of x under the form's names, then the auxiliary variables of the cones (`quadratic_cones`) under
     their rows' names; ``model.data`` holds them as a list. Indicators are SCIP's own,
-    whose slack variables come last. ``look`` is called before every linear row: what it raises ends the building.
+    whose slack variables come last. ``look`` is called before every row and at the end: what it raises ends the building.
 
     Raises
     ------
@@ -54,7 +54,7 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
                 look()
                 model.addCons(expression == 0 if isinstance(c.cone, Zero) else expression >= 0, name=name)
     for cone in quadratic_cones(form):
-        _add_cones(pyscipopt, model, cone, x)
+        _add_cones(pyscipopt, model, cone, x, look)
     slacks = []
     for indicators in indicator_rows(form):
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
@@ -63,6 +63,7 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
             added = model.addConsIndicator(-expression <= 0, x[binary], activeone=False, name=indicators.name(k))
             slacks.append(model.getSlackVarIndicator(added))
     model.data = x + slacks
+    look()
     return model
 
 
@@ -138,10 +139,11 @@ def _affine(pyscipopt: Any, c: Constraint, x: list[Any], rows: IntArray | None =
         yield pyscipopt.quicksum(float(F.data[k]) * x[F.indices[k]] for k in range(F.indptr[i], F.indptr[i + 1])) + float(c.g[i])
 
 
-def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None:
+def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any], look: Callable[[], None]) -> None:
     """Auxiliary variables with their equations, and one quadratic constraint for each cone of the stack."""
     c, names = rows.constraint, rows.constraint.names()
     for row, expression in zip(rows.linked, _affine(pyscipopt, c, x, rows.linked), strict=True):
+        look()
         x.append(model.addVar(names[row], lb=0.0 if rows.head[row] else None, ub=None))
         model.addCons(expression - x[-1] == 0, name=names[row])
 
@@ -150,5 +152,6 @@ def _add_cones(pyscipopt: Any, model: Any, rows: ConeRows, x: list[Any]) -> None
         return float(rows.scale[row]) if j < 0 else float(rows.scale[row]) * x[j]
 
     for k in range(c.cone.count):
+        look()
         h = pyscipopt.quicksum(coefficient * value(i) * value(j) for coefficient, i, j in rows.products(k))
         model.addCons(h <= 0, name=c.label if c.cone.count == 1 else f"{c.label}[{k}]")

@@ -57,8 +57,9 @@ def stretched(A: FloatArray, w: FloatArray, kept: BoolArray) -> FloatArray | Non
         return None
     # u_i + s·u_i - error, less the rounding of the new w, which is no more than that error
     factor = float(((1.0 + 2.0 * error) / (u - error)).max()) * (1.0 + 2.0**-50)
-    longer = w * max(factor, 1.0)
-    return longer if keeps(rows, longer).all() else None
+    with np.errstate(over="ignore"):
+        longer = w * max(factor, 1.0)
+    return longer if np.isfinite(longer).all() and keeps(rows, longer).all() else None
 
 
 def cheapest(

@@ -63,14 +63,18 @@ class Case:
 
 
 Sizes: TypeAlias = tuple[Fraction, Fraction]
+Rows: TypeAlias = list[list[tuple[int, Fraction]]]
 
 
-def exact_optimum(form: StandardForm) -> tuple[Fraction | None, Sizes]:
+def exact_optimum(form: StandardForm, P: Rows | None = None) -> tuple[Fraction | None, Sizes]:
     """The least objective over the stationary points of all faces, with integers enumerated; and the sizes of its terms.
 
-    Of a problem that has an optimum (a bounded set, or a convex objective bounded below), P of any sign.
+    Of a problem that has an optimum (a bounded set, or a convex objective bounded below), P of any sign; ``P`` in place of the
+    form's own, which may be rounded.
     """
     rational = RationalForm(form)
+    if P is not None:
+        vars(rational)["P"] = P
     integers = np.flatnonzero(form.integer)
     if not integers.size:
         return _continuous(rational, form.lower, form.upper)
@@ -209,6 +213,12 @@ def _parameter(rng: np.random.Generator, most: int = 6) -> float:
     return float(10.0 ** rng.integers(-most, most + 1))
 
 
+def _linear_gram(model: mo.L1SVMDual) -> Rows:
+    """y_i y_j x_i'x_j of the points as they are: the form's own are rounded, and at a = 0 its optimum is below the model's."""
+    Z = [[int(c) * Fraction(v) for v in row] for c, row in zip(model.y, np.asarray(model.X).tolist(), strict=True)]
+    return [[(j, sum((a * b for a, b in zip(u, v, strict=True)), Fraction(0))) for j, v in enumerate(Z)] for u in Z]
+
+
 FAMILIES: tuple[Callable[[np.random.Generator, float], tuple[Model | StandardForm, tuple[str, ...]]], ...] = (
     _box_qp, _lp, _free_lp, _hinge, _l2, _l1, _ball, _zero_one,
 )  # fmt: skip
@@ -222,7 +232,7 @@ def case(number: int) -> Case:
     scale = float(10.0 ** rng.integers(-6, 7)) if family is not _zero_one else 1.0
     model, solvers = family(rng, scale)
     form = model if isinstance(model, StandardForm) else model.form
-    truth, sizes = exact_optimum(form)
+    truth, sizes = exact_optimum(form, _linear_gram(model) if isinstance(model, mo.L1SVMDual) else None)
     return Case(f"{number}: {family.__name__.strip('_')} at {scale:g}", model, truth, solvers, *sizes)
 
 

@@ -132,6 +132,7 @@ def test_least_squares_that_fail_leave_no_bound_and_raise_nothing(error: Excepti
         raise error
 
     monkeypatch.setattr("scipy.linalg.lstsq", fails)
+    monkeypatch.setattr("scipy.linalg.solve", fails)
     assert lagrangian_bound(form, None, z) == -np.inf
 
 

@@ -190,3 +190,12 @@ def test_duplicates_and_a_constant_kernel(C):
     flat = solve_problem(L1SVMDual(np.zeros((50, 2)), y[:40].repeat(2)[:50], C, RBF(1.0)), BoxSMO(), Options(tol=1e-8))
     labels = y[:40].repeat(2)[:50]
     assert flat.certificate.objective == pytest.approx(-2.0 * C * min((labels > 0).sum(), (labels < 0).sum()), rel=1e-8)
+
+
+def test_a_kernel_that_is_no_number_ends_the_run():
+    """A point of 1e300: distances that are no numbers gave a gap that is none, and pair steps beside it for ever."""
+    X = np.array([[1.0, 0.5], [-1.0, 0.7], [0.2, -1.0], [1e300, 0.3], [0.1, 1.3], [0.6, -1.5]])
+    model = L1SVMDual(X, np.array([1.0, -1, 1, -1, 1, -1]), C=1.0, kernel=RBF(0.1))
+    with np.errstate(all="ignore"):
+        result = solve_problem(model, "smo-box", Options())
+    assert result.status is Status.STALLED and result.bound_kind == "none"
