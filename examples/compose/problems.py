@@ -28,7 +28,7 @@ PROBLEMS: dict[str, Callable[[], mo.Model]] = {
     "one-class SVM": lambda: mo.Margin(X[:, 1:] + 2, y, margin.OneClass(0.4), "half-l2", weights=1 / 40),
     "epsilon-SVR": lambda: mo.Margin(X, target, margin.EpsilonInsensitive(0.3), "half-l2", intercept="free", weights=2.0),
     "ranking": lambda: mo.Margin(X[::4, 1:], np.arange(10.0), "pairwise"),
-    "sparse 0-1": lambda: mo.Margin(X, y, "zero-one", subject_to=mo.at_most(2).nonzero),
+    "sparse 0-1": lambda: mo.Margin(X, y, "zero-one", subject_to=mo.at_most(3).nonzero),
     "Neyman-Pearson 0-1": lambda: mo.Margin(X, y, "zero-one", weights=0.5, subject_to=mo.error_budget(-1, 0.1)),
     "ramp with L1": lambda: mo.Margin(X, y, margin.Ramp(2, 2), margin.L1(0.5), intercept="free"),
     "ramp with kernel weights": lambda: mo.Margin(
