@@ -11,6 +11,7 @@ Where a variable has none on the side to which s_j descends there are two ways:
   chosen so that these s_j are rounding errors, whose squares cost nothing;
 - *it has none*: the multipliers (and, where these alone do not do, x̂) are moved so that s_j = 0, first in floating point and
   then in the mind: what meets the equations exactly exists within a known distance (`models.program.multiplier_repair`).
+  Where that fails, one direction of the multipliers may give all such slopes the right sign (`models.program.one_sided`).
 
 Of a problem without constants, whose objective is linear, a bound that is finite is zero.
 
@@ -31,6 +32,7 @@ from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
 from .form import StandardForm
 from .multiplier_repair import Moved, Multipliers, exact_beside
+from .one_sided import raised
 from .point_moves import PointMoves
 
 __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
@@ -77,7 +79,19 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
         return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
     found = _bound(form, z, _Tangent.of(form, x), None)
     flat = _Tangent.flat(form, x) if found.value == -np.inf else None
-    return found if flat is None else _bound(form, z, flat, flat.moves)
+    if flat is not None:
+        found = _bound(form, z, flat, flat.moves)
+    return found if found.value > -np.inf else _with_raised_slopes(form, z, x, found)
+
+
+def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None, otherwise: LagrangianBound) -> LagrangianBound:
+    """The bound from multipliers that raise all one-sided slopes at once, where there are such."""
+    tangent = _Tangent.of(form, x)
+    moved: Multipliers | None = z
+    for _ in range(2):  # the second takes what the first one's rounding left
+        if moved is not None and tangent.open_side(*tangent.slopes(moved)).any():
+            moved = raised(moved, *tangent.slopes(moved))
+    return otherwise if moved is None else _bound(form, moved, tangent, None)
 
 
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:

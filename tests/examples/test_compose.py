@@ -130,7 +130,7 @@ def neyman_pearson(X: Any, y: Any) -> float:
 
 
 def ramp_l1(X: Any, y: Any) -> float:
-    """Margins are within 1 + max|x_ij|·160: w = 0 costs at most 80, and half of the L1 norm is no more; b then reaches every point."""
+    """w = 0 costs 80 at most, and half of the L1 norm is no more: x'w is within 160 max|x_ij|, and b need reach no farther."""
     w, z, xi = cp.Variable(4), cp.Variable(40, boolean=True), cp.Variable(40)
     M = 2.0 + 2 * 160.0 * np.abs(X[:, 1:]).max()
     rows = [cp.multiply(y, X @ w) + xi + M * z >= 1, xi >= 0, xi <= 2]

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ....errors import InputError
 from .domains import Domain
 from .losses.loss import Loss
-from .naming import DOMAINS, LOSSES, REGULARISERS, named
+from .naming import DOMAINS, LOSSES, REGULARISERS, AtMost, named
 from .regularisers.regulariser import Regulariser
 from .restrictions.restriction import Restriction
 
@@ -34,15 +34,26 @@ def checked_parts(
     if not isinstance(domain, Domain):
         raise _no_part("domain", domain)
     if not isinstance(subject_to, Restriction | Iterable):
-        raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}")
+        raise InputError(f"subject_to must be restrictions of marginopt.margin; it is {subject_to!r}{_meant(subject_to)}")
     restrictions = [subject_to] if isinstance(subject_to, Restriction) else list(subject_to)
     for given in restrictions:
         if not isinstance(given, Restriction):
-            raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}")
+            raise InputError(f"subject_to must hold restrictions of marginopt.margin; it holds {given!r}{_meant(given)}")
         if given.of_margins and not loss.labels:
             raise InputError(f"{type(given).__name__} speaks of margins y x'w, which {type(loss).__name__} does not have")
     return loss, regulariser, domain, tuple(restrictions)
 
 
 def _no_part(what: str, given: object) -> InputError:
-    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}")
+    return InputError(f"{what} must be a name or one of the parts of marginopt.margin; it is {given!r}{_meant(given)}")
+
+
+def _meant(given: object) -> str:
+    """What somebody may have meant who gave this."""
+    if isinstance(given, type):
+        return f"; that is the class, a part is {given.__name__}(...)"
+    if isinstance(given, AtMost):
+        return f"; at most {given.k} of what? at_most({given.k}).nonzero counts coefficients"
+    if callable(given) or type(given).__module__.partition(".")[0] == "cvxpy":
+        return "; expressions of CVXPY are added by model.with_constraint(...)"
+    return ""

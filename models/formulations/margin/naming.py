@@ -30,7 +30,7 @@ from .restrictions.counts import ErrorBudget, Nonzero
 from .restrictions.parity import CountParity, Parity
 from .restrictions.rows import Fixed, Keep
 
-__all__ = ["DOMAINS", "LOSSES", "REGULARISERS", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
+__all__ = ["DOMAINS", "LOSSES", "REGULARISERS", "AtMost", "at_most", "error_budget", "fixed", "keep", "named", "parity"]
 
 P = TypeVar("P")
 

@@ -145,10 +145,15 @@ class BinaryMargins(Model):
         """x'w for new rows."""
         return np.asarray(as_points(X, columns=self.X.shape[1]) @ values["w"])
 
+    @property
+    def given_points(self) -> FloatArray:
+        """Rows that `decision_function` takes: X, unless X are images of them."""
+        return self.X
+
     def explain_points(self, values: Mapping[str, FloatArray], multipliers: Mapping[str, FloatArray] | None) -> Explained:
         """Points by their margins."""
         weights = priced(multipliers, "margin", self.y.size)
-        return two_classes(self.X, self.y, partial(self.decision_function, values), weights, unit=self.has_margins)
+        return two_classes(self.given_points, self.y, partial(self.decision_function, values), weights, unit=self.has_margins)
 
 
 def as_prices(lam: float | FloatArray, n: int) -> float | FloatArray:

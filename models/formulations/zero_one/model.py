@@ -271,9 +271,12 @@ class ZeroOneSVM(BinaryMargins):
 
     def decision_function(self, values: Mapping[str, FloatArray], X: object) -> FloatArray:
         """x'w for new rows; Σ β_i k(x_i, x) and the intercept under a kernel."""
-        if self.kernel is not None:
-            return self._images.products(values["w"], X)
-        return super().decision_function(values, X)
+        return super().decision_function(values, X) if self.kernel is None else self._images.products(values["w"], X)
+
+    @property
+    def given_points(self) -> FloatArray:
+        """The points, not their images."""
+        return self.X if self.kernel is None else np.asarray(self._images.X)
 
     @property
     def has_margins(self) -> bool:
