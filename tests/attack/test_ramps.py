@@ -21,6 +21,11 @@ def test_no_answer_and_no_forged_log_is_above_the_optimum() -> None:
     assert not [what for what in map(ramps.attack, range(40)) if what[1]]
 
 
+def test_a_log_of_a_wide_intercept_is_valid() -> None:
+    """Features of 2.5e6 at costs of 1e6: over a box of 3e9 what rounding an intercept's sum was allowed cost the checker 20."""
+    assert ramps.attack(362)[1] == ""
+
+
 @pytest.mark.parametrize("seed", range(6))
 def test_the_optimum_is_the_least_of_a_fine_grid(seed: int) -> None:
     """The truth of the attack: no point near its own is lower, and the solver finds one as low."""

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ....models.rounding import transposed_product
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from .coordinates import Problem
 
@@ -17,6 +18,8 @@ __all__ = ["Box", "Loss", "losses", "pay", "relaxed", "stated_box"]
 
 _EPS, _TINY = 2.0**-52, 2.0**-1000
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
+#: Share of the cut that the rounding of a sum may cost before the sum is split without error.
+_FINE = 1e-11
 
 
 @dataclass(eq=False)
@@ -176,8 +179,11 @@ def relaxed(problem: Problem, box: Box, loss: Loss, entry: dict[str, Any], cut: 
     corner = round_down(1.0 - problem.stated.beyond) if again.any() else 0.0
     lo, hi = round_down(box.lo - mid), round_up(box.hi - mid)
     both = alpha + again
-    lin = turned - both @ problem.g
-    off = off_turned + _off(n + 4, np.abs(turned) + both @ np.abs(problem.g))
+    pulled, off_pulled = both @ problem.g, _off(n + 4, both @ np.abs(problem.g))
+    if float(off_pulled @ _reach(box)) > _FINE * cut:  # an intercept's terms cancel, and its box is wide
+        pulled, off_pulled = transposed_product(problem.g, both)
+    lin = turned - pulled
+    off = off_turned + off_pulled + _off(4, np.abs(turned) + np.abs(pulled))
     d = problem.squares
     a, b = (d + extra) * (1.0 - 4.0 * _EPS), lin + 2.0 * d * mid
     off = off + _off(4, np.abs(lin) + 2.0 * d * np.abs(mid))
