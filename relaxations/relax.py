@@ -63,7 +63,10 @@ class Relaxed:
 
     @property
     def bound(self) -> float:
-        """Lower bound of the target's optimum, offset included: proved where there is one, else the solver's claim; else -inf."""
+        """Lower bound of the target's optimum, offset included: proved where there is one, else the solver's claim; else -inf.
+
+        Of a form that maximises it bounds the negative, which the form minimises.
+        """
         value = self.result.best_bound[0]
         return (Rounded(value) + self.offset).lower if isfinite(value) else value
 

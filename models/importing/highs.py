@@ -22,7 +22,8 @@ class HighsSource(Source):
     """An LP, QP or mixed-integer LP held by ``highspy.Highs``: columns and rows keep their names.
 
     Answers go back by ``setSolution``: values, activities, and HiGHS's duals, which are the change of its own objective for one
-    more unit of a row's or a column's bound.
+    more unit of a row's or a column's bound. HiGHS 1.15.1 keeps the row duals y and puts c + A'y, with the wrong sign of y, in
+    the place of column duals that it is given: the result has the right ones (``reduced``).
     """
 
     def __init__(self, highs: Any) -> None:

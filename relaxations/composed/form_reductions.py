@@ -76,9 +76,11 @@ class FormReduction(ComposedReduction):
         """Of a composition the best multiple of w; of others the better of a multiple and of rounded integers."""
         if parts_of(model) is not None:
             return super().recover(model, values)
-        labels = {b.label for b in model.form.blocks}
-        point = values if labels <= set(values) else model.form.split(np.asarray(values["x"]))
-        point = {label: value for label, value in point.items() if label in labels}
+        shapes = {b.label: b.shape for b in model.form.blocks}
+        # a lifted target has all entries in one block x, whatever a block x of the form holds
+        own = all(label in values and np.shape(values[label]) == shape for label, shape in shapes.items())
+        point = values if own else model.form.split(np.asarray(values["x"]))
+        point = {label: value for label, value in point.items() if label in shapes}
         found = [end for end in (rounded(model.form, point), multiplied(model, point)) if end is not None]
         return min(found, key=lambda end: model.form.objective(model.form.join(end)), default=None)
 
