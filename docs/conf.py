@@ -23,6 +23,8 @@ myst_enable_extensions = ["amsmath", "deflist", "dollarmath", "colon_fence", "fi
 myst_heading_anchors = 3
 source_suffix = {".md": "markdown", ".rst": "restructuredtext"}
 exclude_patterns = ["_build", "README.md", *(f"gallery/*.{s}" for s in ("ipynb", "py", "json", "zip")), "**/sg_execution_times*"]
+#: A block without a language is no Python.
+highlight_language = "text"
 html_theme = "furo"
 html_title = "marginopt"
 html_math_renderer = "mathml"

@@ -113,7 +113,7 @@ def _formulation(info: FormulationInfo) -> str:
         rows = [[f"`{p.option}`", escaped(p.what)] for p in info.parameters]
         parts += ["## Parameters", table(["at the prompt", "what it is"], rows)]
     parts += ["## Who solves it", _times(model)]
-    parts += ["## Class", documented(info.model, info.key)]
+    parts += ["## Class", documented(info.model, info.key, with_errata=False)]
     module = inspect.getmodule(info.model)
     parts += [escaped(inspect.getdoc(module) or "") if module is not None else ""]
     parts += [f"The code is in `{place(info.model)}`."]
@@ -171,7 +171,7 @@ def _algorithm(folder: Path, name: str, solver: Solver) -> str:
     parts = [f"# {name}", f"{escaped(info.summary[:1].upper() + info.summary[1:])}. Source: {source}."]
     gives = escaped(", ".join(sorted(g.value for g in info.gives)))
     parts += [f"It reads the structural view {views} and gives: {gives}."]
-    parts += [documented(type(solver), type(solver).__name__, methods=False)]
+    parts += [documented(type(solver), type(solver).__name__, methods=False, with_errata=False)]
     parts += [
         "## Algorithm",
         "As implemented.",

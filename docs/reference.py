@@ -16,6 +16,8 @@ from marginopt.models.formulations import all_formulations
 
 __all__ = ["documented", "errata", "reference"]
 
+#: A paragraph on what a source prints wrong.
+_ERRATA = re.compile(r"(?s)\*\*Errat(?:um|a)\*\*.*?(?=\n\n|\Z)")
 #: Characters of a signature on one line.
 _WIDE = 80
 #: What solvers, certificates and reports ask a model for; its page is for those who state and solve one.
@@ -27,6 +29,17 @@ _HOOKS = frozenset(
         "stated_with", "unchanged", "unrestricted", "unviewed", "view", "with_integers",
     }
 )  # fmt: skip
+#: What a file of one's own imports.
+_EXTENDING = {
+    "models": (
+        "FormulationInfo", "Parameter", "Data", "Model", "Statement", "Line", "Block", "Constraint", "Quadratic", "Zero",
+        "Nonnegative", "SecondOrder", "RotatedSecondOrder", "PSD", "Indicator", "BoxQP", "SimplexQP", "StiefelProblem",
+        "ConicProblem", "ZeroOneProblem",
+    ),
+    "solvers": ("SolverInfo", "Backend", "Algorithm", "Measure", "Outcome", "Answer", "Gives", "TraceRow"),
+    "relaxations": ("Relaxation", "Reduction", "Need", "Direction", "LiftedDual"),
+    "instances": ("DataSet",),
+}  # fmt: skip
 
 
 def reference() -> dict[str, str]:
@@ -50,16 +63,33 @@ def reference() -> dict[str, str]:
     for kind, names in kinds.items():
         sections = [f"## {name}\n\n{documented(getattr(mo, name), name)}" for name in names]
         pages[f"reference/{kind.lower()}.md"] = "\n\n".join([f"# {kind}", *sections]) + "\n"
+    pages["reference/extending.md"] = _extending()
     listed = "\n".join(
         f"- [{kind}]({kind.lower()}.md): {', '.join(f'[`{name}`]({kind.lower()}.md#{name.lower()})' for name in names)}"
         for kind, names in kinds.items()
     )
-    index = ["# Reference", "Every public name, from its docstring.", listed, toctree(kind.lower() for kind in kinds)]
+    index = ["# Reference", "Every public name, from its docstring.", listed, "[For those who extend](extending.md)",
+             toctree([*(kind.lower() for kind in kinds), "extending"])]  # fmt: skip
     return {"reference/index.md": "\n\n".join(index), **pages}
 
 
-def documented(thing: Any, name: str, *, methods: bool = True) -> str:
-    """Signature and docstring, numpydoc's sections as lists."""
+def _extending() -> str:
+    """Records, parts of a form, and the classes that formulations, solvers and relaxations derive from."""
+    parts = [
+        "# For those who extend",
+        "What a [formulation, a solver, a relaxation or a data set](../../extending.md) is made of.",
+    ]
+    for module, names in _EXTENDING.items():
+        parts.append(f"## marginopt.{module}")
+        for name in names:
+            thing = getattr(getattr(mo, module), name)
+            parts.append(f"### {name}\n\n{documented(thing, name, hooks=True)}")
+    return "\n\n".join(parts) + "\n"
+
+
+def documented(thing: Any, name: str, *, methods: bool = True, with_errata: bool = True, hooks: bool = False) -> str:
+    """Signature and docstring, numpydoc's sections as lists; without errata where the page has a section of them, and with what
+    solvers ask a model for where the page is for those who write one."""
     try:
         signature = str(inspect.signature(thing))
     except (TypeError, ValueError):
@@ -70,7 +100,8 @@ def documented(thing: Any, name: str, *, methods: bool = True) -> str:
         lines = "".join(f"    {part},\n" for part in arguments(inner))
         signature = f"(\n{lines}){after}"
     parts = [f"```python\n{name}{signature}\n```"]
-    said = NumpyDocString(inspect.getdoc(thing) or "")
+    doc = inspect.getdoc(thing) or ""
+    said = NumpyDocString(doc if with_errata else re.sub(_ERRATA, "", doc))
     parts += [escaped("\n".join([*said["Summary"], "", *said["Extended Summary"]]))]
     for section in ("Parameters", "Attributes", "Returns", "Raises"):
         if said[section]:
@@ -84,7 +115,7 @@ def documented(thing: Any, name: str, *, methods: bool = True) -> str:
             f"- `{key}`: {escaped(first(inspect.getdoc(value) or ''))}"
             for key, value in inspect.getmembers(thing)
             if not key.startswith("_")
-            and not (key in _HOOKS and issubclass(thing, Model))
+            and not (key in _HOOKS and issubclass(thing, Model) and not hooks)
             and (inspect.isfunction(value) or isinstance(value, property))
             and _ours(value)
         ]
@@ -98,7 +129,7 @@ def errata(thing: type) -> list[str]:
     beside = [value for value in vars(module).values() if getattr(value, "__module__", "") == thing.__module__]
     members = [value for value in [*vars(thing).values(), *beside] if inspect.isfunction(value) or isinstance(value, property)]
     docs = [inspect.getdoc(value) or "" for value in (thing, *members)]
-    found = [text for doc in docs for text in re.findall(r"(?s)\*\*Errat(?:um|a)\*\*.*?(?=\n\n|\Z)", doc)]
+    found = [text for doc in docs for text in re.findall(_ERRATA, doc)]
     said = [re.sub(r"^\*\*Errat(?:um|a)\*\*:? ?", "", " ".join(text.split())) for text in found]
     return [text[:1].upper() + text[1:] for text in said]
 

@@ -20,6 +20,7 @@ __all__ = [
     "MARKERS",
     "Picture",
     "colour_of",
+    "dash_of",
     "figure_of",
     "legend_below",
     "log_ticks",
@@ -86,6 +87,11 @@ class Picture:
 def colour_of(k: int) -> str:
     """The k-th colour, round and round."""
     return COLOURS[k % len(COLOURS)]
+
+
+def dash_of(k: int) -> str:
+    """The k-th line style, which changes when the colours come round again."""
+    return ("-", "--", ":", "-.")[k // len(COLOURS) % 4]
 
 
 def marker_of(k: int) -> str:

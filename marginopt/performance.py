@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 import numpy as np
 
 from .display import Display, Displayed, Tabular
+from .drawing import colour_of, dash_of, new_axes
 from .errors import InputError
 from .models.arrays import FloatArray
 from .relaxations.report.means import FLOOR, fraction_within, performance_ratios
@@ -78,15 +79,14 @@ class PerformanceProfile(Displayed, Tabular):
     def plot(self, ax: Axes | None = None) -> Axes:
         """ρ_s(τ) over τ, a step at every ratio; on matplotlib axes that are made if not given."""
         if ax is None:
-            import matplotlib.pyplot as plt
-
-            _, ax = plt.subplots(figsize=(5.5, 3.8), layout="constrained")
+            ax = new_axes((5.5, 3.8))
         finite = np.concatenate([r[np.isfinite(r)] for r in self.ratios.values()])
         last = 1.1 * float(finite.max()) if finite.size else 2.0
-        for name, ratios in self.ratios.items():
+        for k, (name, ratios) in enumerate(self.ratios.items()):
             steps = np.sort(ratios[np.isfinite(ratios)])
             share = np.arange(1, steps.size + 1) / ratios.size
-            ax.step(np.r_[1.0, steps, last], np.r_[0.0, share, share[-1:] if share.size else 0.0], where="post", label=name)
+            shares = np.r_[0.0, share, share[-1:] if share.size else 0.0]
+            ax.step(np.r_[1.0, steps, last], shares, where="post", color=colour_of(k), ls=dash_of(k), label=name)
         ax.set(xscale="log", xlim=(1.0, last), ylim=(0.0, 1.03))
         ax.set_xlabel(f"factor of the fewest {self.measured}")
         ax.set_ylabel("part of the instances solved")

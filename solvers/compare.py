@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from ..display import Display, Displayed, Tabular
+from ..drawing import colour_of, dash_of, new_axes
 from ..models.model import Model
 from ..models.program.form import StandardForm
 from .judging.result import Result
@@ -145,14 +146,12 @@ class Comparison(Displayed, Tabular):
 
     def plot_convergence(self, ax: Any = None) -> Any:
         """Relative gap over time from every trace that has one, on matplotlib axes that are made if not given."""
-        import matplotlib.pyplot as plt
-
-        axes = ax if ax is not None else plt.subplots(figsize=(6, 4), layout="constrained")[1]
-        for name, result in self.results.items():
+        axes = ax if ax is not None else new_axes((6.0, 4.0))
+        for k, (name, result) in enumerate(self.results.items()):
             gap, seconds = result.trace.column("gap"), result.trace.column("seconds")
             shown = np.isfinite(gap) & (gap > 0)
             if shown.any():
-                axes.loglog(np.maximum(seconds[shown], 1e-4), gap[shown], label=name)
+                axes.loglog(np.maximum(seconds[shown], 1e-4), gap[shown], color=colour_of(k), ls=dash_of(k), label=name)
         axes.set_xlabel("seconds")
         axes.set_ylabel("relative gap")
         axes.set_title(self.model)

@@ -29,7 +29,7 @@ def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str 
         Whether the first row holds names. By default it does if some column is not a number there and is one in the
         second row.
     delimiter : str, optional
-        By default whichever of comma, semicolon and tab is most frequent in the first line, or else white space.
+        By default whichever of comma, semicolon, tab and bar is most frequent in the first line, or else white space.
 
     Raises
     ------
@@ -38,7 +38,7 @@ def parse_csv(text: str, where: str, header: bool | None = None, delimiter: str 
     """
     first = next((line for line in text.splitlines() if line.strip()), "")
     if delimiter is None:
-        delimiter = max(",;\t", key=first.count)
+        delimiter = max(",;\t|", key=first.count)
     if delimiter in first:
         reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
     else:

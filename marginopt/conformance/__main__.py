@@ -44,7 +44,10 @@ def _json(cells: list[Cell]) -> str:
 
 
 def _text(cells: list[Cell], every: bool) -> str:
+    """A paragraph for each law; why several of them do not apply is said once, at the end."""
     lines = []
+    idle = [c for c in cells if c.verdict.state is State.NOT_APPLICABLE]
+    several = {words for words in {c.verdict.words for c in idle} if len({c.law for c in idle if c.verdict.words == words}) > 1}
     for law in dict.fromkeys(c.law for c in cells):
         mine = [c for c in cells if c.law is law]
         count = tally(mine)
@@ -53,15 +56,22 @@ def _text(cells: list[Cell], every: bool) -> str:
         lines += [f"  ✗ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.VIOLATED]
         if every:
             lines += [f"  ✓ {c.subject}: {c.verdict.words}" for c in mine if c.verdict.state is State.HOLDS]
-        reasons: dict[str, list[str]] = {}
-        for c in mine:
-            if c.verdict.state is State.NOT_APPLICABLE:
-                reasons.setdefault(c.verdict.words, []).append(c.subject)
-        for reason, subjects in reasons.items():
-            lines.append(f"  - {subjects[0]}{f' and {len(subjects) - 1} more' if len(subjects) > 1 else ''}: {reason}")
+        lines += _reasons([c for c in idle if c.law is law and c.verdict.words not in several])
+    if several:
+        lines += ["", "not applicable, by several laws:", *_reasons([c for c in idle if c.verdict.words in several])]
     count = tally(cells)
     total = ", ".join(f"{n} {state.value}" for state, n in count.items())
     return "\n".join([*lines, "", f"{len(cells)} cells: {total}"]).strip()
+
+
+def _reasons(cells: list[Cell]) -> list[str]:
+    """A line for each reason, with the first of its subjects."""
+    found: dict[str, list[str]] = {}
+    for c in cells:
+        if c.subject not in found.setdefault(c.verdict.words, []):
+            found[c.verdict.words].append(c.subject)
+    more = {reason: f" and {len(subjects) - 1} more" if len(subjects) > 1 else "" for reason, subjects in found.items()}
+    return [f"  - {subjects[0]}{more[reason]}: {reason}" for reason, subjects in found.items()]
 
 
 if __name__ == "__main__":

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from ...solvers.judging.kinds import Kind
 from .data import ReportData, ReportRow
 from .gaps import EXACT, Interval
 from .means import FLOOR, SECONDS, exact_ratios, proved_in, shifted_geometric_mean
@@ -101,22 +102,32 @@ def _exact_relaxations(report: ReportData) -> list[Finding]:
 
 
 def _solvers(report: ReportData) -> list[Finding]:
+    """Who proves how many: a solver proves where its bound is proved, and claims where there is its word alone."""
     ratios = exact_ratios(report)
     if not ratios:
         return []
     solved = {name: int(np.isfinite(r).sum()) for name, r in ratios.items()}
     order = sorted(solved, key=lambda name: -solved[name])
-    count = next(iter(ratios.values())).size
+    shown, count = order[:4], next(iter(ratios.values())).size
+    counted = [c for c in report.exacts if c.proven and c.key not in report.trivial]
+    proofs = {name: sum(c.variant == name and c.kind == Kind.PROVED for c in counted) for name in shown}
     if count == 1:
-        proved = " and ".join(name for name in order[:4] if solved[name])
-        others = " and ".join(name for name in order[:4] if not solved[name])
-        text = (
-            f"The optimum is proved by {proved}{', not by ' if others else ''}{others}" if proved else "The optimum is not proved"
-        )
+        by = {"proved": [n for n in shown if proofs[n]], "claimed": [n for n in shown if solved[n] > proofs[n]]}
+        parts = [f"{verb} by {' and '.join(names)}" for verb, names in by.items() if names]
+        others = [name for name in shown if not solved[name]]
+        text = f"The optimum is {' and '.join(parts) if parts else 'not proved'}"
+        text += f", not by {' and '.join(others)}" if parts and others else ""
     else:
-        between = "; " if any("," in name for name in order[:4]) else ", "
-        text = f"Of {_count(count, 'problem')}, " + between.join(f"{name} proves {solved[name]}" for name in order[:4])
+        between = "; " if any("," in name for name in shown) else ", "
+        said = [f"{name} {_said(proofs[name], solved[name] - proofs[name])}" for name in shown]
+        text = f"Of {_count(count, 'problem')}, {between.join(said)}"
     return [Finding(f"{text}{_faster(report, order)}.", "profiles" if len(order) > 1 and count > 1 else "exacts")]
+
+
+def _said(proved: int, claimed: int) -> str:
+    return " and ".join(
+        filter(None, (f"proves {proved}" if proved or not claimed else "", f"claims {claimed}" if claimed else ""))
+    )
 
 
 def _faster(report: ReportData, order: list[str]) -> str:
@@ -132,8 +143,8 @@ def _faster(report: ReportData, order: list[str]) -> str:
     quick, slow = (order[0], order[1]) if factor >= 1.0 else (order[1], order[0])
     factor = max(factor, 1.0 / factor)
     if factor < 1.2:
-        return f"; where both prove, {order[0]} and {order[1]} are about as fast"
-    return f"; where both prove, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
+        return f"; where both end, {order[0]} and {order[1]} are about as fast"
+    return f"; where both end, {quick} is {factor:.3g} times as fast as {slow} (geometric mean, times below {FLOOR:g} s equal)"
 
 
 def _unknown(report: ReportData) -> list[Finding]:

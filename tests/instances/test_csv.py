@@ -34,6 +34,7 @@ class TestCsv:
         data = read(put("a.csv", "Größe;Urteil\n-1,5;gut\n2;schlecht\n,25;gut\n"))
         same(data, [[-1.5], [2.0], [0.25]], [-1, 1, -1])
         assert data.feature_names == ("Größe",)
+        same(read(put("d.csv", "size [mm]|a, b|class\n-1,5|1|no\n2|3|yes\n")), [[-1.5, 1.0], [2.0, 3.0]], [-1, 1])
         # beside a point a comma may group thousands: nothing is guessed
         with pytest.raises(DataError, match="line 3, column 'a': '1,250' is not a number"):
             read(put("b.csv", "a;class\n2.5;u\n1,250;v\n"))

@@ -51,7 +51,8 @@ _KINDS: tuple[tuple[str, Callable[[ReportData], str | None], str, str], ...] = (
         "profiles",
         profiles,
         "Performance profiles",
-        "Part of the problems proved within τ times the fastest time (Dolan and Moré 2002); virtual best: proved by anyone.",
+        "Part of the problems solved (proved, or claimed) within τ times the fastest time (Dolan and Moré 2002); virtual best: "
+        "by anyone.",
     ),
     (
         "seeds",

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ....drawing import COLOURS, GREY, colour_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
+from ....drawing import COLOURS, GREY, colour_of, dash_of, figure_of, legend_below, log_ticks, marker_of, plain, svg_of
 from ..cells.exact import ExactCell
 from ..cells.heuristic import InstanceCell
 from ..cells.record import Key, where
@@ -209,12 +209,12 @@ def profiles(report: ReportData) -> str | None:
     grid = np.unique(np.concatenate([np.geomspace(1.0, largest, 200), *finite]))
     for k, (name, values) in enumerate(ratios.items()):
         ax.step(grid, [fraction_within(values, tau) for tau in grid], where="post", color=colour_of(k), lw=1.5,
-                ls=("-", "--", ":")[k // len(COLOURS) % 3], label=plain(name))  # fmt: skip
+                ls=dash_of(k), label=plain(name))  # fmt: skip
     anyone = float(np.isfinite(np.min(list(ratios.values()), axis=0)).mean())
     ax.axhline(anyone, color=GREY, ls="-.", lw=1.2, label=VIRTUAL)
     ax.set_xscale("log")
     ax.set_ylim(-0.02, 1.02)
-    _finish(ax, "τ, times the fastest", "part of the problems proved")
+    _finish(ax, "τ, times the fastest", "part of the problems solved")
     legend_below(figure)
     return svg_of(figure)
 

@@ -53,11 +53,12 @@ EXACT_MEANS: tuple[Column, ...] = (
     Column(
         "variant",
         "exact variant",
-        "Solver, encoding and M where they are not the usual ones; virtual best: for each problem whoever proved it soonest.",
+        "Solver, encoding and M where they are not the usual ones; virtual best: for each problem whoever solved it soonest.",
         lambda r: r.variant,
     ),
     Column("problems", "problems", "Instances × seeds, those of trivial optimum left out.", lambda r: r.problems, "count"),
-    Column("solved", "proved", "Problems whose optimum it proved.", lambda r: r.solved, "count"),
+    Column("solved", "solved", "Problems whose optimum it proved, or claims to have: the details have the kind of each bound.",
+           lambda r: r.solved, "count"),
     Column(
         "right",
         "right statuses",
@@ -65,7 +66,7 @@ EXACT_MEANS: tuple[Column, ...] = (
         lambda r: r.right,
         "percent",
     ),
-    Column("fastest", "fastest", "Problems that nobody proved sooner.", lambda r: r.fastest, "count"),
+    Column("fastest", "fastest", "Problems that nobody solved sooner.", lambda r: r.fastest, "count"),
     Column(
         "seconds",
         "mean s",
@@ -96,7 +97,7 @@ EXACT_MEANS: tuple[Column, ...] = (
         "mean",
     ),
     *(
-        Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems proved within {f:g} times the fastest time.",
+        Column(f"within_{f:g}", f"within {f:g}x", f"Part of the problems solved within {f:g} times the fastest time.",
                _at("within", k), "percent", drawn=True)  # in the profiles
         for k, f in enumerate(FACTORS)
     ),

@@ -163,7 +163,7 @@ def test_findings_are_sentences_with_their_figures() -> None:
     found = made_up().document.findings
     assert 3 <= len(found) <= 6
     assert found[0].text.startswith("The smallest gap is that of conic SDP: 36.7% in the median over 2 instances; the base")
-    assert any("Of 2 problems, scip proves 1" in f.text for f in found)
+    assert any("Of 2 problems, scip claims 1" in f.text for f in found)
     assert any("not known on 1 of 2 instances" in f.text and "[8, 10], on second" in f.text for f in found)
     assert all(f.text.endswith(".") for f in found)
     nothing = GapReport(made_up().instances, (), ()).document.findings
