@@ -104,7 +104,7 @@ def _listed(a: argparse.Namespace) -> int:
         for one in every:
             if one.paper is paper:
                 sys.stdout.write(f"  {one.name.ljust(width)}  {one.number}: {one.title}\n")
-    sys.stdout.write("\nmarginopt reproduce NAME .. | --all  [--effort quick|reduced|full] [--jobs N]\n")
+    sys.stdout.write("\nmarginopt reproduce NAME .. | --all  [--effort quick|reduced|full] [--jobs N]   (fw is frank-wolfe)\n")
     return SOLVED
 
 

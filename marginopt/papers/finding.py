@@ -15,6 +15,8 @@ from .record import PaperFigure, PaperTable
 __all__ = ["asked", "figures", "tables"]
 
 _FOLDERS = ("conic", "max_min", "nonparallel", "frank_wolfe")
+#: Other words for a paper, alone or before "-table-1".
+_SHORT = {"fw": "frank-wolfe", "maxmin": "max-min", "npsvc++": "npsvc"}
 
 
 @functools.cache
@@ -49,20 +51,29 @@ def _order(one: PaperTable | PaperFigure) -> tuple[int, str]:
 def asked(names: Sequence[str]) -> tuple[list[PaperTable], list[PaperFigure]]:
     """Tables and figures of names: of a table, of a figure, of a paper (all that it has); all where none is given.
 
+    "fw" is "frank-wolfe", "fw-table-2" its Table 2; "maxmin" and "npsvc++" are understood too.
+
     Raises
     ------
     InputError
         An unknown name; says the closest ones.
     """
-    for name in names:
+    long = [_long(name) for name in names]
+    for name in long:
         if name not in PAPERS and name not in tables() and name not in figures():
             known = [*PAPERS, *tables(), *figures()]
             close = difflib.get_close_matches(name, known, n=4, cutoff=0.4)
             hint = f"did you mean {' or '.join(close)}?" if close else f"papers are {', '.join(PAPERS)}."
             raise InputError(f"no paper, table or figure is called {name!r}; {hint} marginopt reproduce lists them")
-    wanted = set(names)
+    wanted = set(long)
 
     def chosen(one: PaperTable | PaperFigure) -> bool:
         return not wanted or one.name in wanted or one.paper.name in wanted
 
     return [t for t in tables().values() if chosen(t)], [f for f in figures().values() if chosen(f)]
+
+
+def _long(name: str) -> str:
+    """A name with the paper's own word in it."""
+    first, dash, rest = name.partition("-")
+    return f"{_SHORT.get(first, first)}{dash}{rest}"

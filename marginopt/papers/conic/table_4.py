@@ -15,30 +15,37 @@ from .protocol import FLIPPED, GRID, VALUES
 __all__ = ["TABLES"]
 
 
-#: Who chooses the parameter, and the field of the records.
-_CHOICES = {"validation points": "error", "test points": "least"}
+#: Who chooses the parameter, the field of the records, and the share of τ with which a label is flipped.
+_CHOICES = {
+    "validation points": ("error", 1.0),
+    "test points": ("least", 1.0),
+    "validation points, noise τ/2": ("error", 0.5),
+}
 _UNPRINTED = (
-    "The appendix refers to §5.1.2 and prints no n and p: Table 1's, all of them, are the plain reading. w̄ itself errs nowhere: "
-    "the error is what n noisy points leave open of p + 1 weights, so n and p decide it. The rows of the test points show that "
-    "no choice of the parameter comes near the printed means over these n and p: they need more points or fewer features."
+    "Less noise than printed, or other n and p. The appendix refers to §5.1.2 and prints no n and p: Table 1's, all of them, "
+    "are the plain reading. No choice of the parameter explains it, as the rows of the test points show. Nor does a part of "
+    "these sizes: of n = 1,000 and p = 3 alone the hinge errs in 11% at τ = 0.3, printed is 7.1. At noise τ/2, which it is "
+    "where a label is drawn at random with probability τ, not flipped, the means are about one printed deviation away or less "
+    "(last rows)."
 )
+_HALF = "As if each label were drawn at random with probability τ. Not judged: the appendix says that labels are flipped with it."
 _LEAST = "The least error of all parameters on the test points themselves: no selection can be better. Not judged."
 
 
 def _entries(effort: Effort) -> Sequence[Entry]:
     found = []
-    for choice, field in _CHOICES.items():
+    for choice, (field, share) in _CHOICES.items():
         for r in published("conic_table4_label_noise"):
             if r["tau"] not in effort.rows(("0.1", "0.2", "0.3"), ("0.1",)):
                 continue
             runs = tuple(
-                Run.of(FLIPPED, tau=float(r["tau"]), method=r["method"], n=n, p=p, seed=seed, values=effort.grid(*VALUES))
+                Run.of(FLIPPED, tau=share * float(r["tau"]), method=r["method"], n=n, p=p, seed=seed, values=effort.grid(*VALUES))
                 for (n, p), seed in product(GRID, effort.repetitions(20))
             )
             there = Published.of(r["misclassification_pct"], r["std_pct"])
             labels = (choice, r["method"], f"τ = {r['tau']}")
-            judged = field == "error"
-            note = _UNPRINTED if judged else _LEAST
+            judged = choice == "validation points"
+            note = _UNPRINTED if judged else _LEAST if share == 1.0 else _HALF
             found.append(Entry(labels, there, runs, mean_of(field, 100.0), (note,), compared=judged))
     return found
 

@@ -20,7 +20,7 @@ from ..effort import Effort
 from ..record import Experiment, Run
 from .data import SOURCES, Parts, parts
 from .one_versus_one import ALGORITHMS, OneVersusOne, paper_options
-from .selection import Chosen, chosen, kernel_of
+from .selection import WIDTH, Chosen, chosen, cross_validated, kernel_of
 
 __all__ = ["ALGORITHMS", "TRAINING", "training_runs"]
 
@@ -30,9 +30,10 @@ _STEPS = 200_000
 
 def training_runs(effort: Effort, name: str, algorithm: str, kernel: str = "rbf", C: float | None = None) -> tuple[Run, ...]:
     """The five repetitions of a cell; C by validation where none is given."""
+    width = {"width": WIDTH} if kernel == "rbf" and not cross_validated(name) else {}  # a part of what a stored run is of
     return tuple(
         Run.of(
-            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thin, steps=_STEPS,
+            TRAINING, dataset=name, algorithm=algorithm, kernel=kernel, seed=seed, C=C, thin=effort.thin, steps=_STEPS, **width,
         )
         for seed in effort.repetitions(5)
     )  # fmt: skip

@@ -1,8 +1,10 @@
 """σ² and C of the Frank-Wolfe paper's sets, chosen on the training part as §5.2.1 has it; the chosen values are not printed.
 
 Pendigits and USPS: 10-fold cross-validation over σ² in 2^-15, .., 2^5 and C in 2^-5, .., 2^15, of features in [0, 1] (of
-Pendigits' raw 0, .., 100 no σ² of the grid is as wide as the nearest neighbours' distance). All others: σ² the mean squared
-distance, C in 2^0, .., 2^12 by a random 30% validation part. Both by CVM's classifiers, and the same for all algorithms.
+Pendigits' raw 0, .., 100 no σ² of the grid is as wide as the nearest neighbours' distance). All others: "the default method
+employed by CVMs", which in LibCVM, whose code the paper's is based on (§5.2.5), is exp(-2d²/m) with the mean squared distance m,
+four times narrower than the printed exp(-d²/2σ²) with σ² = m; C in 2^0, .., 2^12 by a random 30% validation part. Both by CVM's
+classifiers, and the same for all algorithms.
 """
 
 from __future__ import annotations
@@ -15,13 +17,16 @@ from itertools import product
 import numpy as np
 
 from ...models.arrays import FloatArray
+from ...models.kernels.functions.gamma import gamma_by_rule
 from ...models.kernels.kernels import RBF, Kernel, Polynomial
 from ...solvers.records.options import Options
 from .data import Parts, parts
 from .one_versus_one import OneVersusOne, paper_options
 
-__all__ = ["Chosen", "chosen", "kernel_of"]
+__all__ = ["WIDTH", "Chosen", "chosen", "cross_validated", "kernel_of"]
 
+#: The width of the sets that are not cross-validated, and its γ over that of the printed kernel with σ² = m.
+WIDTH, _NARROWER = "LibCVM", 4.0
 _CROSS_VALIDATED = ("Pendigits", "USPS")
 _FOLDS = 10
 #: Exponents of 2: all of the paper's ranges, as §5.8 writes them out for C; where thinned, those near the best of each set (the
@@ -47,7 +52,14 @@ def kernel_of(kind: str, X: FloatArray, gamma: float | None = None) -> Kernel:
     """The kernel with its rule of the paper, or γ as given."""
     if gamma is not None:
         return RBF(gamma).fitted(X)
-    return (RBF("frank-wolfe") if kind == "rbf" else Polynomial(2, "frank-wolfe-polynomial", 0.0)).fitted(X)
+    if kind == "rbf":
+        return RBF(_NARROWER * gamma_by_rule("frank-wolfe", X)).fitted(X)
+    return Polynomial(2, "frank-wolfe-polynomial", 0.0).fitted(X)
+
+
+def cross_validated(name: str) -> bool:
+    """Whether σ² is chosen too, with C."""
+    return name in _CROSS_VALIDATED
 
 
 @lru_cache(maxsize=64)
@@ -55,7 +67,7 @@ def chosen(name: str, kind: str, thin: bool) -> Chosen:
     """What the training part of a set chooses; of equals the first: the smallest C, then the widest kernel."""
     found = parts(name)
     order = np.random.default_rng(0).permutation(len(found.y))
-    if name in _CROSS_VALIDATED and kind == "rbf":
+    if cross_validated(name) and kind == "rbf":
         widths = _NEAR[name] if thin else _SIGMA2
         return _cross_validated(found, order[: _FOLDED[int(thin)] or len(order)], widths, _GRID_C[int(thin)])
     held, kept = np.split(order, [int(0.3 * len(order))])

@@ -77,10 +77,21 @@ def test_the_least_error_of_table_4_stands_beside_the_chosen_one_and_is_not_judg
     """Both are of the same runs, so the least is below in each of them."""
     entries = tables()["conic-table-4"].entries(EFFORTS["reduced"])
     assert all(entry.notes for entry in entries)
-    judged, beside = ([entry for entry in entries if entry.compared is kind] for kind in (True, False))
+    judged = [entry for entry in entries if entry.compared]
+    beside = [entry for entry in entries if entry.labels[0] == "test points"]
     assert [entry.labels[1:] for entry in judged] == [entry.labels[1:] for entry in beside]
     for one, other in zip(judged, beside, strict=True):
         assert one.runs == other.runs
         records = [(one.runs[0], {"error": 0.2, "least": 0.1})]
         values = one.summary(records), other.summary(records)
         assert [value.mean for value in values if value is not None] == [20.0, 10.0]
+
+
+def test_table_4_at_half_the_noise_is_another_experiment_and_is_not_judged() -> None:
+    entries = tables()["conic-table-4"].entries(EFFORTS["reduced"])
+    judged = [entry for entry in entries if entry.compared]
+    half = [entry for entry in entries if entry.labels[0] == "validation points, noise τ/2"]
+    assert [entry.labels[1:] for entry in half] == [entry.labels[1:] for entry in judged]
+    for one, other in zip(judged, half, strict=True):
+        assert not other.compared
+        assert [r.parameters["tau"] for r in other.runs] == pytest.approx([0.5 * r.parameters["tau"] for r in one.runs])

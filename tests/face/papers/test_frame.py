@@ -91,6 +91,8 @@ def test_names_are_of_papers_tables_and_figures() -> None:
     assert asked([])[0] == list(tables().values())
     assert [t.name for t in asked(["conic-table-1"])[0]] == ["conic-table-1"]
     assert {t.paper.name for t in asked(["conic"])[0]} == {"conic"}
+    assert asked(["fw", "maxmin", "npsvc++"]) == asked(["frank-wolfe", "max-min", "npsvc"])
+    assert [t.name for t in asked(["fw-table-2"])[0]] == ["frank-wolfe-table-2"]
     with pytest.raises(InputError, match="did you mean conic-table-1"):
         asked(["conic-table1"])
 

@@ -16,8 +16,9 @@ from marginopt.papers.effort import EFFORTS, effort_of
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.frank_wolfe import data, selection
 from marginopt.papers.frank_wolfe.one_versus_one import ALGORITHMS, OneVersusOne
-from marginopt.papers.frank_wolfe.protocol import TRAINING
+from marginopt.papers.frank_wolfe.protocol import TRAINING, training_runs
 from marginopt.papers.frank_wolfe.rank_tests import holm, signed_ranks
+from marginopt.papers.frank_wolfe.selection import kernel_of
 from marginopt.papers.judge import Verdict, judge
 from marginopt.solvers.records.options import Options
 
@@ -169,3 +170,13 @@ def test_cross_validation_chooses_of_the_grid_without_the_test_points(stand_in: 
     unit = float(np.abs(data.parts("Reuters").X).max()) ** 2
     assert picked.gamma * 2 * unit in (pytest.approx(8.0), pytest.approx(0.125))
     selection.chosen.cache_clear()
+
+
+def test_the_width_is_the_one_of_the_code_that_the_paper_s_is_based_on() -> None:
+    """exp(-2d²/m) with the mean squared distance m, where printed is exp(-d²/2m); a stored run of the printed one is another."""
+    X = np.random.default_rng(0).normal(size=(50, 3))
+    mean = ((X[:, None] - X[None]) ** 2).sum(axis=2).mean()
+    assert kernel_of("rbf", X).gamma == pytest.approx(2.0 / mean)
+    letter, pendigits = (training_runs(effort_of("reduced", 1), name, "FW")[0].parameters for name in ("Letter", "Pendigits"))
+    assert letter["width"] == "LibCVM"
+    assert "width" not in pendigits  # its σ² is chosen by cross-validation
