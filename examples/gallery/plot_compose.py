@@ -25,6 +25,6 @@ weights = {name: mo.solve(model, "scip", time_limit=30).values["w"] for name, mo
 # %%
 figure, axes = plt.subplots(figsize=(6, 3.2), layout="constrained")
 for k, (name, w) in enumerate(weights.items()):
-    axes.bar(np.arange(6) + 0.25 * (k - 1), w, 0.25, label=name)
+    axes.bar(np.arange(6) + 0.25 * (k - 1), w, 0.25, color=("#0072B2", "#D55E00", "#009E73")[k], label=name)
 axes.set_xlabel("coefficient, the intercept first")
 _ = axes.legend()
