@@ -8,6 +8,7 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import maximum_bipartite_matching
 
 from marginopt.solvers.zero_one.kernels import boxes as k, compiled
+from marginopt.solvers.zero_one.kernels.boxes.edges import by_falling
 
 
 def case(seed, n=90, p=4, half=0.6, weighted=False):
@@ -30,6 +31,11 @@ def paired(data, node, m, relaxation, pairs):
 @compiled.entry
 def edged(G, rows, columns, most, env, half, pairs):
     k.edges(G, rows, columns, most, env, half, pairs)
+
+
+@compiled.entry
+def sorted_by(key, m, order, pairs):
+    by_falling(key, m, order, pairs)
 
 
 def pair_up(data, lo, hi, w, z=None):
@@ -95,6 +101,18 @@ def test_margins_beyond_single_precision_exclude_every_column_and_none_beyond_th
     edged(np.ones((2, 73)), np.arange(3), np.arange(3, 73), most, np.zeros(73), half, room)
     met = [sum(int(word) << (64 * q) for q, word in enumerate(row)) for row in room.adjacent[:3, :2]]
     assert met == [2**70 - 1, 2**70 - 1, 0]
+
+
+@pytest.mark.parametrize("spread", [1e-9, 1.0, 1e12])
+@pytest.mark.parametrize("m", [0, 1, 2, 300])
+def test_positions_come_by_falling_margin(spread, m):
+    key = 1.0 + spread * np.random.default_rng(m).standard_normal(300)
+    key[::3] = key[0]  # equal ones keep their order
+    key[1:20:4] *= -1e290
+    order = np.full(300, -1)
+    sorted_by(key, m, order, k.empty_pairs(300, 2))
+    assert order[:m].tolist() == np.argsort(-key[:m], kind="stable").tolist()
+    assert (order[m:] == -1).all()
 
 
 def test_as_many_as_any_matching():

@@ -13,22 +13,35 @@ SINGLE_ZERO = np.float32(0.0)  # a zero of double precision would widen what it 
 
 
 @inner
-def by_falling(key: Any, m: int, order: Any) -> None:
-    """Positions 0 .. m - 1 by falling key (Shell's sort: NumPy's takes seconds to compile)."""
-    gap = 1
+def by_falling(key: Any, m: int, order: Any, P: Pairs) -> None:
+    """Positions 0 .. m - 1 by falling key: counted by sixteen bits of t/(1 + |t|), then neighbours of equal bits exchanged.
+
+    Comparisons alone, which a processor cannot foresee, took a fifth of the time of a node.
+    """
+    code, other, bins = P.code, P.row_of, P.bins
     for i in range(m):
-        order[i] = i
-    while gap < m // 9:
-        gap = 3 * gap + 1
-    while gap > 0:
-        for i in range(gap, m):
-            item = order[i]
-            k = i
-            while k >= gap and key[order[k - gap]] < key[item]:
-                order[k] = order[k - gap]
-                k -= gap
-            order[k] = item
-        gap //= 3
+        code[i] = np.int64(32767.0 - 32767.0 * (key[i] / (1.0 + abs(key[i]))))
+    for turn in range(2):
+        shift = 8 * turn
+        source, target = (other, order) if turn == 1 else (order, other)
+        for k in range(257):
+            bins[k] = 0
+        for i in range(m):
+            bins[((code[i] >> shift) & 255) + 1] += 1
+        for k in range(256):
+            bins[k + 1] += bins[k]
+        for t in range(m):
+            i = t if turn == 0 else source[t]
+            k = (code[i] >> shift) & 255
+            target[bins[k]] = i
+            bins[k] += 1
+    for t in range(1, m):
+        item = order[t]
+        k = t
+        while k > 0 and key[order[k - 1]] < key[item]:
+            order[k] = order[k - 1]
+            k -= 1
+        order[k] = item
 
 
 @inner

@@ -26,6 +26,7 @@ from .records import (
     Data,
     Log,
     Node,
+    Pairs,
     Pool,
     Room,
 )
@@ -38,7 +39,7 @@ ASIDE = 0.2
 
 
 @inner
-def _scaled(data: Data, w: Any, total: float, margin: Any, order: Any) -> tuple[float, float]:
+def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[float, float]:
     """Best multiple t of w: (objective, t), every crossing of a margin tried."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
@@ -54,11 +55,11 @@ def _scaled(data: Data, w: Any, total: float, margin: Any, order: Any) -> tuple[
             margin[count] = u
             margin[n + count] = weights[i]
             count += 1
-    by_falling(margin, count, order)
+    by_falling(margin, count, P.queue, P)
     best, scale = total, 0.0
     cost = total
     for k in range(count):
-        i = order[k]
+        i = P.queue[k]
         cost -= margin[n + i]
         t = 1.0 / margin[i]
         value = t * t * norm + cost
@@ -185,7 +186,7 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
             continue
         D = max(D, new)
         if now.nodes % sample == 0:
-            value, scale = _scaled(data, c, total, margin, P.queue)
+            value, scale = _scaled(data, c, total, margin, P)
             if value < pool.found[p]:
                 pool.found[p] = value
                 for j in range(p):

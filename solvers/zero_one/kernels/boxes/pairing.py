@@ -84,7 +84,7 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
         most[i] = (most[i] - 1.0) + err[i]
         left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
-    by_falling(u, m, P.queue)
+    by_falling(u, m, P.queue, P)
     rows = columns = P.side[0]
     for side in range(2):
         first, end = one_side(data, node, m, R, P, side)

@@ -163,6 +163,8 @@ class Pairs(NamedTuple):
     row_of: Any  #: (n,) a column's row
     parent: Any  #: (n,) from which row a column was met
     queue: Any  #: (n,)
+    code: Any  #: (n,) keys to be sorted by, in sixteen bits, and how many have which eight
+    bins: Any  #: (257,)
     scaled: Any  #: (p, 64 words) columns times the box's half-widths, float32
     sums: Any  #: (64 words,) float32: by column, and of a row
     envs: Any
@@ -180,6 +182,7 @@ def empty_pairs(n: int, p: int) -> Pairs:
     return Pairs(
         side=np.empty((2, n), i), adjacent=np.empty((min(n, WIDEST), words), np.uint64), free=free, dead=dead, seen=seen,
         column_of=np.empty(n, i), row_of=np.empty(n, i), parent=np.empty(n, i), queue=np.empty(n, i),
+        code=np.empty(n, i), bins=np.empty(257, i),
         scaled=np.empty((p, 64 * words), single), sums=sums, envs=envs, acc=acc, points=np.empty((n, 2), i), price=np.empty(n),
     )  # fmt: skip
 
