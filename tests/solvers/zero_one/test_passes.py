@@ -118,7 +118,7 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
             points = stack.listed[c, : stack.size[c]]
             needed = kept.copy()
             needed[points] = True
-            assert 2 <= len(set(points.tolist())) == len(points)
+            assert len(set(points.tolist())) == len(points)
             assert (stack.state[points] == k.FREE).sum() >= len(points) - 1
             assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-6)
             checked += 1

@@ -279,7 +279,7 @@ def test_a_cluster_proves_the_same_with_a_worker_killed_and_one_added(
     found = mo.solve(stated, "zero-one-bb", **alone, cluster=client)
     threads[0].join()
     _same(found, whole)
-    assert len(arrived) == len(set(arrived)) > 10
+    assert len(arrived) == len(set(arrived)) > 6  # it went on after the worker was killed
     assert found.details["slices"] == len(arrived)  # how many workers had a part is the machine's affair
 
 

@@ -9,7 +9,7 @@ import numpy as np
 from ..compiled import EPS, inner
 from .active_set import active_set, certified
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Room, Rows, copy_active
-from .stack import Stack, copy_listed, free_points, inherit, pack_listed
+from .stack import Stack, free_points, inherit, pack_listed
 
 #: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
 PACKINGS = 3
@@ -64,7 +64,6 @@ def expand(
         norm = certified(kept, kept.count[0], rows.reach)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
-        begin = first
         for turn in range(PACKINGS):
             packed = 0.0
             for i in range(n):
@@ -75,9 +74,6 @@ def expand(
                     return 0
                 if forced >= 0:
                     break
-                end = last
-            else:
-                end = begin = last
             while True:
                 T = room - max(packed, extra)
                 if norm >= T:
@@ -114,18 +110,11 @@ def expand(
                 for k in range(m):
                     left[points[k]] -= least
                 packed += least
-                if end < stack.size.size:
-                    stack.size[end], stack.norm[end] = m, N
+                if last < stack.size.size:
+                    stack.size[last], stack.norm[last] = m, N
                     for k in range(m):
-                        stack.listed[end, k] = points[k]
-                    end += 1
-            if turn == 0:
-                last = end
-            elif packed > extra + pad:
-                # The better packing takes the other's place.
-                for c in range(end - begin):
-                    copy_listed(stack, begin + c, first + c)
-                last = first + end - begin
+                        stack.listed[last, k] = points[k]
+                    last += 1
             if forced >= 0 or (turn > 0 and packed <= extra + pad):
                 break
             extra = stack.extra[level] = max(packed, extra)

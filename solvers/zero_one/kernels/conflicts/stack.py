@@ -11,6 +11,9 @@ from ....records.named_scalars import integers_and_floats
 from ..compiled import inner
 from .records import DELETED, FREE, Active
 
+#: Conflicts that a node takes over, at most: its parent's latest.
+POOL = 160
+
 #: `Stack.now`: the level in hand (-1: none), whether its node is to be processed, forced deletions of all levels, and counts.
 NOW = integers_and_floats("level expand trailed nodes solves conflicts forced", "")
 
@@ -69,11 +72,11 @@ def copy_listed(stack: Stack, source: int, target: int) -> None:
 
 @inner
 def inherit(stack: Stack, level: int) -> int:
-    """Copy the parent's list to where this level's begins, as far as there is room; returns its end."""
+    """Copy the last of the parent's list to where this level's begins, as far as there is room; returns its end."""
     start = stack.end[level]
     if level == 0:
         return start
-    before = stack.end[level - 1]
+    before = max(stack.end[level - 1], start - POOL)
     count = min(start - before, stack.size.size - start)
     for c in range(count):
         copy_listed(stack, before + c, start + c)
@@ -82,40 +85,41 @@ def inherit(stack: Stack, level: int) -> int:
 
 @inner
 def pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
-    """Pack the conflicts of a list once more: (packed, new end of the list, point that must be deleted).
+    """Pack the conflicts of a list once more, small ones first: (packed, new end of the list, point that must be deleted).
 
-    A conflict loses the points that are kept by now. It leaves the list where a point of it is deleted (which hits it) and
-    where its norm is below T. The point is -1 where none is forced, -2 where a conflict has no free point left.
+    A conflict loses the points that are kept by now, and leaves the list where a point of it is deleted (which hits it). One
+    with a norm below T waits: T falls. The point is -1 where none is forced, -2 where a conflict has no free point left.
     """
     state = stack.state
-    packed, at = 0.0, start
+    at, forced, largest = start, -1, 0
     for c in range(start, stop):
-        m = 0
-        alive = stack.norm[c] >= T
-        least = np.inf
+        m, hit = 0, False
         for k in range(stack.size[c]):
             i = stack.listed[c, k]
-            if state[i] == DELETED:
-                alive = False
-                break
+            hit = hit or state[i] == DELETED
             if state[i] == FREE:
                 stack.listed[at, m] = i
-                least = min(least, left[i])
                 m += 1
-        if not alive:
+        if hit:
             continue
         stack.size[at], stack.norm[at] = m, stack.norm[c]
+        if stack.norm[c] >= T:
+            if m == 0:
+                return 0.0, at, -2
+            if m == 1:
+                forced = stack.listed[at, 0]
+            largest = max(largest, m)
         at += 1
-        if m == 0:
-            return packed, at, -2
-        if m == 1:
-            forced = stack.listed[at - 1, 0]
-            for d in range(c + 1, stop):
-                copy_listed(stack, d, at)
-                at += 1
-            return packed, at, forced
-        if least > 0.0:
+    packed = 0.0
+    for m in range(2, largest + 1 if forced < 0 else 2):
+        for c in range(start, at):
+            if stack.size[c] != m or stack.norm[c] < T:
+                continue
+            least = np.inf
             for k in range(m):
-                left[stack.listed[at - 1, k]] -= least
-            packed += least
-    return packed, at, -1
+                least = min(least, left[stack.listed[c, k]])
+            if least > 0.0:
+                for k in range(m):
+                    left[stack.listed[c, k]] -= least
+                packed += least
+    return packed, at, forced
