@@ -22,7 +22,7 @@ from .check.statement import FORMAT
 __all__ = ["ProofLog"]
 
 #: Share of the claimed bound that is left to the checker's own rounding, and of a multiplier's cap that counts as all of it.
-_SLACK, _FULL = 1e-9, 1e-12
+_SLACK, _FULL = 1e-8, 1e-12
 
 
 class ProofLog:

@@ -10,7 +10,7 @@ boxes and fixings are not in it.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -54,6 +54,8 @@ class ProofReport:
         SHA-256 of the stated rows, costs and intercept.
     own_data : bool
         Whether these were compared with the user's model, and are the same.
+    workers : int
+        How many workers verified subtrees, whose word that is; 0 where this process verified every node.
     """
 
     valid: bool
@@ -64,6 +66,7 @@ class ProofReport:
     problem: str = ""
     digest: str = ""
     own_data: bool = False
+    workers: int = field(default=0, compare=False)
 
     @property
     def gap(self) -> float:
@@ -76,7 +79,8 @@ class ProofReport:
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         data = "" if not self.problem else f"; {self.problem}"
         whose = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
-        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{data}{whose}"
+        by = f", subtrees by {self.workers} workers, whose word it is" if self.workers else ""
+        return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{whose}"
 
 
 def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None = None) -> ProofReport:
@@ -137,7 +141,8 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
     except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
         message = f"the log cannot be read: {type(error).__name__}: {error}"
         return ProofReport(False, bound, value, nodes, message, problem, digest)
-    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None)
+    workers = 0 if crew is None or crew.size < 2 else crew.size
+    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None, workers)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:

@@ -87,9 +87,10 @@ class StrongestConic(Loss):
         return z
 
     def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> ConicProblem | None:
-        """`ConicProblem`, of ||w||² and equal costs."""
-        plain = norm.mu == 1.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
-        return ConicProblem(A, float(costs[0]), None, None) if plain else None
+        """`ConicProblem`, of μ||w||² and equal costs."""
+        plain = norm.mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
+        metric = None if norm.mu == 1.0 else norm.mu * np.eye(A.shape[1])
+        return ConicProblem(A, float(costs[0]), None, metric) if plain else None
 
     def cost_line(self) -> Line:
         """Σ c_i z_i + <D, W - ww'>."""
