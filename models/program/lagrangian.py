@@ -41,6 +41,8 @@ __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
 _ROUNDS = 6
 #: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks.
 _LIFT = 1e-9
+#: Shares of the largest multiplier below which others count as rounding, where they are in the way.
+_ROUNDINGS = (1e-9, 1e-8)
 
 
 @dataclass(frozen=True)
@@ -111,8 +113,14 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
         z, found = exact_beside(given, need, tangent.slopes, point)
         if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
             z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes, point)
-        if found is None:  # or some that are positive by rounding, which hide that equations are dependent
-            z, found = exact_beside(given.settled(_LIFT), need, tangent.slopes, point)
+        for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
+            if found is None and need.any():
+                z = given.settled(share)
+                need = tangent.open_side(*tangent.slopes(z, settle)) | moved.zeroed
+                if need.any():
+                    z, found = exact_beside(z, need, tangent.slopes, point)
+        if not need.any():
+            continue
         if found is None:
             names = np.asarray(form.names())[need]
             return LagrangianBound(-np.inf, f"no multipliers were found with slope 0 of the unbounded {', '.join(names[:3])}")
