@@ -13,8 +13,10 @@ from ..models.model import Model
 from ..models.program.form import StandardForm
 from ..models.rounding import Rounded
 from ..solvers.asked import Asked, SolverLike
+from ..solvers.judging.kinds import Kind
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
+from ..solvers.records.status import Status
 from ..solvers.solve import solve_problem
 from .reduction import LiftedDual, Reduction
 from .registry import readers, reduction_of
@@ -82,7 +84,9 @@ class Relaxed:
         return self.reduction.caveat(original)
 
     def __str__(self) -> str:
-        bound = bound_words(self.bound, self.bound_kind, self.caveat)
+        doubted = self.bound_kind == Kind.CLAIMED and self.result.status is Status.INACCURATE
+        kind = f"{self.bound_kind}, which its certificate does not support" if doubted else self.bound_kind
+        bound = bound_words(self.bound, kind, self.caveat, "the optimum")  # of a ramp's as well
         return f"{self.reduction.name} by {self.result.solver}: {bound}, recovered objective {self.objective:.9g}"
 
     __repr__ = __str__

@@ -15,6 +15,7 @@ from data import clouds
 
 import marginopt as mo
 import marginopt.relaxations as rx
+from marginopt import margin
 from marginopt.cli.main import main
 from marginopt.errors import DataError, UnsupportedModelError
 from marginopt.models import Block, ChebyshevNPSVC, Quadratic, StandardForm
@@ -134,13 +135,23 @@ def test_a_claim_is_called_a_claim(solver: str, how: dict[str, Any]) -> None:
         assert result.objective >= best.bound * (1.0 - 1e-12)  # its classifier is one, whatever the claim
 
 
+def test_a_claimed_bound_that_its_certificate_does_not_support_says_so() -> None:
+    """A ramp of height 1e6: Clarabel's "bound of the 0-1 optimum" was 5.9915, claimed, where 5.9904 is the ramp's optimum."""
+    X = [[2.0, 0.5], [-1.5, 0.0], [-0.5, -1.5]]
+    model = mo.Margin(X, [1, -1, 1], margin.Ramp(1e6), margin.ElasticNet(1e-3, 1e3), weights=[3e-6, 0.0, 3e-6])
+    relaxed = rx.relax(model, "hulls", "clarabel")
+    assert relaxed.result.status is Status.INACCURATE
+    words = str(relaxed)
+    assert "bound of the optimum" in words and "(claimed by solver, which its certificate does not support)" in words
+
+
 def test_a_big_m_of_one_is_no_bound_in_the_report() -> None:
     """ "hinge, M=1 ... (proved)" bounds nothing where margins are left below 1 - M."""
     X, y = labelled(1, 30, 2, 0.0)
     model = mo.ZeroOneSVM(X, y, 1.0)
     relaxed = rx.relax(model, rx.Hinge(M=1.0))
     assert relaxed.bound > mo.solve(model, "zero-one-bb").objective  # of its own problem, which is another one
-    assert "no bound of the 0-1 optimum: M is below" in str(relaxed)
+    assert "no bound of the optimum: M is below" in str(relaxed)
     data = mo.instances.gaussian_clusters(16, 2, sigma=0.5, outliers="clustered", rng=1)
     printed = str(
         mo.gap_report([data], lam=1.0, relaxations=[rx.Hinge(M=1.0), rx.BigM("zero")], exact="zero-one-bb", progress=False)

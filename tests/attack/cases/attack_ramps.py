@@ -162,8 +162,8 @@ def _crossing(line: _Line, origin: _Point, along: _Point) -> Fraction | None:
 
 
 def drawn(rng: np.random.Generator) -> mo.Margin:
-    """Up to four points on a grid, times a power of ten now and then; every loss and regulariser that the view knows."""
-    n = int(rng.integers(1, 5))
+    """Two to four points of both classes, times a power of ten now and then; every loss and regulariser that the view knows."""
+    n = max(int(rng.integers(1, 5)), 2)
     X = rng.integers(-6, 7, (n, 2)) / 2.0
     if rng.random() < 0.2:
         X[-1] = X[0]
@@ -175,6 +175,7 @@ def drawn(rng: np.random.Generator) -> mo.Margin:
     if free or rng.random() < 0.5:
         X[:, 0] = 1.0
     y = np.where(rng.random(n) < 0.5, -1.0, 1.0)
+    y[0] = -y[0] if (y == y[0]).all() else y[0]
     loss = margin.Ramp(*((), (1.0, 0.5), (0.3, 3.0), (2.0, 2.0, 3.0), (1.0, 1e-3), (1e6, 1.0))[int(rng.integers(6))])
     weights = rng.choice([0.0, 1.0, 0.1, 3.0], n) * 10.0 ** rng.choice([0, 0, 0, -6, 6, -3, 3])
     atoms = rng.integers(-3, 4, (int(rng.integers(2, 5)), 1 if free else 2)) / 2.0
