@@ -60,6 +60,7 @@ class Heuristic:
         self._search: LocalSearch | None = None
         self._hood: LargeNeighbourhood | None = None
         self.effort = 0.0
+        self._settled = False  # the least norm that keeps every point costs no more than one violation: nothing is better
         self._begin()
 
     def _begin(self) -> None:
@@ -77,6 +78,7 @@ class Heuristic:
         everything = shared.polish.solve(np.ones(len(rows), dtype=bool), below=shared.upper)
         if everything is not None:
             shared.incumbent.offer(shared.reduced, everything)
+            self._settled = shared.upper <= float(shared.reduced.weights.min())
 
     @property
     def order(self) -> FloatArray:
@@ -99,7 +101,7 @@ class Heuristic:
     @property
     def finished(self) -> bool:
         """Whether nothing is left of either part of this level; without coordinates w = 0 is all there is."""
-        return not self._shared.reduced.rows.size or (self._searched and self._visited)
+        return not self._shared.reduced.rows.size or self._settled or (self._searched and self._visited)
 
     def due(self, allowed: float, searched: float) -> bool:
         """Whether the next step comes before the engine's next stretch, which allows that effort after that of the search."""

@@ -186,3 +186,19 @@ def test_the_registry_finds_it():
     (solver,) = SOLVERS
     assert solver.info.name == "zero-one-bb"
     assert solver.obstacle(model()) is None
+
+
+@pytest.mark.parametrize(("lam", "settled"), [(1e4, True), (1e-3, False)])
+def test_nothing_better_is_sought_than_a_least_norm_below_the_price_of_a_violation(lam, settled):
+    rng = np.random.default_rng(3)
+    X = rng.standard_normal((40, 12))
+    y = np.where(X[:, 0] + 0.3 * X[:, 1] > 0.0, 1.0, -1.0)
+    X[:, 0] += y
+    stated = ZeroOneSVM(np.column_stack([np.ones(40), X]), y, lam, intercept="free")
+    problem = stated.view(ZeroOneProblem)
+    assert problem is not None
+    heuristic = ZeroOneBB().init(problem, Options(), rng).heuristic
+    assert heuristic is not None and heuristic.finished is settled
+    found = run(stated)
+    assert found.status is Status.OPTIMAL
+    assert bool(found.values["z"].any()) is not settled
