@@ -26,12 +26,13 @@ __all__ = ["Finish", "finish", "finisher_bytes"]
 
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
+#: A guess so many times the first one, and larger than this, is none: with few features all points may violate at first.
+_CROWD, _CROWD_FROM = 8, 512
 #: Share of its points in which a guess may differ from the factor's own for the factor to be used again.
 _REUSE = 0.05
 #: Accuracy of the first guess's solution.
 _ROUGH = 1e-6
-_PANEL = 1024
-_CG_STEPS, _PATIENCE = 400, 12
+_PANEL, _CG_STEPS, _PATIENCE = 1024, 400, 12
 Steps: TypeAlias = Generator[None, None, Any]
 
 
@@ -53,14 +54,13 @@ def finisher_bytes(support: int) -> int:
 def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> Generator[None, None, Finish]:
     """Improve a feasible point whose gradient is exact; yields often, so that the caller can stop.
 
-    Ends when a guess repeats itself, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
+    Ends when a guess repeats itself or becomes a crowd, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
     """
     guess = _first_guess(view, a, gradient)
+    most, best = max(_CROWD * guess.size, _CROWD_FROM), Finish(a, gradient, 0)
     factor: _Factor | None = None
-    best = Finish(a, gradient, 0)
     tried: set[bytes] = set()
-    # the first guess is rarely right: a rough solution of it shows as well what to change
-    accuracy = max(_ROUGH, 1e-3 * tol)
+    accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
     for count in range(1, _GUESSES + 1):
         tried.add(guess.tobytes())
         Q = yield from _submatrix(view, guess)
@@ -84,9 +84,9 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
         slope = view.gram.product(x) + view.c
         yield
         following = _next_guess(view, guess, values, slope, nu)
-        settled = following.tobytes() in tried
+        settled = following.size > most or following.tobytes() in tried
         rough, accuracy = accuracy > 1e-3 * tol, 1e-3 * tol
-        if count == _GUESSES or (not rough and (settled or values.min() >= 0.0)):
+        if count == _GUESSES or following.size > most or (not rough and (settled or values.min() >= 0.0)):
             best = _improved(view, best, x, slope, count)
             yield
             f = 0.5 * float(best.a @ (best.gradient + view.c))

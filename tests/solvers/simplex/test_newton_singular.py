@@ -7,9 +7,15 @@ from collections.abc import Callable, Generator
 import numpy as np
 import pytest
 
+from marginopt.models.formulations.enclosing_ball import MEBDual
 from marginopt.models.kernels.gram import MatrixGram
 from marginopt.models.views import SimplexQP
+from marginopt.solvers.records.options import Options
+from marginopt.solvers.records.status import Status
+from marginopt.solvers.simplex import SMO
+from marginopt.solvers.simplex.newton import exact
 from marginopt.solvers.simplex.newton.exact import Finish, finish
+from marginopt.solvers.solve import solve_problem
 
 
 def _gram(rng: np.random.Generator, scale: float) -> np.ndarray:
@@ -38,3 +44,19 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
         assert view.objective(end.a) <= view.objective(a) * (1 + 1e-9)
         moved += not np.array_equal(end.a, a)
     assert moved > 0
+
+
+def test_no_crowd_is_taken_for_a_support(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Around many points of few features the system's next guess may be nearly all points; each had its own n² numbers."""
+    sizes, whole = [], exact._submatrix
+
+    def seen(view: SimplexQP, guess: np.ndarray) -> exact.Steps:
+        sizes.append(guess.size)
+        assert guess.size <= 512
+        return whole(view, guess)
+
+    monkeypatch.setattr(exact, "_submatrix", seen)
+    model = MEBDual(np.random.default_rng(0).standard_normal((20_000, 30)))
+    result = solve_problem(model, SMO(), Options(tol=1e-6))
+    assert result.status is Status.OPTIMAL
+    assert sizes
