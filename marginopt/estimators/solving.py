@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -12,6 +12,7 @@ import numpy as np
 from sklearn.exceptions import ConvergenceWarning
 
 from ..errors import NotSeparableError, SolverError
+from ..models.arrays import FloatArray
 from ..models.model import Model
 from ..solvers.judging.result import Result
 from ..solvers.records.options import Options
@@ -20,6 +21,10 @@ from ..solvers.solve import solve_problem
 from .spaces import Solution
 
 __all__ = ["Outcome", "one_or_all", "solve_checked", "solved", "solved_task"]
+
+
+#: Share of the largest multiplier of an infeasible problem below which others are its rounding.
+_ROUNDING = 1e-9
 
 
 @dataclass(frozen=True, eq=False)
@@ -56,7 +61,7 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
         raise SolverError(
             f"{result.model} has no best classifier: its objective is unbounded; another regulariser, or a domain, bounds it"
         )
-    priced = [] if result.farkas is None else [label for label, z in result.farkas.items() if np.any(np.asarray(z) != 0.0)]
+    priced = [] if result.farkas is None else _priced(result.farkas)
     if result.status is Status.INFEASIBLE and priced == ["margin"]:
         assert result.farkas is not None
         farkas = tuple(np.asarray(result.farkas["margin"], dtype=float).tolist())
@@ -65,6 +70,13 @@ def solve_checked(problem: Model, solver: Any, options: Options, expected: froze
         rows = f": {', '.join(priced)} cannot hold together" if priced else ""
         raise SolverError(f"{result.model} has no classifier that satisfies its restrictions{rows}")
     raise SolverError(f"{result.solver} gave no classifier for {result.model}: {result.status.message}; try another solver=")
+
+
+def _priced(farkas: Mapping[str, FloatArray]) -> list[str]:
+    """Rows with multipliers that are more than the largest one's rounding."""
+    sizes = {label: float(np.abs(z).max(initial=0.0)) for label, z in farkas.items()}
+    least = _ROUNDING * max(sizes.values(), default=0.0)
+    return [label for label, size in sizes.items() if size > least]
 
 
 def solved(

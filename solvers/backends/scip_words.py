@@ -31,7 +31,7 @@ _GOOD, _BAD = 0, 1
 
 def _cerr() -> _Switch | None:
     """``std::cerr.clear(state)`` of GNU's C++ library; None where SCIP stands on another one, and SoPlex is heard."""
-    if not sys.platform.startswith("linux"):
+    if sys.platform != "linux":
         return None
     try:
         runtime = ctypes.CDLL("libstdc++.so.6")  # the one that SCIP has loaded: libraries of one name are one

@@ -280,7 +280,5 @@ def _same(stated: ScoringProblem, model: Model) -> bool:
 
 def _read(path: Path) -> tuple[dict[str, Any], list[list[int]], dict[str, Any]]:
     """Header, splits and claim of a log of this format whose seal fits."""
-    header, *records, claim = held_records(path)
-    if header.get("format") != FORMAT or header.get("version") != 1:
-        raise InvalidProofError("this is not a proof log of a scoring system, version 1")
+    header, *records, claim = held_records(path, FORMAT, (1,))
     return header, [split for record in records for split in record["splits"]], claim

@@ -23,8 +23,10 @@ READERS = (
 TEXTS = {
     "marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
     "marginopt/deep/samples.py": "a user's 'name:part' of a data set",
+    "marginopt/display.py": "signs in names that a screen obeys and does not show",
     "models/changes/added.py": "labels of a user's form, and CVXPY's printed rows",
     "models/changes/changed.py": "a name that has the change's words already is not given them twice",
+    "models/formulations/margin/checked.py": "the module of an object that is no part, which may be CVXPY's",
     "models/formulations/max_min_kernels.py": "a user's 'log-gamma'",
     "models/kernels/families.py": "a user's 'first.gamma'; formulas of the parts inside the mixture's, as they are shown",
     "models/looks/picture.py": "a title in a message",

@@ -108,7 +108,7 @@ def test_table() -> None:
     row = next(r for r in table.rows if r["name"] == "clarabel")
     assert row["installed"] == "yes"
     assert row["licence"] == "none needed"
-    assert "psd" in row["reads"]
+    assert "positive semidefinite cones" in row["reads"]
     assert {r["name"] for r in table.rows} == set(all_solvers())
     assert all(r["name"] in text for r in table.rows)
     page = table._repr_html_()

@@ -147,9 +147,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
     """Header, records and claim of a log of this format whose seal fits."""
-    header, *records, claim = held_records(path)
-    if header.get("format") != "marginopt-zero-one-proof" or header.get("version") not in _VERSIONS:
-        raise InvalidProofError("this is not a proof log of version 3, 4 or 5")
+    header, *records, claim = held_records(path, "marginopt-zero-one-proof", _VERSIONS)
     return header, records, claim
 
 

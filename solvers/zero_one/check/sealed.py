@@ -34,13 +34,14 @@ def lines(path: Path) -> Iterator[str]:
             yield line
 
 
-def held_records(path: Path) -> list[dict[str, Any]]:
+def held_records(path: Path, kind: str, versions: tuple[int, ...]) -> list[dict[str, Any]]:
     """All records but the seal, which fits: it is the SHA-256 of their lines.
 
     Raises
     ------
     InvalidProofError
-        The seal does not fit or is not there, a line is no object, or a packed log unpacks to more than `READ_LIMIT`.
+        The first record is of another format or version, the seal does not fit or is not there, a line is no object, or a packed
+        log unpacks to more than `READ_LIMIT`.
     """
     held: list[str] = []
     size = 0
@@ -52,6 +53,8 @@ def held_records(path: Path) -> list[dict[str, Any]]:
     parsed = [json.loads(line) for line in held]
     if not all(isinstance(record, dict) for record in parsed):
         raise InvalidProofError("a line of the log is not an object")
+    if not parsed or parsed[0].get("format") != kind or parsed[0].get("version") not in versions:
+        raise InvalidProofError(f"this is not a proof log in the format {kind}, version {' or '.join(map(str, versions))}")
     if len(parsed) < 3 or "sha256" not in parsed[-1] or "bound" not in parsed[-2]:
         raise InvalidProofError("the log ends without its claim and its seal")
     if parsed[-1]["sha256"] != hashlib.sha256("".join(held[:-1]).encode()).hexdigest():
