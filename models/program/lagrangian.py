@@ -22,6 +22,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import TypeAlias
 
 import numpy as np
 from scipy.linalg.lapack import dpotrf as potrf, dpotrs as potrs
@@ -39,6 +40,8 @@ __all__ = ["LagrangianBound", "lagrangian", "lagrangian_bound"]
 
 #: Rounds of moving the multipliers, each of which may bring further variables to zero slope.
 _ROUNDS = 6
+#: Multipliers, the variables that want slope 0, and the tangent's point.
+_State: TypeAlias = tuple[FloatArray, BoolArray, FloatArray]
 #: What multipliers of zero are raised to where those that are positive are too few: the bound pays this share of their slacks.
 _LIFT = 1e-9
 #: Shares of the largest multiplier below which others count as rounding, where they are in the way.
@@ -99,7 +102,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
     moved = Moved.nothing(form.n)
-    settle = True
+    settle, tried = True, list[_State]()
     for _ in range(_ROUNDS):
         slope, error = tangent.slopes(z, settle)
         if form.quadratic is None and not moved.zeroed.any():
@@ -117,7 +120,9 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             if found is None and need.any():
                 z = given.settled(share)
                 need = tangent.open_side(*tangent.slopes(z, settle)) | moved.zeroed
-                if need.any():
+                state = z.z, need, tangent.hat.copy()
+                if need.any() and not _among(state, tried):
+                    tried.append(state)
                     z, found = exact_beside(z, need, tangent.slopes, point)
         if not need.any():
             continue
@@ -128,6 +133,11 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
     else:
         return LagrangianBound(-np.inf, "the multipliers could not be repaired for the unbounded variables")
     return _value(form, tangent, z, slope, error, moved)
+
+
+def _among(state: _State, tried: list[_State]) -> bool:
+    """Whether a round began so before: it would end as it did, and the rounds go in a circle."""
+    return any(all(np.array_equal(a, b) for a, b in zip(state, other, strict=True)) for other in tried)
 
 
 def _settle_zeros(tangent: _Tangent, z: Multipliers, slope: FloatArray, error: FloatArray) -> None:
