@@ -102,7 +102,7 @@ def _with_raised_slopes(form: StandardForm, z: Multipliers, x: FloatArray | None
 def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMoves | None) -> LagrangianBound:
     """The bound from these multipliers, moved as far as variables without bounds ask; with ``point`` x̂ moves as well."""
     moved = Moved.nothing(form.n)
-    settle, tried = True, list[_State]()
+    settle, tried, failures = True, list[_State](), list[BoolArray]()
     for _ in range(_ROUNDS):
         slope, error = tangent.slopes(z, settle)
         if form.quadratic is None and not moved.zeroed.any():
@@ -112,10 +112,13 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             break
         if (need == moved.zeroed).all():
             return _value(form, tangent, z, slope, error, moved)
-        given = z
-        z, found = exact_beside(given, need, tangent.slopes, point)
-        if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
-            z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes, point)
+        given, found = z, None
+        if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
+            z, found = exact_beside(given, need, tangent.slopes, point)
+            if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
+                z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes, point)
+            if found is None:
+                failures.append(need)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
             if found is None and need.any():
                 z = given.settled(share)
