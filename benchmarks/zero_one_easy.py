@@ -17,6 +17,7 @@ from marginopt.errors import MarginoptError
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.solvers.api import solve
 from marginopt.solvers.judging.result import Result
+from marginopt.warming import warm_up
 
 #: Solvers beside ours; they get M tightened by our optimum, which is their best case. HiGHS reads no squares with whole numbers.
 RIVALS = ("scip", "gurobi")
@@ -50,18 +51,19 @@ def problems(only: list[str]) -> Iterator[tuple[str, float, ZeroOneSVM]]:
 
 
 def timed(name: str, model: ZeroOneSVM, limit: float) -> tuple[float, Result | None]:
-    """Seconds of the processor, without what compiling takes; no result where the solver does not take the model."""
+    """Seconds of the processor; no result where the solver does not take the model."""
     begin = time.process_time()
     try:
         result = solve(model, name, time_limit=limit, threads=1, tol=1e-6)
     except MarginoptError:
         return math.inf, None
     proved = result.bound is not None and result.objective - result.bound <= PROVED * abs(result.objective)
-    return (time.process_time() - begin - result.compile_seconds) if proved else math.inf, result
+    return (time.process_time() - begin) if proved else math.inf, result
 
 
 def easy(only: list[str], limit: float) -> None:
-    """Print the table, and which problems break the rule."""
+    """Print the table, and which problems break the rule; what is compiled is compiled before."""
+    warm_up("zero-one-bb")
     print("seconds of processor time to a proof, '-' where there is none within the limit")
     print(HEAD)
     broken = 0

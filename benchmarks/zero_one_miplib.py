@@ -31,6 +31,7 @@ from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.solvers.api import solve
 from marginopt.solvers.proofs import check_proof
 from marginopt.solvers.ramp.algorithm import RampBB
+from marginopt.warming import warm_up
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
 PUBLISHED = {
@@ -202,6 +203,7 @@ def verified(at: Instance, log: Path) -> str:
 
 def miplib(only: list[str], limit: float, out: Path | None) -> None:
     """Print the table; with ``out`` write each instance, its point and the proof of its bound there, and check the proof."""
+    warm_up("ramp-bb", "zero-one-bb")
     print(HEAD)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

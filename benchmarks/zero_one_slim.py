@@ -13,6 +13,7 @@ import numpy as np
 
 from marginopt.models.formulations.margin.named.scoring_system import ScoringSystem
 from marginopt.solvers.api import solve
+from marginopt.warming import warm_up
 
 #: Data set and kind → the best value of MIPLIB 2017's table of November 2024, or nothing.
 PUBLISHED = {
@@ -51,7 +52,7 @@ def rows(only: list[str], limit: float) -> Iterator[str]:
         model = instance(name, kind)
         begin = time.process_time()
         found = solve(model, "supports-bb", time_limit=limit)
-        spent = time.process_time() - begin - found.compile_seconds
+        spent = time.process_time() - begin
         told = "" if published is None else f"{published:.10f}"
         yield (
             f"{name + '-' + kind:<26}{len(model.y):>7}{found.details['distinct_rows']:>6}{model.X.shape[1] - 1:>4}  {told:>16}  "
@@ -60,7 +61,8 @@ def rows(only: list[str], limit: float) -> Iterator[str]:
 
 
 def slim(only: list[str], limit: float) -> None:
-    """Print the table."""
+    """Print the table; what is compiled is compiled before."""
+    warm_up("supports-bb")
     print(HEAD)
     for row in rows(only, limit):
         print(row, flush=True)

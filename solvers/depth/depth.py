@@ -14,7 +14,8 @@ import numpy.typing as npt
 
 from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray, IntArray, as_array
-from .exact import Found, count, depth_of, independent, ray
+from .exact import Found, beside, count, depth_of, independent, ray
+from .whole import Least, least_count, whole_numbers
 
 __all__ = ["HalfspaceDepth", "halfspace_depth"]
 
@@ -105,30 +106,44 @@ class _Search:
         self._end = math.inf if time_limit is None else time.perf_counter() + time_limit
         self._n, self._width = X.shape
         centre = [Fraction(v) for v in z.tolist()]
-        merged: dict[tuple[Fraction, ...], int] = {}
+        lines: dict[tuple[Fraction, ...], list[int]] = {}
         for row in X.tolist():
             a = [Fraction(v) - c for v, c in zip(row, centre, strict=True)]
-            length = max(map(abs, a))
+            length = next((v for v in a if v), Fraction(0))
             key = tuple(v / length for v in a) if length else ()
-            merged[key] = merged.get(key, 0) + 1
-        self._at = merged.pop((), 0)
-        self._weights = list(merged.values())
-        self._columns = independent([list(key) for key in merged]) if merged else []
-        self._scale = [_power(max(abs(key[j]) for key in merged)) for j in self._columns]
-        self._points = [[key[j] / s for j, s in zip(self._columns, self._scale, strict=True)] for key in merged]
+            lines.setdefault(key, [0, 0])[length < 0] += 1
+        self._at = lines.pop((), [0])[0]
+        self._lines = list(lines)
+        # of two opposite points a closed half-space holds one
+        self._at += sum(min(sides) for sides in lines.values())
+        kept = {key: ahead - behind for key, (ahead, behind) in lines.items() if ahead != behind}
+        self._weights = [abs(weight) for weight in kept.values()]
+        self._columns = independent([list(key) for key in kept]) if kept else []
+        self._scale = [_power(max(abs(key[j]) for key in kept)) for j in self._columns]
+        signs = [1 if weight > 0 else -1 for weight in kept.values()]
+        self._points = [
+            [sign * key[j] / s for j, s in zip(self._columns, self._scale, strict=True)]
+            for key, sign in zip(kept, signs, strict=True)
+        ]
         self._rays = 0
 
     def run(self) -> HalfspaceDepth:
         """The depth, with what time allows of a proof."""
-        if not self._points:
+        if not self._lines:
             return HalfspaceDepth(self._at, self._at, self._n, (), 0)
+        if not self._points:
+            return self._told(0, (0, []))
         d, m = len(self._columns), len(self._points)
         if d == 1 or math.comb(m, d - 1) <= _FEW:
             found = depth_of(self._points, self._weights)
             self._rays = max(math.comb(m, d - 1), 1)
             return self._told(found[0], found)
+        least = self._by_flats()
+        if least is not None:
+            self._rays = least.seen
+            return self._told(least.count if least.whole else 0, self._beside(least.subset))
         best, _, lower, singular = self._swept(0)
-        found = (ray(self._points, self._weights, best.tolist()) if best.size else None) or self._along_axes()
+        found = self._beside(best)
         noted: list[list[int]] = []
         if lower is not None and lower < found[0]:
             # points on a ray's hyperplane: rounding hides on which side they can be put
@@ -139,8 +154,21 @@ class _Search:
             return self._told(exact[0], exact)
         return self._told(0 if lower is None or singular.size else min(lower, exact[0]), exact)
 
-    def _along_axes(self) -> Found:
-        """The best of the directions of the coordinates, where time allowed no ray."""
+    def _by_flats(self) -> Least | None:
+        """The least count of whole-numbered points; None where they are not, or too large."""
+        A = whole_numbers(self._points)
+        if A is None:
+            return None
+        try:
+            return least_count(A, np.array(self._weights, dtype=np.float64), sum(self._weights) + 1, self._end)
+        except TooLargeError:
+            return None
+
+    def _beside(self, subset: IntArray) -> Found:
+        """The best direction next to a ray, or of the coordinates' where time allowed no ray."""
+        found = ray(self._points, self._weights, subset.tolist()) if subset.size and subset[0] >= 0 else None
+        if found is not None:
+            return found
         d = len(self._columns)
         axes = [[Fraction(sign * (i == j)) for j in range(d)] for i in range(d) for sign in (1, -1)]
         return min(((count(self._points, self._weights, u), u) for u in axes), key=lambda found: found[0])
@@ -149,6 +177,7 @@ class _Search:
         direction = [Fraction(0)] * self._width
         for j, s, v in zip(self._columns, self._scale, found[1], strict=True):
             direction[j] = v / s
+        direction = beside(direction, self._lines)
         return HalfspaceDepth(found[0] + self._at, lower + self._at, self._n, tuple(direction), self._rays)
 
     def _swept(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:

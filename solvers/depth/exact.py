@@ -7,13 +7,16 @@ import math
 from collections.abc import Sequence
 from fractions import Fraction
 
+import numpy as np
+
 from ...errors import TooLargeError
 from ..rational.form import Vector, solve_linear
+from .whole import least_count, whole_numbers
 
-__all__ = ["Found", "count", "depth_of", "independent", "ray"]
+__all__ = ["Found", "beside", "count", "depth_of", "independent", "ray"]
 
-#: Subsets of one small set that are looked at.
-_MOST = 20_000
+#: Subsets of one small set that are looked at, and how many of them make it worth while to look for whole numbers.
+_MOST, _FEW = 20_000, 200
 
 #: A count and a direction that has it.
 Found = tuple[int, Vector]
@@ -43,7 +46,7 @@ def independent(points: Sequence[Vector]) -> list[int]:
 
 
 def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:
-    """The fewest points with u'a ≥ 0 over all u ≠ 0 of a set without zeros, by all of its rays.
+    """The fewest points with u'a ≥ 0 over all u ≠ 0 of a set without zeros, by all of its hyperplanes.
 
     Raises
     ------
@@ -62,10 +65,25 @@ def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:
         above = sum(w for a, w in zip(points, weights, strict=True) if a[0] > 0)
         under = sum(weights) - above
         return (above, [Fraction(1)]) if above <= under else (under, [Fraction(-1)])
+    if math.comb(len(points), width - 1) > _FEW and (subset := _by_whole_numbers(points, weights)) is not None:
+        best = ray(points, weights, subset)
+        assert best is not None
+        return best
     if math.comb(len(points), width - 1) > _MOST:
         raise TooLargeError(f"{len(points)} points on one hyperplane through z have more rays than rational arithmetic takes")
     found = (ray(points, weights, subset) for subset in itertools.combinations(range(len(points)), width - 1))
     return min((f for f in found if f is not None), key=lambda f: f[0])
+
+
+def _by_whole_numbers(points: Sequence[Vector], weights: Sequence[int]) -> list[int] | None:
+    """The points of the best hyperplane where float64 holds all that is computed exactly, else None."""
+    A = whole_numbers(points)
+    if A is None:
+        return None
+    try:
+        return least_count(A, np.array(weights, dtype=np.float64), sum(weights) + 1).subset.tolist()
+    except TooLargeError:
+        return None
 
 
 def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int]) -> Found | None:
@@ -92,6 +110,20 @@ def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int])
     return min(above, under) + rest, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
 
 
+def beside(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
+    """A direction that sees no point that u sees on another side and has none on its hyperplane."""
+    values = [_dot(u, point) for point in points]
+    on = [point for v, point in zip(values, points, strict=True) if v == 0]
+    if not on:
+        return u
+    # a point's values on the moment curve's directions are a polynomial: zero at fewer numbers than it has coordinates
+    powers = ([Fraction(s) ** j for j in range(len(u))] for s in itertools.count(1))
+    tilt = next(t for t in powers if all(_dot(t, point) for point in on))
+    moved = [abs(_dot(tilt, point)) for point in points]
+    step = min((abs(v) / m / 2 for v, m in zip(values, moved, strict=True) if v and m), default=Fraction(1))
+    return [a + step * b for a, b in zip(u, tilt, strict=True)]
+
+
 def _orthogonal(rows: Sequence[Vector]) -> Vector | None:
     """The direction orthogonal to d - 1 rows; None where they are dependent."""
     d, columns = len(rows[0]), independent(rows)
@@ -106,5 +138,5 @@ def _orthogonal(rows: Sequence[Vector]) -> Vector | None:
     return r
 
 
-def _dot(u: Vector, a: Vector) -> Fraction:
+def _dot(u: Sequence[Fraction], a: Sequence[Fraction]) -> Fraction:
     return sum((x * y for x, y in zip(u, a, strict=True) if x and y), Fraction(0))

@@ -11,7 +11,7 @@ from hypothesis import given, settings, strategies as st
 from scipy.optimize import linprog
 
 import marginopt as mo
-from marginopt.solvers.depth import depth as module
+from marginopt.solvers.depth import depth as module, exact
 
 
 def by_programs(X: np.ndarray, z: np.ndarray) -> int:
@@ -86,6 +86,51 @@ def test_columns_of_unlike_size_and_a_space_that_is_not_filled() -> None:
     assert mo.halfspace_depth(flat, np.zeros(5)).depth == plain.depth
     # z outside the plane of the points: one direction leaves them all behind
     assert mo.halfspace_depth(flat, [0.0, 0.0, 0.0, 1.0, 0.0]).depth == 0
+
+
+@pytest.mark.parametrize("reach", [1, 2, 40])
+def test_ties_are_gone_into_exactly(monkeypatch: pytest.MonkeyPatch, reach: int) -> None:
+    """Whole numbers with points on common hyperplanes, equal and opposite ones: all rays in rational numbers count the same."""
+    rng = np.random.default_rng(reach)
+    for _ in range(5):
+        d = int(rng.integers(2, 5))
+        X = rng.integers(-reach, reach + 1, (12, d)).astype(float)
+        X[:, 0] = rng.choice([-1.0, 1.0], 12)
+        monkeypatch.setattr(module, "_FEW", 0)
+        found = mo.halfspace_depth(X, np.zeros(d))
+        assert found.proved
+        assert counted(X, np.zeros(d), found.direction) == found.depth
+        monkeypatch.setattr(module, "_FEW", 10**6)
+        with monkeypatch.context() as rational:
+            rational.setattr(exact, "whole_numbers", lambda points: None)
+            assert mo.halfspace_depth(X, np.zeros(d)).depth == found.depth
+
+
+def test_most_of_many_points_on_one_hyperplane() -> None:
+    """Clinical counts: 80 rows of whole numbers, most of them with a zero in the last feature, as labelled rows."""
+    rng = np.random.default_rng(4)
+    X = np.column_stack([rng.integers(30, 80, 80), rng.integers(58, 70, 80), rng.poisson(0.4, 80), np.ones(80)])
+    y = np.where(rng.random(80) < 0.3, -1.0, 1.0)
+    found = mo.halfspace_depth(y[:, None] * X, np.zeros(4))
+    assert found.proved
+    assert counted(y[:, None] * X, np.zeros(4), found.direction) == found.depth <= (y < 0).sum()
+
+
+def test_numbers_that_are_too_large_are_left_to_bounded_errors() -> None:
+    rng = np.random.default_rng(5)
+    X = rng.integers(-(2**25), 2**25, (25, 3)).astype(float)
+    found = mo.halfspace_depth(X, np.zeros(3))
+    assert found.proved
+    assert counted(X, np.zeros(3), found.direction) == found.depth
+
+
+def test_opposite_points_count_one() -> None:
+    X = np.array([[1.0, 2.0], [-2.0, -4.0], [3.0, 6.0], [0.0, 0.0]])
+    found = mo.halfspace_depth(X, np.zeros(2))
+    assert (found.depth, found.lower) == (2, 2)
+    assert counted(X, np.zeros(2), found.direction) == 2
+    pair = mo.halfspace_depth(X[:2], np.zeros(2))
+    assert counted(X[:2], np.zeros(2), pair.direction) == pair.depth == 1
 
 
 def test_a_time_limit_leaves_an_interval() -> None:
