@@ -6,9 +6,11 @@ import time
 from dataclasses import dataclass, field
 from queue import Empty, SimpleQueue
 from typing import Any
+from uuid import uuid4
 
 from .held import held
 from .parcel import Packer, Parcel, unpack
+from .places import Places
 from .team import AsynchronousTeam, Done, Job, lost
 
 __all__ = ["DaskTeam"]
@@ -26,7 +28,9 @@ class _Sent:
     """A task under way."""
 
     number: int
+    name: str
     parcel: Parcel
+    place: str | None = None
     future: Any = None
     tries: int = 0
     data: tuple[Any, ...] = field(default=())
@@ -54,6 +58,7 @@ class DaskTeam(AsynchronousTeam):
         self._scattered: dict[str, Any] = {}
         self._sent: dict[int, _Sent] = {}
         self._done: SimpleQueue[tuple[_Sent, Any]] = SimpleQueue()
+        self._places = Places()
         self._slots, self._counted = 0, -_FRESH
 
     @property
@@ -62,7 +67,9 @@ class DaskTeam(AsynchronousTeam):
         now = time.monotonic()
         if now - self._counted >= _FRESH:
             self._check()
-            self._slots, self._counted = sum(self._client.nthreads().values()), now
+            threads = self._client.nthreads()
+            self._places.now(threads)
+            self._slots, self._counted = sum(threads.values()), now
         return self._slots
 
     def _check(self) -> None:
@@ -84,7 +91,7 @@ class DaskTeam(AsynchronousTeam):
 
     def submit(self, number: int, job: Job, task: Any) -> None:
         """Hand a task over; its arrays go where they are not yet."""
-        sent = _Sent(number, self._packer.pack((job, task)))
+        sent = _Sent(number, str(getattr(job, "__name__", "task")), self._packer.pack((job, task)))
         self._sent[number] = sent
         self._hand_out(sent)
 
@@ -106,7 +113,14 @@ class DaskTeam(AsynchronousTeam):
         flags = [bool(self._packer.arrays[key].flags.writeable) for key in keys]
         sent.tries += 1
         sent.data = tuple(self._scattered[key] for key in keys)
-        sent.future = self._client.submit(_open, sent.parcel, list(sent.data), flags, pure=False)
+        self._places.back(sent.place)  # it may have been out before
+        sent.place = self._places.give(keys)
+        sent.future = self._client.submit(
+            _open, sent.parcel, list(sent.data), flags, pure=False,
+            key=f"{sent.name}-{uuid4().hex}",  # Dask learns by name how long tasks take
+            fifo_timeout=0,  # in the order in which they are handed over
+            workers=sent.place, allow_other_workers=sent.place is not None,
+        )  # fmt: skip
         sent.future.add_done_callback(lambda future, sent=sent: self._done.put((sent, future)))
 
     def collect(self, seconds: float) -> list[Done]:
@@ -155,6 +169,7 @@ class DaskTeam(AsynchronousTeam):
         elif future.status not in ("finished", "error"):
             error = lost(f"the Dask cluster lost task {sent.number} {sent.tries} times")
         del self._sent[sent.number]
+        self._places.back(sent.place)
         return Done(sent.number, value, error)
 
     def cancel(self) -> None:
@@ -164,6 +179,7 @@ class DaskTeam(AsynchronousTeam):
         if futures and self._client.status == "running":
             self._client.cancel(futures)
         self._scattered.clear()
+        self._places.clear()
         self._packer = Packer()
 
     def close(self) -> None:
