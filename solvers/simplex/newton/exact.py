@@ -22,11 +22,11 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.views import SimplexQP
 
-__all__ = ["Finish", "finish", "finisher_bytes"]
+__all__ = ["Finish", "finish", "finisher_bytes", "first_guess"]
 
 #: Guesses of the support in one run of the finisher.
 _GUESSES = 12
-#: A guess so many times the first one, and larger than this, is none: with few features all points may violate at first.
+#: A guess so many times the support, and larger than this, is none: far from the optimum all points may violate.
 _CROWD, _CROWD_FROM = 8, 512
 #: Share of its points in which a guess may differ from the factor's own for the factor to be used again.
 _REUSE = 0.05
@@ -56,8 +56,8 @@ def finish(view: SimplexQP, a: FloatArray, gradient: FloatArray, tol: float) -> 
 
     Ends when a guess repeats itself or becomes a crowd, when the point's gap is at most tol·|f|, or after `_GUESSES` guesses.
     """
-    guess = _first_guess(view, a, gradient)
-    most, best = max(_CROWD * guess.size, _CROWD_FROM), Finish(a, gradient, 0)
+    guess, best = first_guess(view, a, gradient), Finish(a, gradient, 0)
+    most = max(_CROWD * int(np.count_nonzero(a)), _CROWD_FROM)
     factor: _Factor | None = None
     tried: set[bytes] = set()
     accuracy = max(_ROUGH, 1e-3 * tol)  # the first guess is rarely right: a rough solution shows as well what to change
@@ -104,7 +104,7 @@ def _next_guess(view: SimplexQP, guess: IntArray, values: FloatArray, slope: Flo
     return np.flatnonzero(chosen)
 
 
-def _first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
+def first_guess(view: SimplexQP, a: FloatArray, gradient: FloatArray) -> IntArray:
     """The support and the violators: ∇_i below the support's mean in i's simplex."""
     level = np.bincount(view.groups, weights=a * gradient, minlength=view.simplices)
     return np.flatnonzero((a > 0) | (gradient < level[view.groups]))

@@ -16,7 +16,7 @@ from ...records.options import Options
 from .. import records
 from ..answer import simplex_answer
 from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
-from ..newton.exact import Finish, finish, finisher_bytes
+from ..newton.exact import Finish, finish, finisher_bytes, first_guess
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
 from ..newton.lowrank_start import LOW_RANK_FROM, lowrank_applies, lowrank_start
 from ..newton.passes import PASSES_FROM, load_passes
@@ -193,18 +193,18 @@ class SMO(Algorithm[SimplexQP, SmoState]):
 
     def _consider_newton(self, state: SmoState, gap: float, *, hopeless: bool = False) -> None:
         """Go over to Newton steps where their operations cost less than the pairs still expected (or pairs are ``hopeless``)."""
-        size, item = int(state.work.size.sum()), state.cache.columns.itemsize
+        view, work = state.view, state.work
+        size, item = int(work.size.sum()), state.cache.columns.itemsize
         if not self.newton or size < 2 or gap > 0.2 * state.newton.tried:
             return
         limit, expected = self._finisher_limit(state), np.inf if hopeless else pair_seconds(state, gap)
-        fits = finisher_bytes(size) <= limit and gap <= _EXACT_FROM
-        exactly = newton_seconds(state.view.n, size) if fits else np.inf
+        fits = finisher_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
+        exactly = newton_seconds(view.n, guess) if fits else np.inf
         fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
-        roughly = inexact_seconds(state.view.n, size) if fits else np.inf
+        roughly = inexact_seconds(view.n, size) if fits else np.inf
         if min(exactly, roughly) >= min(expected, 1e300):
             return
         state.newton.tried = gap
-        view, work = state.view, state.work
         if roughly < exactly:
             state.begin(Phase.CONJUGATE, inexact_finish(view, state.cache, work.a, work.g, state.tol, exact=state.exact))
         else:

@@ -15,6 +15,7 @@ from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO
 from marginopt.solvers.simplex.newton import exact
 from marginopt.solvers.simplex.newton.exact import Finish, finish
+from marginopt.solvers.simplex.smo import simplex
 from marginopt.solvers.solve import solve_problem
 
 
@@ -46,17 +47,26 @@ def test_nearly_singular_matrices_neither_overflow_nor_spoil_the_point(
     assert moved > 0
 
 
-def test_no_crowd_is_taken_for_a_support(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Around many points of few features the system's next guess may be nearly all points; each had its own n² numbers."""
+@pytest.mark.parametrize(("n", "features", "crowd"), [(20_000, 30, 0), (3_000, 800, 512)])
+def test_no_crowd_is_taken_for_a_support(n: int, features: int, crowd: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Far from the optimum nearly all points may violate: a guess is refused before it has its own n² numbers."""
     sizes, whole = [], exact._submatrix
 
+    def counted(guessed: Callable[..., np.ndarray]) -> Callable[..., np.ndarray]:
+        def guess(*given: object) -> np.ndarray:
+            sizes.append(guessed(*given).size)
+            return guessed(*given)
+
+        return guess
+
     def seen(view: SimplexQP, guess: np.ndarray) -> exact.Steps:
-        sizes.append(guess.size)
         assert guess.size <= 512
         return whole(view, guess)
 
     monkeypatch.setattr(exact, "_submatrix", seen)
-    model = MEBDual(np.random.default_rng(0).standard_normal((20_000, 30)))
+    monkeypatch.setattr(exact, "_next_guess", counted(exact._next_guess))
+    monkeypatch.setattr(simplex, "first_guess", counted(exact.first_guess))
+    model = MEBDual(np.random.default_rng(0).standard_normal((n, features)))
     result = solve_problem(model, SMO(), Options(tol=1e-6))
     assert result.status is Status.OPTIMAL
-    assert sizes
+    assert max(sizes) > crowd
