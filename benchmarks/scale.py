@@ -10,8 +10,8 @@
 
 ``--effort tiny`` takes seconds and shows that a table works, ``quick`` a minute or two, ``normal`` a quarter of an hour or more,
 ``full`` has the sizes of a million and takes hours. Peers that are not installed are skipped, and it says which:
-``pip install scikit-learn-intelex snapml skglm cyminiball miniball`` (LIBLINEAR and LIBSVM come with scikit-learn). What a table
-compares, and its other options, is in the module of benchmarks/scale/ that makes it, and in ``scale.py TABLE --help``.
+``pip install scikit-learn-intelex snapml skglm MiniballCpp clarabel scs`` (LIBLINEAR and LIBSVM come with scikit-learn).
+What a table compares, and its other options, is in the module of benchmarks/scale/ that makes it, and in ``TABLE --help``.
 
 Every cell is a process of its own. "MB" is the most that it held until the answer was there, the interpreter and its packages
 included. Where other work runs beside it, processor seconds mean something and wall seconds do not.

@@ -1,8 +1,8 @@
-"""The smallest ball of Gaussian points: `mo.MEBDual` by `smo` to a relative gap of 1e-6, MiniballCpp and miniball.
+"""The smallest ball of Gaussian points: `mo.MEBDual` by `smo` to a relative gap of 1e-6, beside MiniballCpp.
 
-MiniballCpp (Gärtner's exact algorithm) comes by cyminiball, miniball is Welzl's algorithm in Python. R is the radius of the ball
-around a solver's centre that holds all points, recomputed; the gap is R² over our proved bound of it, less 1. A peer is stopped
-at ``--limit`` processor seconds.
+MiniballCpp is Gärtner's own code of his exact algorithm, made for few features (``pip install MiniballCpp``; cyminiball binds the
+same code and does not compile with NumPy 2). R is the radius of the ball around a solver's centre that holds all points,
+recomputed; the gap is R² over our proved bound of it, less 1. A peer is stopped at ``--limit`` processor seconds.
 """
 
 from __future__ import annotations
@@ -13,35 +13,39 @@ import time
 from typing import Any
 
 import numpy as np
-from cells import in_process, installed, row_of, spent
+from cells import growth, in_process, installed, row_of, spent
 
-#: Points and features by effort: MiniballCpp is made for few features.
+#: Points and features by effort.
 SIZES = {
     "tiny": ((200, 3),),
     "quick": ((10_000, 5), (10_000, 20), (20_000, 100)),
-    "normal": ((100_000, 5), (100_000, 20), (20_000, 100), (100_000, 300)),
-    "full": ((100_000, 5), (100_000, 20), (100_000, 100), (100_000, 1_000)),
+    "normal": ((25_000, 20), (100_000, 5), (100_000, 20), (20_000, 100), (100_000, 300)),
+    "full": ((25_000, 20), (50_000, 20), (100_000, 5), (100_000, 20), (25_000, 1_000), (50_000, 1_000), (100_000, 1_000)),
 }
-PEERS = {"cyminiball": "cyminiball", "miniball": "miniball"}
+PEERS = {"MiniballCpp": "miniball"}
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
-    del command  # effort and limit, which all have
+    command.add_argument("--sizes", nargs="+", help="in place of the effort's, points and features: 100000x1000")
 
 
 def table(a: argparse.Namespace) -> None:
     peers = installed(PEERS)
     print("| n | features | solver | seconds | processor s | MB | gap | R |\n|---|---|---|---|---|---|---|---|")
-    for n, p in SIZES[a.effort]:
+    sizes = [tuple(map(int, size.split("x"))) for size in a.sizes] if a.sizes else SIZES[a.effort]
+    found = []
+    for n, p in sizes:
         bound = None
         for peer in ("smo", *peers):
             row = in_process("ball", {"n": n, "p": p, "peer": peer, "bound": bound, "limit": a.limit})
             bound = row.get("bound", bound)
             print(row_of([f"{n:,}", f"{p:,}", peer], row), flush=True)
+            found += [((f"{p:,}", peer), n, row["cpu"])] if "cpu" in row else []
+    print(growth(["features", "solver"], found))
 
 
 def cell(case: dict[str, Any]) -> dict[str, Any]:
-    solve = {"smo": _ours, "cyminiball": _compiled, "miniball": _python}[case["peer"]]
+    solve = {"smo": _ours, "MiniballCpp": _theirs}[case["peer"]]
     solve(np.random.default_rng(1).standard_normal((50, case["p"] if case["peer"] == "smo" else 3)))  # code is loaded
     X = np.random.default_rng(0).standard_normal((case["n"], case["p"]))
     if case["peer"] != "smo":
@@ -62,13 +66,7 @@ def _ours(X: Any) -> tuple[Any, float | None]:
     return X.T @ result.values["a"], float(result.objective)
 
 
-def _compiled(X: Any) -> tuple[Any, float | None]:
-    import cyminiball
+def _theirs(X: Any) -> tuple[Any, float | None]:
+    from miniball import Miniball
 
-    return cyminiball.compute(X)[0], None
-
-
-def _python(X: Any) -> tuple[Any, float | None]:
-    import miniball
-
-    return miniball.get_bounding_ball(X)[0], None
+    return np.asarray(Miniball(X).center()), None

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 from simplex import last_line, spent
 
-__all__ = ["in_process", "installed", "row_of", "spent"]
+__all__ = ["growth", "in_process", "installed", "row_of", "spent"]
 
 SCRIPT = Path(__file__).parents[1] / "scale.py"
 #: Columns that a cell may fill, and how they are written.
@@ -34,3 +35,15 @@ def row_of(first: list[str], found: Mapping[str, Any]) -> str:
     """A line of the table: what names the cell, seconds, processor seconds, MB, gap and a note."""
     numbers = [format(found[k], how) if k in found else "" for k, how in NUMBERS.items()]
     return "| " + " | ".join([*first, *numbers, found.get("status", "")[:90]]) + " |"
+
+
+def growth(head: list[str], found: Iterable[tuple[tuple[str, ...], int, float]]) -> str:
+    """A table of exponents: slopes of log processor seconds over log n, for each name that ended at two sizes or more."""
+    ended = list(found)
+    lines = ["", "| " + " | ".join([*head, "sizes", "processor s grow as n to the"]) + " |", "|" + "---|" * (len(head) + 2)]
+    for name in dict.fromkeys(name for name, _, _ in ended):
+        sizes, spends = np.array([(n, cpu) for other, n, cpu in ended if other == name]).T
+        if sizes.size > 1:
+            slope = np.polyfit(np.log(sizes), np.log(spends), 1)[0]
+            lines.append("| " + " | ".join([*name, f"{sizes.min():,.0f} to {sizes.max():,.0f}", f"{slope:.2f}"]) + " |")
+    return "\n".join(lines) if len(lines) > 3 else ""

@@ -14,6 +14,7 @@ from itertools import product
 from typing import Any
 
 import simplex
+from cells import growth
 
 #: Data and size by effort; a set with fewer points is taken whole.
 HINGE = {
@@ -28,6 +29,8 @@ L2 = {
     "normal": (("sparse", 20_000), ("sparse", 50_000)),
     "full": (("sparse", 50_000), ("sparse", 100_000), ("gauss", 100_000)),
 }
+#: More points than any set has.
+ALL = 10**9
 HINGE_PEERS, L2_PEERS = ("svc", "onedal", "smo-box"), ("onedal", "smo")
 
 
@@ -54,6 +57,7 @@ def _table(a: argparse.Namespace, sets: tuple[tuple[str, int], ...], asked: Any)
     head = ("data", "n", "C", "threads", "solver", "processor s", "seconds", "/ oneDAL", "MB", "gap", "violation", "support", "")
     print("| " + " | ".join(head) + " |\n|" + "---|" * len(head))
     chosen = [_named(text) for text in a.data] if a.data else sets
+    spent = []
     for (data, n), C, threads in product(chosen, a.C, a.threads):
         best: dict[str, dict[str, Any]] = {}
         for _, peer in product(range(a.repeat), peers):
@@ -63,12 +67,15 @@ def _table(a: argparse.Namespace, sets: tuple[tuple[str, int], ...], asked: Any)
             if "cpu" not in best.get(peer, {}) or row.get("cpu", float("inf")) < best[peer]["cpu"]:
                 best[peer] = row
         for peer, row in best.items():
-            print(_line([data, f"{n:,}", f"{C:g}", str(threads), peer], row, best.get("onedal", {}).get("cpu")), flush=True)
+            first = [data, f"{n:,}" if n < ALL else "all", f"{C:g}", str(threads), peer]
+            print(_line(first, row, best.get("onedal", {}).get("cpu")), flush=True)
+            spent += [((data, f"{C:g}", str(threads), peer), n, row["cpu"])] if "cpu" in row else []
+    print(growth(["data", "C", "threads", "solver"], spent))
 
 
 def _named(text: str) -> tuple[str, int]:
     name, _, size = text.partition(":")
-    return name, int(size or 10**9)
+    return name, int(size or ALL)
 
 
 def _line(first: list[str], row: dict[str, Any], reference: float | None) -> str:

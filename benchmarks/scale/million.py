@@ -14,7 +14,7 @@ import warnings
 from typing import Any
 
 import numpy as np
-from cells import in_process, row_of, spent
+from cells import growth, in_process, row_of, spent
 
 SIZES = {"tiny": (2_500, 3_000), "quick": (10_000, 20_000), "normal": (50_000, 100_000, 200_000), "full": (1_000_000,)}
 
@@ -32,11 +32,10 @@ def table(a: argparse.Namespace) -> None:
         case = {"n": n, "memory": a.memory, "tol": a.tol, "limit": a.limit}
         row = in_process("million", case)
         print(row_of([f"{n:,}", "smo"], row), flush=True)
-        found += [(n, row["cpu"], row["certificate"])] if "cpu" in row else []
-    if len(found) > 1:
-        sizes, *spends = np.log(np.array(found)).T
-        slopes = " and ".join(f"{np.polyfit(sizes, spend, 1)[0]:.2f}" for spend in spends)
-        print(f"processor seconds of solving and of the certificate grow as n to the {slopes}")
+        found += [
+            ((what,), n, row[key]) for what, key in (("solving", "cpu"), ("certificate again", "certificate")) if key in row
+        ]
+    print(growth(["work"], found))
 
 
 def cell(case: dict[str, Any]) -> dict[str, Any]:

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import in_process, installed, row_of, spent
+from cells import growth, in_process, installed, row_of, spent
 
 #: Sizes by effort.
 DENSE = {"tiny": (500,), "quick": (20_000, 50_000), "normal": (50_000, 200_000, 1_000_000), "full": (100_000, 300_000, 1_000_000)}
@@ -38,6 +38,7 @@ GAP = 1e-3
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--C", type=float, nargs="+", default=[1.0])
     command.add_argument("--data", nargs="+", default=["dense", "sparse"], help="dense, sparse, w7a")
+    command.add_argument("--sizes", type=int, nargs="+", help="of dense and sparse, in place of the effort's")
     command.add_argument("--folder", type=Path, default=Path("out/scale"), help="where generated sets are written")
     command.add_argument("--keep", action="store_true", help="leave the generated sets there")
     command.add_argument("--memory", type=float, help="memory_limit of ours, bytes")
@@ -49,8 +50,8 @@ def table(a: argparse.Namespace) -> None:
     print("| data | n | loss | C | solver | seconds | processor s | MB | gap | |\n|---|---|---|---|---|---|---|---|---|---|")
     rows: list[dict[str, Any]] = []
     for name in a.data:
-        sizes: tuple[int, ...] = {"dense": DENSE, "sparse": SPARSE}.get(name, {a.effort: (0,)})[a.effort]
-        for n in sizes:
+        sizes = {"dense": DENSE, "sparse": SPARSE}[name][a.effort] if name in ("dense", "sparse") else (0,)
+        for n in a.sizes if a.sizes and sizes[0] else sizes:
             path = made(name, n, a.folder) if n else Path(os.environ["MARGINOPT_DATA"]) / f"{name}.libsvm.bz2"
             for C, power in ((C, power) for C in a.C for power in (1, 2)):
                 case = {"path": str(path), "C": C, "power": power, "limit": a.limit, "memory": a.memory}
@@ -63,24 +64,17 @@ def table(a: argparse.Namespace) -> None:
                     print(line(rows[-1]), flush=True)
             if not a.keep and n:
                 path.unlink()
-    print(growth(rows))
+    print(growth(["data", "loss", "C", "solver"], [(named(r), r["n"], r["cpu"]) for r in rows if r.get("gap", 1.0) <= GAP]))
+
+
+def named(r: dict[str, Any]) -> tuple[str, ...]:
+    """What is the same in the rows of one growth."""
+    return r["data"], "hinge" if r["power"] == 1 else "squared", f"{r['C']:g}", r["peer"]
 
 
 def line(r: dict[str, Any]) -> str:
-    loss = "hinge" if r["power"] == 1 else "squared"
-    return row_of([r["data"], f"{r['n']:,}" if r["n"] else "all", loss, f"{r['C']:g}", r["peer"]], r)
-
-
-def growth(rows: list[dict[str, Any]]) -> str:
-    """Exponents of n: slopes of the logarithm of processor seconds, of those that reached the gap."""
-    lines = ["", "| data | loss | C | solver | processor s grow as n to the |", "|---|---|---|---|---|"]
-    for key in dict.fromkeys((r["data"], r["power"], r["C"], r["peer"]) for r in rows):
-        mine = [r for r in rows if (r["data"], r["power"], r["C"], r["peer"]) == key and r.get("gap", 1.0) <= GAP]
-        if len(mine) > 1:
-            slope = np.polyfit(np.log([r["n"] for r in mine]), np.log([r["cpu"] for r in mine]), 1)[0]
-            loss = "hinge" if key[1] == 1 else "squared"
-            lines.append(f"| {key[0]} | {loss} | {key[2]:g} | {key[3]} | {slope:.2f} |")
-    return "\n".join(lines)
+    data, *rest = named(r)
+    return row_of([data, f"{r['n']:,}" if r["n"] else "all", *rest], r)
 
 
 # -- data --------------------------------------------------------------------------------------------------------------
