@@ -7,13 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, fields, replace
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
 from ..display import Display
 from .appraisal import Appraisal, Bound
+from .handing_over import HandingOver
 from .looks.explanation import Explanation, Solution, explain
-from .program.form import StandardForm
 from .stated import Stated
 
 if TYPE_CHECKING:
@@ -23,7 +22,7 @@ __all__ = ["Appraisal", "Bound", "Model"]
 
 
 @dataclass(frozen=True, eq=False)
-class Model(Stated):
+class Model(Stated, HandingOver):
     """A formulation: data and parameters, taken literally, validated once.
 
     ``form`` is the labelled standard form (minimisation), ``view(kind)`` a structural view for hand-written
@@ -102,18 +101,6 @@ class Model(Stated):
         Printable; ``.picture()`` draws it where the data have two features (`models.looks.explanation`).
         """
         return explain(self, result)
-
-    def dual(self) -> StandardForm:
-        """The Lagrangian dual of the form, with the same optimum, named by the primal's labels (`models.program.dual`).
-
-        Raises
-        ------
-        UnsupportedModelError
-            Integer variables or indicators; or a formulation without a standard form.
-        """
-        from .program.dual import dual_form
-
-        return dual_form(self.form)
 
     # -- changes ------------------------------------------------------------------------------------------------
 
@@ -217,39 +204,3 @@ class Model(Stated):
 
     def _repr_latex_(self) -> str:
         return self.latex()
-
-    def write(self, path: str | Path) -> Path:
-        """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
-
-        The suffix is one of ``.lp .mps .cbf .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot carry
-        the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
-        """
-        from .export.files.formats import write_form
-
-        return write_form(self.form, path)
-
-    # -- handing over -------------------------------------------------------------------------------------------
-
-    def to_cvxpy(self) -> Any:
-        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`)."""
-        from .export.native.cvxpy import to_cvxpy
-
-        return to_cvxpy(self.form)
-
-    def to_pyomo(self) -> Any:
-        """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
-        from .export.native.pyomo import to_pyomo
-
-        return to_pyomo(self.form)
-
-    def to_gurobi(self) -> Any:
-        """The form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
-        from .export.native.gurobi import to_gurobi
-
-        return to_gurobi(self.form)
-
-    def to_mosek(self) -> Any:
-        """The form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
-        from .export.native.mosek import to_mosek
-
-        return to_mosek(self.form)

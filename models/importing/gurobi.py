@@ -9,19 +9,20 @@ import scipy.sparse as sp
 
 from ...errors import InputError, UnsupportedModelError
 from ..program.form import StandardForm
-from .rows import QuadraticRow, RowProgram
+from .rows import IndicatorRow, QuadraticRow, RowProgram
 from .source import Returned, Source
 
 __all__ = ["GurobiSource"]
 
 #: What a Gurobi model may hold that a standard form does not, by the attribute that counts it.
-_REFUSED = {"NumSOS": "SOS constraints", "NumGenConstrs": "general constraints", "NumPWLObjVars": "piecewise-linear objectives"}
+_REFUSED = {"NumSOS": "SOS constraints", "NumPWLObjVars": "piecewise-linear objectives"}
 _INFINITE = 1e20
 
 
 class GurobiSource(Source):
     """An LP, QP, convex QCQP or mixed-integer program held by ``gurobipy.Model``: variables and rows keep their names.
 
+    Of general constraints those that are indicators are taken.
     Gurobi keeps its own results read-only, so an answer goes back as a start: ``Start`` of every variable of a mixed-integer
     model, else ``PStart`` and ``DStart`` (the change of the objective for one more unit of the right-hand side, as ``Pi``).
     """
@@ -65,6 +66,9 @@ def _program(model: Any) -> RowProgram:
     import gurobipy
 
     held = [what for count, what in _REFUSED.items() if model.getAttr(count)]
+    general = model.getGenConstrs()
+    others = [row.GenConstrName for row in general if row.GenConstrType != gurobipy.GRB.GENCONSTR_INDICATOR]
+    held += [f"general constraints other than indicators ({', '.join(others[:3])})"] if others else []
     variables, rows = model.getVars(), model.getConstrs()
     kinds = {v.VType for v in variables} - {"C", "B", "I"}
     held += ["semi-continuous variables"] if kinds else []
@@ -93,6 +97,7 @@ def _program(model: Any) -> RowProgram:
         upper=np.array([v.UB if v.UB < _INFINITE else np.inf for v in variables]),
         integer=np.array([v.VType != "C" for v in variables], dtype=bool),
         quadratic_rows=[_quadratic(model, row) for row in model.getQConstrs()],
+        indicators=[_indicator(model, row) for row in general],
         maximise=sign < 0,
     )
 
@@ -109,3 +114,13 @@ def _quadratic(model: Any, row: Any) -> QuadraticRow:
     sign = -1.0 if row.QCSense == ">" else 1.0
     linear = sp.csc_array(a).toarray().ravel()
     return QuadraticRow(row.QCName, sp.csc_array(2.0 * sign * _symmetric(Q)), sign * linear + 0.0, sign * row.QCRHS + 0.0)
+
+
+def _indicator(model: Any, row: Any) -> IndicatorRow:
+    switch, active, left, sense, right = model.getGenConstrIndicator(row)
+    columns = [left.getVar(k).index for k in range(left.size())]
+    coefficients = [left.getCoeff(k) for k in range(left.size())]
+    a = sp.csr_array((coefficients, (np.zeros(len(columns), dtype=np.intp), columns)), shape=(1, model.NumVars), dtype=np.float64)
+    side = right - left.getConstant()
+    lower, upper = (-np.inf if sense == "<" else side), (np.inf if sense == ">" else side)
+    return IndicatorRow(row.GenConstrName, switch.index, int(active), a, lower, upper)

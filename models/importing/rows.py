@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +11,10 @@ import scipy.sparse as sp
 
 from ...errors import UnsupportedModelError
 from ..arrays import BoolArray, FloatArray, IntArray
-from ..program.cones import Cone, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
+from ..program.cones import Cone, Indicator, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from ..program.form import Block, Constraint, Quadratic, StandardForm
 
-__all__ = ["QuadraticRow", "RowProgram", "Taken", "unique"]
+__all__ = ["IndicatorRow", "QuadraticRow", "RowProgram", "Taken", "unique"]
 
 #: Eigenvalues of a quadratic row below this share of the largest count as zero.
 _ZERO = 1e-12
@@ -33,8 +33,20 @@ class QuadraticRow:
 
 
 @dataclass(frozen=True, eq=False)
+class IndicatorRow:
+    """x[binary] = active, 0 or 1, asks for lower ≤ a'x ≤ upper, under a name; ``a`` is a row."""
+
+    name: str
+    binary: int
+    active: int
+    a: sp.csr_array
+    lower: float
+    upper: float
+
+
+@dataclass(frozen=True, eq=False)
 class RowProgram:
-    """min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, bounds and integrality, all with names.
+    """min ½x'Px + q'x + r over row_lower ≤ Ax ≤ row_upper, quadratic rows, indicators, bounds and integrality, all with names.
 
     ``maximise`` says that the package maximises the negative of this objective.
     """
@@ -52,6 +64,7 @@ class RowProgram:
     upper: FloatArray
     integer: BoolArray
     quadratic_rows: Sequence[QuadraticRow] = ()
+    indicators: Sequence[IndicatorRow] = ()
     maximise: bool = False
 
     def taken(self) -> Taken:
@@ -77,6 +90,8 @@ class RowProgram:
         for row in self.quadratic_rows:
             F, g, cone = _cone_of(row, self.lower)
             constraints.append(Constraint(unique(row.name, labels), F, g, cone))
+        for stem, F, g, cone in _switched(self.indicators, len(self.variables)):
+            constraints.append(Constraint(unique(stem, labels), F, g, cone))
         quadratic = None if self.P is None or not self.P.nnz else Quadratic(matrix=self.P)
         form = StandardForm(
             name=self.name,
@@ -178,6 +193,21 @@ def _groups(names: Sequence[str], lower: FloatArray, upper: FloatArray) -> dict[
         for kind in kinds:
             groups.setdefault((_stem(name), kind), []).append(i)
     return groups
+
+
+def _switched(indicators: Sequence[IndicatorRow], n: int) -> Iterator[tuple[str, sp.csr_array, FloatArray, Cone]]:
+    """Indicators by the stem of their name; two for a row with two sides."""
+    groups: dict[str, list[tuple[sp.csr_array, list[float]]]] = {}
+    for row in indicators:
+        sign = 1.0 - 2.0 * row.active  # the switch is x, or 1 - x
+        switch = sp.csr_array(([sign], ([0], [row.binary])), shape=(1, n))
+        for side, turned in ((row.lower, 1.0), (row.upper, -1.0)):
+            if np.isfinite(side):
+                pair = sp.csr_array(sp.vstack([switch, turned * row.a], format="csr"))
+                groups.setdefault(_stem(row.name), []).append((pair, [float(row.active), -turned * side + 0.0]))
+    for stem, pairs in groups.items():
+        F = sp.csr_array(sp.vstack([pair for pair, _ in pairs], format="csr"))
+        yield stem, F, np.array([side for _, sides in pairs for side in sides]), Indicator(2, len(pairs))
 
 
 def _cone_of(row: QuadraticRow, lower: FloatArray) -> tuple[sp.csr_array, FloatArray, Cone]:

@@ -20,6 +20,7 @@ import numpy as np
 from ...display import Display, Displayed
 from ...drawing import Picture
 from ..arrays import FloatArray
+from ..handing_over import HandingOver
 from ..looks.inspection import FormReport, inspect_form
 from ..looks.spy import spy
 from .cones import Indicator, Nonnegative
@@ -31,7 +32,7 @@ __all__ = ["Block", "Constraint", "Quadratic", "StandardForm"]
 
 
 @dataclass(frozen=True, eq=False)
-class StandardForm(Displayed, FormData):
+class StandardForm(Displayed, FormData, HandingOver):
     """One mathematical program with labelled variables and constraints. Replaced, never changed.
 
     Parameters
@@ -54,6 +55,11 @@ class StandardForm(Displayed, FormData):
     InputError
         Shapes that do not fit, labels that are not unique, or numbers that are not finite.
     """
+
+    @property
+    def form(self) -> StandardForm:
+        """Itself: what a formulation's form is."""
+        return self
 
     def display(self) -> Display:
         """What a notebook shows: blocks and constraints."""

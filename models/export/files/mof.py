@@ -3,7 +3,8 @@
 Vector constraints are VectorAffineFunction in Zeros, Nonnegatives, SecondOrderCone, RotatedSecondOrderCone and, for our svec
 rows, Scaled PositiveSemidefiniteConeTriangle. A stack of equal cones is one constraint for each cone, named
 ``label[k]``; the file's ``description`` holds the layout, by which the form reads back with its blocks and labels. Indicators are
-MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero. Files that JuMP wrote are read too (`mof_reader`).
+MathOptFormat's own: (z, row) in Indicator(GreaterThan(0)), active on zero, or on one where the switch is 1 - z. Files that JuMP
+wrote are read too (`mof_reader`).
 """
 
 from __future__ import annotations
@@ -90,24 +91,30 @@ def _objective(form: StandardForm, names: list[str]) -> dict[str, Any]:
 def _pieces(c: Constraint, names: list[str]) -> Iterator[dict[str, Any]]:
     single = isinstance(c.cone, (Zero, Nonnegative))
     count, dim = (1, c.rows) if single else (c.cone.count, c.cone.dim)
+    F, g = c.F, c.g
+    on = np.zeros(count, dtype=bool)
+    if isinstance(c.cone, Indicator):  # z stands for itself, and the set says at which value it asks for the row
+        on = g[0::2] == 1.0
+        turned = np.ravel([np.where(on, -1.0, 1.0), np.ones(count)], order="F")
+        F, g = sp.csr_array(sp.diags_array(turned) @ F), np.where(np.repeat(on, 2) & (np.arange(g.size) % 2 == 0), 0.0, g)
     for k in range(count):
-        rows = sp.coo_array(c.F[np.arange(k * dim, (k + 1) * dim)])
+        rows = sp.coo_array(F[np.arange(k * dim, (k + 1) * dim)])
         terms = [
             {"output_index": int(i) + 1, "scalar_term": {"coefficient": float(v), "variable": names[j]}}
             for i, j, v in zip(rows.row, rows.col, rows.data, strict=True)
         ]
         yield {
             "name": c.label if count == 1 else f"{c.label}[{k}]",
-            "function": {"type": "VectorAffineFunction", "terms": terms, "constants": c.g[k * dim : (k + 1) * dim].tolist()},
-            "set": _set(c.cone, dim),
+            "function": {"type": "VectorAffineFunction", "terms": terms, "constants": g[k * dim : (k + 1) * dim].tolist()},
+            "set": _set(c.cone, dim, "one" if on[k] else "zero"),
         }
 
 
-def _set(cone: Cone, dim: int) -> dict[str, Any]:
+def _set(cone: Cone, dim: int, active: str) -> dict[str, Any]:
     if isinstance(cone, PSD):
         return {"type": "Scaled", "set": {"type": "PositiveSemidefiniteConeTriangle", "side_dimension": cone.order}}
     if isinstance(cone, Indicator):
-        return {"type": "Indicator", "set": {"type": "GreaterThan", "lower": 0.0}, "activate_on": "zero"}
+        return {"type": "Indicator", "set": {"type": "GreaterThan", "lower": 0.0}, "activate_on": active}
     return {"type": _SETS[type(cone)], "dimension": dim}
 
 

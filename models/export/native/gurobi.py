@@ -190,9 +190,9 @@ def _add_cones(gurobipy: Any, model: Any, rows: ConeRows, variables: list[Any]) 
 
 
 def _add_indicators(gurobipy: Any, model: Any, indicators: IndicatorRows, variables: list[Any]) -> None:
-    """One general constraint z = 0 → row ≥ 0 for each indicator."""
+    """One general constraint z = 0 → row ≥ 0, or z = 1 → row ≥ 0, for each indicator."""
     c = indicators.constraint
-    for k, (binary, row) in enumerate(zip(indicators.binary, indicators.rows, strict=True)):
+    for k, (binary, active, row) in enumerate(zip(indicators.binary, indicators.active, indicators.rows, strict=True)):
         entries = slice(c.F.indptr[row], c.F.indptr[row + 1])
         left = gurobipy.LinExpr(c.F.data[entries].tolist(), [variables[j] for j in c.F.indices[entries]])
-        model.addGenConstrIndicator(variables[binary], False, left, ">", float(-c.g[row]), name=indicators.name(k))
+        model.addGenConstrIndicator(variables[binary], bool(active), left, ">", float(-c.g[row]), name=indicators.name(k))

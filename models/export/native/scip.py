@@ -58,9 +58,10 @@ def to_scip(form: StandardForm, look: Callable[[], None] = lambda: None) -> Any:
     slacks = []
     for indicators in indicator_rows(form):
         expressions = _affine(pyscipopt, indicators.constraint, x, indicators.rows)
-        for k, (binary, expression) in enumerate(zip(indicators.binary, expressions, strict=True)):
+        switches = zip(indicators.binary, indicators.active, expressions, strict=True)
+        for k, (binary, active, expression) in enumerate(switches):
             # SCIP's own sense of an indicator is a row ≤ 0
-            added = model.addConsIndicator(-expression <= 0, x[binary], activeone=False, name=indicators.name(k))
+            added = model.addConsIndicator(-expression <= 0, x[binary], activeone=bool(active), name=indicators.name(k))
             slacks.append(model.getSlackVarIndicator(added))
     model.data = x + slacks
     look()

@@ -1,4 +1,4 @@
-"""Indicator constraints as solvers take them: a binary variable and the row that it switches off."""
+"""Indicator constraints as solvers take them: a binary variable, the value at which it asks for a row, and that row."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ __all__ = ["IndicatorRows", "indicator_rows"]
 
 @dataclass(frozen=True, eq=False)
 class IndicatorRows:
-    """The indicators of one constraint: x[binary[k]] = 0 asks row ``rows[k]`` of F x + g to be ≥ 0."""
+    """The indicators of one constraint: x[binary[k]] = active[k], 0 or 1, asks row ``rows[k]`` of F x + g to be ≥ 0."""
 
     constraint: Constraint
     binary: IntArray
+    active: IntArray
     rows: IntArray
 
     def name(self, k: int) -> str:
@@ -33,7 +34,7 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
     Raises
     ------
     ExportError
-        A switch is not a single binary variable of the form.
+        A switch is neither a binary variable of the form nor 1 - x of one.
     """
     found = []
     for c in form.constraints:
@@ -41,11 +42,12 @@ def indicator_rows(form: StandardForm) -> tuple[IndicatorRows, ...]:
             continue
         heads = c.F[np.arange(0, c.rows, 2)]
         heads.eliminate_zeros()
-        plain = np.diff(heads.indptr) == 1
-        if not (plain.all() and (heads.data == 1.0).all() and (c.g[0::2] == 0.0).all()):
-            raise ExportError(f"{c.label}: the switch of an indicator must be a single variable")
+        single = bool((np.diff(heads.indptr) == 1).all())
+        active = c.g[0::2]  # the switch is x where it is 0, and 1 - x where it is 1
+        if not (single and np.isin(active, (0.0, 1.0)).all() and (heads.data == 1.0 - 2.0 * active).all()):
+            raise ExportError(f"{c.label}: the switch of an indicator must be a single variable x, or 1 - x")
         binary = np.asarray(heads.indices, dtype=np.int64)
         if not (form.integer[binary] & (form.lower[binary] >= 0) & (form.upper[binary] <= 1)).all():
             raise ExportError(f"{c.label}: the switch of an indicator must be a binary variable")
-        found.append(IndicatorRows(c, binary, np.arange(1, c.rows, 2)))
+        found.append(IndicatorRows(c, binary, active.astype(np.int64), np.arange(1, c.rows, 2)))
     return tuple(found)

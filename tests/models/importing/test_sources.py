@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any
 
 import cvxpy as cp
@@ -388,3 +389,14 @@ def test_an_answer_to_another_program_is_refused() -> None:
         result.into(conic_problem(False)[0])
     with pytest.raises(InputError, match="into\\(\\) takes a problem of CVXPY, Pyomo, gurobipy or HiGHS"):
         result.into(3)
+
+
+def test_a_form_from_elsewhere_is_handed_on_as_a_formulation_is(tmp_path: Path) -> None:
+    form = mo.from_highs(linear_model())
+    best = mo.solve(form, "clarabel").objective
+    least = -best if form.maximise else best  # what is handed on is minimised
+    assert form.form is form
+    assert mo.read(form.write(tmp_path / "program.mof.json")).equals(form)
+    assert mo.solve(mo.from_cvxpy(form.to_cvxpy()), "clarabel").objective == pytest.approx(least)
+    assert mo.solve(mo.from_pyomo(form.to_pyomo()), "clarabel").objective == pytest.approx(least)
+    assert mo.solve(form.dual(), "clarabel").objective == pytest.approx(best)

@@ -1,0 +1,67 @@
+"""What a formulation and a form from elsewhere have alike: files, other packages' objects, and the dual."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .program.form import StandardForm
+
+__all__ = ["HandingOver"]
+
+
+class HandingOver(ABC):
+    """Something with a labelled standard form, which can be written and handed to other packages."""
+
+    @property
+    @abstractmethod
+    def form(self) -> StandardForm:
+        """The labelled standard form."""
+
+    def write(self, path: str | Path) -> Path:
+        """Write the form to a file, and return the path; ``marginopt.read`` reads it back.
+
+        The suffix is one of ``.lp .mps .cbf .nl .qplib .ptf .mof.json .npz`` (`models.export.files`); a format that cannot carry
+        the form says which can. Formats without blocks or labels get ``<file>.names.json`` beside them.
+        """
+        from .export.files.formats import write_form
+
+        return write_form(self.form, path)
+
+    def to_cvxpy(self) -> Any:
+        """The form as a CVXPY problem, labels kept as names (`models.export.native.cvxpy`)."""
+        from .export.native.cvxpy import to_cvxpy
+
+        return to_cvxpy(self.form)
+
+    def to_pyomo(self) -> Any:
+        """The form as a Pyomo concrete model, labels kept as names (`models.export.native.pyomo`); PSD is refused."""
+        from .export.native.pyomo import to_pyomo
+
+        return to_pyomo(self.form)
+
+    def to_gurobi(self) -> Any:
+        """The form as a gurobipy model, labels kept as names (`models.export.native.gurobi`); PSD is refused."""
+        from .export.native.gurobi import to_gurobi
+
+        return to_gurobi(self.form)
+
+    def to_mosek(self) -> Any:
+        """The form as a MOSEK task, labels kept as names (`models.export.native.mosek`)."""
+        from .export.native.mosek import to_mosek
+
+        return to_mosek(self.form)
+
+    def dual(self) -> StandardForm:
+        """The Lagrangian dual of the form, with the same optimum, named by the primal's labels (`models.program.dual`).
+
+        Raises
+        ------
+        UnsupportedModelError
+            Integer variables or indicators; or a formulation without a standard form.
+        """
+        from .program.dual import dual_form
+
+        return dual_form(self.form)
