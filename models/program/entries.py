@@ -6,14 +6,14 @@ A small form passes through a hundred of them, and the checks took most of the t
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, TypeAlias
 
 import numpy as np
 import numpy.typing as npt
 import scipy.sparse as sp
 
-from ..arrays import FloatArray
+from ..arrays import BoolArray, FloatArray
 
 __all__ = ["Entries", "by_column", "triangle"]
 
@@ -102,6 +102,11 @@ class Entries:
         """By columns, as native interfaces take it."""
         return sp.csr_matrix((self.data, self.indices, self.indptr), shape=(self.rows, self.width)).tocsc()
 
+    @property
+    def absolute(self) -> Entries:
+        """|A|, entry by entry."""
+        return replace(self, data=np.abs(self.data))
+
     def dense(self) -> FloatArray:
         """All of it."""
         return np.asarray(self.csr.toarray())
@@ -129,13 +134,22 @@ class Entries:
         place = np.full(self.width, -1, dtype=self.indices.dtype)
         place[columns] = np.arange(columns.size)
         found = place[self.indices]
-        kept = found >= 0
-        ends = np.concatenate([[0], np.cumsum(kept)])[self.indptr].astype(self.indptr.dtype)
-        return Entries(self.data[kept], found[kept], ends, columns.size)
+        return Entries(self.data, found, self.indptr, columns.size).where(found >= 0)
+
+    def where(self, kept: BoolArray) -> Entries:
+        """Some of the entries."""
+        places = np.flatnonzero(kept)
+        ends = np.searchsorted(places, self.indptr).astype(self.indptr.dtype)
+        return Entries(self.data[places], self.indices[places], ends, self.width)
 
     def weighted_sum(self, weights: FloatArray) -> FloatArray:
         """Σ weights_i row_i."""
         return np.asarray(np.bincount(self.indices, weights=self.times(weights).data, minlength=self.width), dtype=np.float64)
+
+    def dot(self, x: FloatArray) -> FloatArray:
+        """A x."""
+        rows = np.repeat(np.arange(self.rows), self.counts)
+        return np.asarray(np.bincount(rows, weights=self.data * x[self.indices], minlength=self.rows), dtype=np.float64)
 
     def gram(self) -> FloatArray:
         """A A', dense; SciPy's product of sparse ones takes ten times as long where there is little to multiply or few zeros."""

@@ -114,9 +114,9 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
             return _value(form, tangent, z, slope, error, moved)
         given, found = z, None
         if not any(need[failed].all() for failed in failures):  # what failed for fewer variables does not do for more
-            z, found = exact_beside(given, need, tangent.slopes, point)
+            z, found = exact_beside(given, need, tangent, point)
             if found is None:  # a degenerate vertex of the dual has too few multipliers that are positive
-                z, found = exact_beside(given.lifted(_LIFT), need, tangent.slopes, point)
+                z, found = exact_beside(given.lifted(_LIFT), need, tangent, point)
             if found is None:
                 failures.append(need)
         for share in _ROUNDINGS:  # or some that are positive by rounding: they hide that equations are dependent, or are too many
@@ -126,7 +126,7 @@ def _bound(form: StandardForm, z: Multipliers, tangent: _Tangent, point: PointMo
                 state = z.z, need, tangent.hat.copy()
                 if need.any() and not _among(state, tried):
                     tried.append(state)
-                    z, found = exact_beside(z, need, tangent.slopes, point)
+                    z, found = exact_beside(z, need, tangent, point)
         if not need.any():
             continue
         if found is None:

@@ -4,9 +4,10 @@ A variable without curvature and without a bound on one side asks for slope s_j 
 *exactly*, which computed multipliers miss by 1e-9 or 1e-16. The multipliers may move: those of equalities freely, those of
 inequalities by no more than their own size (so they stay ≥ 0), those of any other cone along their own ray, and, where they
 lie deep inside it, by half their depth in every direction (and then half their size along the ray). With these moves as
-the columns of A = F_S'W, S the variables in question, the least-norm solution of A y = s_S has
-||y||² = s_S'(AA')⁻¹s_S ≤ Σ s_j²/(μ (AA')_jj) once AA' ⪰ μ diag(AA') is verified (by Cholesky, errors included). If that is at
-most 1 exact multipliers exist, and every number that is linear in them moves by no more than ||y|| times the norm of its row.
+the columns of A = F_S'W, S the variables in question, A y = s_S has a solution with a known bound of ||y||
+(`models.program.equations`). If that is at most 1 exact multipliers exist, and every number that is linear in them moves by no
+more than ||y|| times the norm of its row. Where a move is along a ray its column of A is a sum, with an error E_j in the equation
+of variable j that is within the error of s_j: such y exist for (A - E) y = s_S, at most 1/(1 - ||y||) times as far.
 (Jansson, *Rigorous lower and upper bounds in linear programming*, 2004, encloses a basic solution; here there is no basis.)
 
 With a quadratic objective the point of its tangent may move too (`models.program.point_moves`): further columns of A.
@@ -15,21 +16,20 @@ With a quadratic objective the point of its tangent may move too (`models.progra
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import pairwise
+from typing import Protocol
 
 import numpy as np
-import scipy.linalg
 import scipy.sparse as sp
 
 from ..arrays import BoolArray, FloatArray, IntArray
 from ..rounding import Rounded, dot, gamma, two_product
 from .cones import Nonnegative, Zero
-from .convexity import definite_on
-from .dependent_equations import independent
 from .entries import Entries
+from .equations import Equations, Rank
 from .form import Constraint, StandardForm
 from .point_moves import PointMoves
 
@@ -41,6 +41,10 @@ _MOST = 2000
 _DEEP = 1e-4
 #: Newton-like corrections of the multipliers in floating point.
 _STEPS = 4
+#: Equations from which on those with one move stand apart, which saves time; of fewer the distance is often shorter without.
+_MANY = 100
+#: How often variables are chosen beside those that were, before anything is proved.
+_GROWN = 6
 
 
 @dataclass(frozen=True, eq=False)
@@ -93,7 +97,7 @@ class Multipliers:
 
     @cached_property
     def moves(self) -> tuple[sp.csr_array, BoolArray]:
-        """Columns W of the moves (rows × moves, one entry a row), and which of them are bounded by 1."""
+        """Columns W of the moves (rows × moves, one entry a row), and which of them are bounded by 1; without zeros."""
         pieces: list[sp.csr_array] = []
         limited, start = [], 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
@@ -110,7 +114,14 @@ class Multipliers:
         if not pieces:
             return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
         whole = pieces[0] if len(pieces) == 1 else sp.csr_array(sp.block_diag(pieces, format="csr"))
+        whole.eliminate_zeros()
         return whole, np.concatenate(limited)
+
+    def used(self, W: sp.csr_array) -> BoolArray:
+        """Rows that have a price, or whose price may move by W."""
+        used = self.z != 0.0
+        used[np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))] = True
+        return np.asarray(used)
 
     def lifted(self, share: float) -> Multipliers:
         """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
@@ -177,93 +188,102 @@ class Moved:
         return cls(np.zeros(n, dtype=bool), np.zeros(n), 0.0)
 
 
+class Slopes(Protocol):
+    """What multipliers leave of the slopes, and which of these ask for more."""
+
+    def slopes(self, z: Multipliers) -> tuple[FloatArray, FloatArray]:
+        """s and its error."""
+
+    def open_side(self, slope: FloatArray, error: FloatArray) -> BoolArray:
+        """Variables that want slope 0."""
+
+
+@dataclass(frozen=True, eq=False)
+class _Stated:
+    """The equations of the chosen variables, for any multipliers."""
+
+    indices: IntArray
+    columns: sp.csr_array  # F_S'
+    curved: Entries | None  # P D of these variables
+    point: PointMoves | None
+
+    @classmethod
+    def of(cls, z: Multipliers, chosen: BoolArray, point: PointMoves | None) -> _Stated:
+        indices = np.flatnonzero(chosen)
+        curved = None if point is None else Entries.of(point.columns).at(indices)
+        return cls(indices, sp.csr_array(Entries.of(z.F).among(indices).csr.T), curved, point)
+
+    def at(self, z: Multipliers, W: sp.csr_array, *, apart: bool) -> Equations:
+        """With the moves W of these; with what one move settles ``apart``."""
+        A = Entries.of(self.columns @ W)
+        if self.curved is not None:
+            A = Entries.beside([(A, 0), (self.curved, W.shape[1])], self.indices.size, W.shape[1] + z.form.n)
+        return Equations.of(A, apart=apart)
+
+    def ranked(self, z: Multipliers, W: sp.csr_array, *, apart: bool) -> tuple[Equations, Rank | None, bool]:
+        """The equations, how far they are from dependent, and whether those with one move stand apart.
+
+        Where that shows nothing an equation may follow from others with those that stood apart.
+        """
+        equations = self.at(z, W, apart=apart)
+        rank = equations.rank(z.form, z.F, z.used(W), self.indices)
+        if rank is None and equations.alone.size:
+            return self.ranked(z, W, apart=False)
+        return equations, rank, apart
+
+
 def exact_beside(
-    z: Multipliers,
-    chosen: BoolArray,
-    slopes: Callable[[Multipliers], tuple[FloatArray, FloatArray]],
-    point: PointMoves | None = None,
+    z: Multipliers, chosen: BoolArray, tangent: Slopes, point: PointMoves | None = None
 ) -> tuple[Multipliers, Moved | None]:
     """Multipliers corrected in floating point, and the distance of exact ones with slope 0 on ``chosen``; None where unproven.
 
-    With ``point`` the tangent's point is corrected as well.
+    What asks for slope 0 once these have it is chosen as well. With ``point`` the tangent's point is corrected too.
     """
-    indices = np.flatnonzero(chosen)
-    if indices.size > _MOST or not z.F.shape[0]:
-        return z, None
-    columns = sp.csr_array(Entries.of(z.F).among(indices).csr.T)
-    curved = None if point is None else Entries.of(point.columns).at(indices)
-    for step in range(_STEPS + 1):
-        slope, error = slopes(z)
+    stated, independent, steps, grown = _Stated.of(z, chosen, point), True, 0, 0
+    apart = stated.indices.size > _MANY
+    while stated.indices.size <= _MOST and z.F.shape[0]:
+        slope, error = tangent.slopes(z)
+        last = steps == _STEPS or float(np.abs(slope[stated.indices]).max()) <= 4.0 * float(error[stated.indices].max())
+        more = tangent.open_side(slope, error) & ~chosen
+        if last and grown < _GROWN and more.any():
+            chosen, steps, grown = chosen | more, min(steps, 1), grown + 1
+            stated = _Stated.of(z, chosen, point)
+            continue
         W, limited = z.moves if point is None else _moves_with(point, z)
-        A = Entries.of(columns @ W)
-        if curved is not None:
-            A = Entries.beside([(A, 0), (curved, W.shape[1])], indices.size, W.shape[1] + z.form.n)
-        M = A.gram()
-        own = np.diagonal(M).copy()
-        if not (own > 0.0).all():
-            return z, None
-        last = step == _STEPS or float(np.abs(slope[indices]).max()) <= 4.0 * float(error[indices].max())
-        if last or step == 0:  # steps bring no moves that were not there: what depends at the first does at the last
-            definite = _definite(z, W, M, indices)
-            if definite is None:
-                return z, None
-            left, least = definite
-        if last:
+        if last or not steps:  # steps bring no moves that were not there: what depends at the first does at the last
+            equations, rank, apart = stated.ranked(z, W, apart=apart)
+            if rank is None:
+                break
+            if last:
+                distance = equations.distance((np.abs(slope) + error)[stated.indices], rank)
+                return z, _moved(z, W, limited, chosen, distance, point)
+            independent = rank.left.size == equations.others.size
+        else:
+            equations = stated.at(z, W, apart=apart)
+        change = equations.solution(slope[stated.indices], definite=independent)
+        if change is None:
             break
-        step_by = _solve(M, own, slope[indices], definite=left.size == indices.size)
-        if step_by is None:
-            return z, None
-        change = A.weighted_sum(step_by)
-        z = z.moved(np.asarray(W @ change[: W.shape[1]]))
+        z, steps = z.moved(np.asarray(W @ change[: W.shape[1]])), steps + 1
         if point is not None:
             point.move(change[W.shape[1] :])
-    residual = (np.abs(slope) + error)[left]
-    distance = float(np.sqrt(np.sum(residual**2 / least))) * (1.0 + 1e-9)
-    if not np.isfinite(distance) or (distance > 1.0 and bool(limited.any())):
-        return z, None
+    return z, None
+
+
+def _moved(
+    z: Multipliers, W: sp.csr_array, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
+) -> Moved | None:
+    """What moves by up to this distance change; None where that is too far."""
+    if limited.any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
+        distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
+    if not np.isfinite(distance):
+        return None
     rows = sp.csr_array(z.F.T @ W)
     if point is not None:
         rows = sp.csr_array(sp.hstack([rows, point.columns], format="csr"))
     norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) * (1.0 + 1e-9)
     constant = float(np.linalg.norm(W.T @ z.g)) * (1.0 + 1e-9) * distance
     constant += 0.0 if point is None else point.cost(distance)
-    return z, Moved(chosen.copy(), np.where(chosen, 0.0, distance * norms), constant)
-
-
-def _definite(z: Multipliers, W: sp.csr_array, M: FloatArray, indices: IntArray) -> tuple[IntArray, FloatArray] | None:
-    """Independent equations that the others follow from, and ℓ > 0 with M - diag(ℓ) semidefinite on them; None where unproven."""
-    rounding = 4.0 * indices.size * gamma(W.shape[1] + z.F.shape[1] + z.F.shape[0] + 8)  # relative, of the products in M
-    found = definite_on(M, np.ones(indices.size, dtype=bool), rounding)
-    if found is not None:
-        return indices, found[0]
-    used = z.z != 0.0
-    used[np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))[W.data != 0.0]] = True
-    left = independent(z.form, z.F, used, indices, M)
-    if left is None:
-        return None
-    found = definite_on(M[np.ix_(left, left)], np.ones(int(left.sum()), dtype=bool), rounding)
-    return None if found is None else (indices[left], found[0])
-
-
-def _solve(M: FloatArray, own: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | None:
-    """M⁻¹ right, scaled, with a touch of regularisation: the steps are repeated. Least squares where M may be singular.
-
-    None where numbers overflow, where LAPACK's SVD does not end, and where it refuses an argument, a ValueError of SciPy that
-    the attack met once.
-    """
-    root = np.sqrt(own)
-    if not (np.isfinite(root).all() and np.isfinite(M).all()):
-        return None
-    with np.errstate(over="ignore", invalid="ignore", divide="ignore"):  # a move of 1e-300 beside others: judged below
-        scaled, side = M / root / root[:, None] + 1e-14 * np.eye(own.size), right / root
-    if not (np.isfinite(scaled).all() and np.isfinite(side).all()):
-        return None
-    try:
-        if definite:
-            return np.asarray(scipy.linalg.solve(scaled, side, assume_a="pos", check_finite=False) / root)
-        return np.asarray(scipy.linalg.lstsq(scaled, side, check_finite=False)[0] / root)
-    except (np.linalg.LinAlgError, ValueError):
-        return None
+    return Moved(chosen, np.where(chosen, 0.0, distance * norms), constant)
 
 
 def _moves_with(point: PointMoves, z: Multipliers) -> tuple[sp.csr_array, BoolArray]:
