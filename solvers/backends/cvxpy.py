@@ -28,6 +28,7 @@ from ..interface.versions import installed_version, version_of
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
+from .cvxpy_options import INNER, known_names, settings_of, tight
 
 __all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 
@@ -47,31 +48,6 @@ _UNSURE = ("optimal_inaccurate", "user_limit", "solver_error")
 
 #: CVXPY's cones by name, and what they are here; every interface takes linear ones.
 _CONES = {"SOC": Feature.SECOND_ORDER, "PSD": Feature.PSD, "SvecPSD": Feature.PSD}
-
-#: Names that interfaces have for what the common options say, as paths of keys; CVXPY has none of its own.
-_TOLERANCES: Mapping[str, tuple[tuple[str, ...], ...]] = {
-    "SCIPY": (("scipy_options", "primal_feasibility_tolerance"), ("scipy_options", "dual_feasibility_tolerance")),
-    "CLARABEL": (("tol_gap_abs",), ("tol_gap_rel",), ("tol_feas",)),
-    "SCS": (("eps_abs",), ("eps_rel",)),
-    "ECOS": (("abstol",), ("reltol",), ("feastol",)),
-    "CVXOPT": (("abstol",), ("reltol",), ("feastol",)),
-    "QOCO": (("abstol",), ("reltol",)),
-}
-_MIP_GAP: Mapping[str, tuple[str, ...]] = {"SCIPY": ("scipy_options", "mip_rel_gap")}
-_TIME: Mapping[str, tuple[str, ...]] = {
-    "SCIPY": ("scipy_options", "time_limit"),
-    "CLARABEL": ("time_limit",),
-    "SCS": ("time_limit_secs",),
-    "GLPK_MI": ("tm_lim",),
-    "CBC": ("maximumSeconds",),
-}
-_ITERATIONS: Mapping[str, tuple[str, ...]] = {
-    "CLARABEL": ("max_iter",),
-    "SCS": ("max_iters",),
-    "ECOS": ("max_iters",),
-    "CVXOPT": ("max_iters",),
-    "QOCO": ("max_iters",),
-}
 
 
 class CvxpySolver(Backend):
@@ -130,39 +106,21 @@ class CvxpySolver(Backend):
                 yield
             except Exception as error:
                 if options.native:
-                    known = self._names()
+                    known = known_names(self.native_name)
                     hints = "".join(near_misses(option, known) for option in options.native if option not in known)
                     said = f"cvxpy's {self.native_name} does not take the options {dict(options.native)!r}: {error}{hints}"
                     raise InputError(said) from error
                 raise SolverError(f"cvxpy's {self.native_name} refuses the problem: {error}") from error
 
-    def _names(self) -> frozenset[str]:
-        """The option names of this interface that are known here."""
-        name = self.native_name
-        paths = [*_TOLERANCES.get(name, ()), *(table[name] for table in (_MIP_GAP, _TIME, _ITERATIONS) if name in table)]
-        return frozenset(path[0] for path in paths)
-
     def _settings(self, form: StandardForm, options: Options) -> tuple[dict[str, Any], frozenset[str]]:
         """Keyword arguments for the interface, and which common options found a place among them."""
         name = self.native_name
         if options.native and _swallows_unknown(name):
-            check_native(self.info.name, options.native, self._names())
-        tol, settings, taken = options.tolerance(self.info.tolerance), dict[str, Any](), set()
-        if form.integer.any():
-            if name in _MIP_GAP:
-                _put(settings, _MIP_GAP[name], tol)
-        else:
-            for path in _TOLERANCES.get(name, ()):
-                _put(settings, path, max(1e-2 * tol, 1e-10))
-        for option, table in (("time_limit", _TIME), ("iteration_limit", _ITERATIONS)):
-            value = getattr(options, option)
-            if value is not None and name in table:
-                _put(settings, table[name], value)
-                taken.add(option)
-        for key, value in options.native.items():
-            inner = settings.get(key)
-            settings[key] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
-        return settings, frozenset(taken)
+            check_native(self.info.name, options.native, known_names(name))
+            for key, value in options.native.items():
+                if key in INNER and isinstance(value, Mapping):
+                    check_native(f"{self.info.name}'s {key}", value, INNER[key])
+        return settings_of(name, options, self.info.tolerance, mixed=bool(form.integer.any()))
 
 
 def discover() -> tuple[Backend, ...]:
@@ -232,9 +190,7 @@ def _swallows_unknown(name: str) -> bool:
     """Whether an interface takes a nonsense option beside good ones without a word; tried on a program in one variable."""
     import cvxpy
 
-    settings: dict[str, Any] = {"marginopt_has_no_such_option": 1}
-    for path in _TOLERANCES.get(name, ()):
-        _put(settings, path, 1e-8)
+    settings = {"marginopt_has_no_such_option": 1, **tight(name)}
     x = cvxpy.Variable()
     problem = cvxpy.Problem(cvxpy.Minimize(x), [x >= 1])
     with warnings.catch_warnings():
@@ -268,12 +224,6 @@ def _point(form: StandardForm, values: Mapping[str, Any]) -> FloatArray | None:
         found[block.label] = np.asarray(value, dtype=np.float64).reshape(block.shape)
     x = form.join(found)
     return x if np.isfinite(x).all() else None
-
-
-def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:
-    for key in path[:-1]:
-        settings = settings.setdefault(key, {})
-    settings[path[-1]] = value
 
 
 def absent(name: str) -> str | None:

@@ -16,6 +16,7 @@ from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
+from marginopt.solvers.backends.cvxpy_options import known_names, settings_of
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_misses
 from marginopt.solvers.interface.solver import Solver
@@ -136,6 +137,10 @@ _MISSPELT = {
     "piqp": ("maxiter", "max_iter"),
     "scip": ("limits/tim", "limits/time"),
     "scs": ("max_iter", "max_iters"),
+    "cvxopt": ("maxiter", "maxiters"),
+    "cvxpy:cvxopt": ("max_itr", "max_iters"),
+    "cvxpy:glpk": ("glpks", "glpk"),
+    "cvxpy:glpk_mi": ("tm_lm", "tm_lim"),
     "cvxpy:scipy": ("scipy_option", "scipy_options"),
     "daqp": ("iterlimit", "iter_limit"),
     "proxqp": ("max_itr", "max_iter"),
@@ -211,3 +216,22 @@ def test_a_solver_that_swallows_options_is_asked_for_its_list(monkeypatch: pytes
     finally:
         for cached in (backend.swallows_unknown, backend.documented):
             cached.cache_clear()
+
+
+def test_glpk_s_time_limit_is_in_milliseconds_and_its_options_are_told() -> None:
+    """CVXOPT takes GLPK's default for what is no whole number, so that a limit in seconds was none."""
+    for name, path in (("GLPK", ("glpk", "tm_lim")), ("GLPK_MI", ("tm_lim",))):
+        settings, taken = settings_of(name, Options(time_limit=0.25), 1e-6, mixed=name == "GLPK_MI")
+        for key in path:
+            settings = settings[key]
+        assert settings == 250
+        assert isinstance(settings, int)
+        assert taken == {"time_limit"}
+    own = {"presolve": 1}
+    settings, _ = settings_of("GLPK", Options(time_limit=2.0, native={"glpk": own}), 1e-6, mixed=False)
+    assert settings == {"glpk": {"tm_lim": 2000, "presolve": 1}}
+    settings, _ = settings_of("GLPK", Options(native={"glpk": own}), 1e-6, mixed=False)
+    settings["glpk"]["msg_lev"] = "GLP_MSG_OFF"  # as CVXPY does
+    assert own == {"presolve": 1}
+    assert {"glpk"} == known_names("GLPK")
+    assert {"tm_lim", "mip_gap"} <= known_names("GLPK_MI")
