@@ -59,6 +59,7 @@ class BoxEngine(Engine):
     """
 
     name: ClassVar[str] = "boxes"
+    pace, bend = 0.4, 1.4
 
     def __init__(
         self, shared: Shared, threads: int = 1, log: BoxLog | None = None, begun: Begun | None = None, own: Reduced | None = None

@@ -33,6 +33,7 @@ class ConflictEngine(Engine):
     """
 
     name: ClassVar[str] = "conflicts"
+    pace: ClassVar[float] = 1.7
 
     def __init__(self, shared: Shared, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)

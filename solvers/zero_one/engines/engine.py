@@ -116,6 +116,10 @@ class Engine(ABC):
     """
 
     name: ClassVar[str]
+    #: Nanoseconds of one thread for a unit of effort where the problem is not small, by trial: what engines are compared by.
+    pace: ClassVar[float] = 1.0
+    #: How many times as many doublings of effort close a gap as the last ones make it seem (`Progress`).
+    bend: ClassVar[float] = 1.0
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
@@ -170,6 +174,11 @@ class Engine(ABC):
     @abstractmethod
     def effort(self) -> float:
         """Work done so far, counted, not timed: about nanoseconds of one thread."""
+
+    @property
+    def spent(self) -> float:
+        """The effort in nanoseconds."""
+        return self.pace * self.effort
 
     @property
     @abstractmethod

@@ -2,24 +2,30 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from .engine import Engine, Shared
+from .progress import Progress
 
 __all__ = ["Portfolio"]
 
-#: Effort of each engine, about nanoseconds, before their bounds say which of them is ahead.
-TRIAL = 3e8
-#: Effort of the engine ahead for each of the other's: where its gap is less than `CLEAR` of the other's, and else.
-FAR, NEAR, CLEAR = 8.0, 2.0, 0.6
+#: Nanoseconds of each engine before what they have proved says which of them gets there first.
+TRIAL = 1.2e8
+#: Time of the likelier engine for each of the other's, at most.
+FAR = 16.0
+#: An engine that has had more than was forecast will need this share of it once more.
+LEAST = 0.3
 
 
 class Portfolio(Engine):
     """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
 
-    Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
+    After a trial each gets time as the square of what the other will still need, by the rates at which their bounds rise
+    (`Progress`). The higher bound says less: conflicts begin with half of the incumbent's value, boxes at 0, and may still be
+    the first to arrive. Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
 
     Parameters
     ----------
@@ -37,6 +43,7 @@ class Portfolio(Engine):
         super().__init__(shared)
         self._first, self._make_second, self._head = first, second, head
         self._engines = [first]
+        self._progress = {first: Progress(first.bend)}
         self._current = first
         self._out: dict[Engine, Outcome] = {}
 
@@ -76,22 +83,29 @@ class Portfolio(Engine):
         if len(self._engines) == 1:
             if self._first.effort < self._head and not self._out:
                 return self._first
-            self._engines.append(self._make_second())
+            second = self._make_second()
+            self._engines.append(second)
+            self._progress[second] = Progress(second.bend)
         left = [engine for engine in self._engines if engine not in self._out]
         if len(left) == 1:
             return left[0]
         behind, ahead = left
-        if min(ahead.effort, behind.effort) >= TRIAL:
-            ahead, behind = sorted((ahead, behind), key=lambda engine: -engine.proved)
-            gaps = [max(self._shared.upper - engine.proved, 0.0) for engine in (ahead, behind)]
-            share = FAR if gaps[0] < CLEAR * gaps[1] else NEAR
-            return behind if behind.effort * share <= ahead.effort else ahead
-        return ahead if ahead.effort <= behind.effort else behind
+        if min(ahead.spent, behind.spent) < TRIAL:
+            return ahead if ahead.spent <= behind.spent else behind
+        ahead, behind = sorted((ahead, behind), key=self._needed)
+        needed = self._needed(ahead)
+        share = 1.0 if needed == math.inf else min((self._needed(behind) / needed) ** 2, FAR)
+        return behind if behind.spent * share <= ahead.spent else ahead
+
+    def _needed(self, engine: Engine) -> float:
+        """What an engine will still need, nanoseconds; at least a share of what it had."""
+        return max(self._progress[engine].total(self._shared.upper) - engine.spent, LEAST * engine.spent)
 
     def work(self, seconds: float) -> Outcome:
         """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""
         engine = self._current
         outcome = engine.work(seconds)
+        self._progress[engine].note(engine.spent, engine.proved)
         limits = self._shared.limits
         if outcome is Outcome.CONVERGED:
             return outcome

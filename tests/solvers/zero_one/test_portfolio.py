@@ -1,4 +1,6 @@
-"""Whose turn it is where two engines search: by what each has proved for the effort that it had."""
+"""Whose turn it is where two engines search: by what the bounds that each has proved say of the rest."""
+
+import math
 
 import pytest
 
@@ -7,6 +9,7 @@ from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.zero_one.engines import portfolio as module
 from marginopt.solvers.zero_one.engines.engine import Engine, Limits, Shared
 from marginopt.solvers.zero_one.engines.portfolio import Portfolio
+from marginopt.solvers.zero_one.engines.progress import Progress
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
@@ -39,6 +42,20 @@ class Steady(Engine):
         return {}
 
 
+class Doubling(Steady):
+    """Begins with a share of what is to be proved, and proves another one with each doubling of the effort."""
+
+    def __init__(self, shared, first, share):
+        super().__init__(shared, share)
+        self._first = first
+
+    def work(self, seconds):
+        self._stretches += 1
+        self.pause = self.nodes
+        proved = min(self._first + self._share * math.log2(self._stretches), 0.99) * self._shared.cut
+        return self._judged(max(proved, self.proved), Outcome.RUNNING)
+
+
 @pytest.fixture
 def shared():
     import numpy as np
@@ -67,4 +84,27 @@ def test_engines_alike_get_alike(shared):
     while portfolio.effort < 20 * module.TRIAL:
         portfolio.begin_stretch()
         portfolio.work(1.0)
-    assert max(engine.effort for engine in engines) <= (module.NEAR + 0.5) * min(engine.effort for engine in engines)
+    assert max(engine.effort for engine in engines) <= 1.5 * min(engine.effort for engine in engines)
+
+
+def test_a_low_bound_that_rises_fast_goes_before_a_high_one_that_does_not(shared):
+    slow, fast = Doubling(shared, 0.5, 0.04), Doubling(shared, 0.01, 0.12)
+    portfolio = Portfolio(shared, slow, lambda: fast, 3e8)
+    while portfolio.effort < 20 * module.TRIAL:
+        portfolio.begin_stretch()
+        portfolio.work(1.0)
+    assert fast.proved < slow.proved + 0.2 * shared.cut
+    assert fast.effort > 5 * slow.effort
+
+
+@pytest.mark.parametrize("bend", [1.0, 1.5])
+def test_a_forecast_goes_on_as_the_bound_rose(bend):
+    progress = Progress(bend)
+    assert progress.total(1.0) == math.inf
+    for k in range(12):  # 0.05 for each doubling
+        progress.note(2.0**k, 0.05 * (k + 1))
+    assert progress.total(1.0) == pytest.approx(2.0 ** (11 + bend * (1.0 - 0.6) / 0.05))
+    before = progress.total(1.0)
+    progress.note(2.0**13, 0.6)  # nothing new is proved: a pass is on
+    assert progress.total(1.0) == before
+    assert progress.total(0.5) == 2.0**11
