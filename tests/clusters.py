@@ -9,16 +9,19 @@ import subprocess
 import sys
 import threading
 import time
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 from queue import Queue
 
+import pytest
+
 _SCHEDULER = ("-m", "distributed.cli.dask_scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard", "--no-jupyter")
 _WORKER = ("-m", "distributed.cli.dask_worker", "--host", "127.0.0.1", "--nthreads", "1", "--no-dashboard", "--no-nanny")
 #: Seconds that a process may take to say that it is there.
-PATIENCE = 60.0
+PATIENCE = 120.0
 
 
 @dataclass
@@ -87,3 +90,21 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
             process.wait(10)
             if process.stdout is not None:
                 process.stdout.close()
+
+
+@contextmanager
+def ray_cluster(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Ray on this machine, two processors."""
+    import ray
+
+    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        ray.init(
+            num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=80_000_000
+        )
+        try:
+            yield
+        finally:
+            ray.shutdown()

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
+import shlex
 import sys
 from collections.abc import Mapping
+from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +15,7 @@ import cloudpickle
 import joblib
 import numpy as np
 import pytest
-from clusters import DaskCluster, kill
+from clusters import DaskCluster, kill, ray_cluster
 from data import clouds
 
 import marginopt as mo
@@ -67,6 +70,22 @@ def _figures(cell: Any) -> dict[str, Any]:
 
 
 def test_the_others_are_those_of_one_process(client: Any) -> None:
+    _others(client, joblib.parallel_config("dask", client=client))
+
+
+def test_they_are_so_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("ray", reason="marginopt[ray] is not installed")
+    from ray.util.joblib import register_ray
+
+    register_ray()
+    with ray_cluster(monkeypatch):
+        _others("ray", joblib.parallel_config("ray"))
+        ours, theirs = _report(cluster="ray"), _report()
+    for part in ("instances", "relaxations", "exacts", "kappas"):
+        assert [_figures(c) for c in getattr(ours, part)] == [_figures(c) for c in getattr(theirs, part)], part
+
+
+def _others(cluster: Any, within: AbstractContextManager[Any]) -> None:
     X, y = clouds(0, 60, 3)
     model = mo.HingeSVM(X, y, lam=1.0)
     values = [0.1, 1.0, 10.0]
@@ -80,11 +99,11 @@ def test_the_others_are_those_of_one_process(client: Any) -> None:
         choice = select(Z, y, "cv", C=[0.5, 2.0], gammas=[0.1, 1.0, 4.0], **where)
         return [*found, choice.details["accuracy"], choice.models_trained, choice.gamma]
 
-    alone, away = everything(), everything(cluster=client)
+    alone, away = everything(), everything(cluster=cluster)
     for here, there in zip(alone, away, strict=True):
         assert here == there if isinstance(here, list) and isinstance(here[0], str) else np.allclose(here, there, rtol=1e-9)
     one = mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, two), mo.L2SVC().fit(Z, three)
-    with joblib.parallel_config("dask", client=client):
+    with within:
         other = mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, two), mo.L2SVC().fit(Z, three)
     assert (one[0].cv_scores_ == other[0].cv_scores_).all()
     assert np.allclose(one[1].decision_function(Z), other[1].decision_function(Z), rtol=1e-9)
@@ -94,6 +113,19 @@ def test_a_path_of_updates_is_no_parallel_work(client: Any) -> None:
     X, y = clouds(0, 20)
     with pytest.raises(InputError, match="give update=False"):
         mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [1.0, 2.0], cluster=client)
+
+
+def test_the_words_of_the_slurm_jobs_worker_are_dasks() -> None:
+    from dask.utils import parse_bytes, parse_timedelta
+    from distributed.cli.dask_worker import main
+
+    page = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+    words = re.findall(r"^python -m distributed\.cli\.dask_worker (.+)$", page, flags=re.MULTILINE)
+    assert len(words) == 1
+    said = main.make_context("worker", shlex.split(words[0])).params
+    assert (said["n_workers"], said["nthreads"]) == ("8", 1) and parse_bytes(said["memory_limit"]) > 3e9
+    assert parse_timedelta(said["lifetime"]) == 13_800.0  # ends before the job does, and lets its tasks go to others
+    assert f'"--lifetime", "{said["lifetime"]}"' in page
 
 
 def measured(parameters: Mapping[str, Any]) -> dict[str, Any]:

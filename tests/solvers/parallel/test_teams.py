@@ -14,7 +14,7 @@ import joblib
 import numpy as np
 import pytest
 import scipy.sparse as sp
-from clusters import PATIENCE, DaskCluster, dask_cluster, kill
+from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
 from marginopt.solvers.parallel import Alone, team_of
@@ -218,31 +218,20 @@ def test_a_task_that_no_worker_survives(tmp_path: Path) -> None:
 
 
 def test_ray(monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray", reason="marginopt[ray] is not installed")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
-    monkeypatch.setenv("RAY_ACCEL_ENV_VAR_OVERRIDE_ON_ZERO", "0")
-    import warnings
+    pytest.importorskip("ray", reason="marginopt[ray] is not installed")
+    with ray_cluster(monkeypatch):
+        seen = []
+        with team_of(cluster="ray") as team:
+            assert team.size == 2
+            for number, (value, who) in team.run(total, [(X + k, 0.05) for k in range(12)]):
+                seen.append((number, value))
+                if len(seen) == 3:
+                    os.kill(who, 9)
+            assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
+            with pytest.raises(InputError, match="the third"):
+                team.all(fails, range(6))
+        from ray.util.joblib import register_ray
 
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ray.init(
-            num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=80_000_000
-        )
-        try:
-            seen = []
-            with team_of(cluster="ray") as team:
-                assert team.size == 2
-                for number, (value, who) in team.run(total, [(X + k, 0.05) for k in range(12)]):
-                    seen.append((number, value))
-                    if len(seen) == 3:
-                        os.kill(who, 9)
-                assert sorted(seen) == [(k, float((X + k).sum())) for k in range(12)]
-                with pytest.raises(InputError, match="the third"):
-                    team.all(fails, range(6))
-            from ray.util.joblib import register_ray
-
-            register_ray()
-            with joblib.parallel_config("ray"), team_of() as team:
-                assert team.all(fails, [0, 1, 2]) == [0, 1, 2]
-        finally:
-            ray.shutdown()
+        register_ray()
+        with joblib.parallel_config("ray"), team_of() as team:
+            assert team.all(fails, [0, 1, 2]) == [0, 1, 2]

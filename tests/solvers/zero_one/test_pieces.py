@@ -14,13 +14,12 @@ import subprocess
 import sys
 import threading
 import time
-import warnings
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
-from clusters import DaskCluster, dask_cluster, kill
+from clusters import DaskCluster, dask_cluster, kill, ray_cluster
 from data import clouds
 
 import marginopt as mo
@@ -383,18 +382,10 @@ def test_a_proof_goes_on_from_a_checkpoint_with_workers_killed(
 
 
 def test_ray_proves_the_same(small: Any, short: None, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    ray = pytest.importorskip("ray", reason="marginopt[ray] is not installed")
-    monkeypatch.setenv("RAY_AUTH_MODE", "disabled")
+    pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     stated, alone, whole = small
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")
-        ray.init(
-            num_cpus=2, include_dashboard=False, log_to_driver=False, _node_ip_address="127.0.0.1", object_store_memory=80_000_000
-        )
-        try:
-            found = mo.solve(stated, "zero-one-bb", **alone, cluster="ray", proof=str(tmp_path / "proof.jsonl"))
-            report = mo.check_proof(tmp_path / "proof.jsonl", stated, cluster="ray")
-        finally:
-            ray.shutdown()
+    with ray_cluster(monkeypatch):
+        found = mo.solve(stated, "zero-one-bb", **alone, cluster="ray", proof=str(tmp_path / "proof.jsonl"))
+        report = mo.check_proof(tmp_path / "proof.jsonl", stated, cluster="ray")
     _same(found, whole)
     assert report.valid and report == check_proof(tmp_path / "proof.jsonl", stated)
