@@ -77,8 +77,9 @@ def audit(estimator: Any, X: Any, y: Any = None, sample_weight: Any = None) -> A
     data = np.asarray(X.toarray() if sp.issparse(X) else X, dtype=np.float64)
     if data.ndim != 2 or not np.isfinite(data).all() or data.shape[0] > _MOST_ROWS:
         raise InputError(f"X must be a finite matrix of at most {_MOST_ROWS:,} rows; its shape is {data.shape}")
-    if data.shape[1] != estimator.n_features_in_:
-        raise InputError(f"the machine was fitted on {estimator.n_features_in_} columns; X has {data.shape[1]}")
+    columns = vars(estimator).get("n_features_in_", data.shape[1])  # with a callable kernel scikit-learn counts none
+    if data.shape[1] != columns:
+        raise InputError(f"the machine was fitted on {columns} columns; X has {data.shape[1]}")
     signs = np.ones(data.shape[0]) if isinstance(estimator, OneClassSVM) else _signs(estimator, y, data.shape[0])
     weights = np.ones(data.shape[0]) if sample_weight is None else np.asarray(sample_weight, dtype=np.float64)
     if weights.shape != signs.shape or not np.isfinite(weights).all() or (weights < 0).any():
@@ -132,12 +133,19 @@ def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
     return MatrixGram(pairwise_kernels(X, metric=name, gamma=gamma, **more, **shape)), _ASSUMED
 
 
-def _multipliers(estimator: Any, n: int) -> FloatArray:
-    """y_i a_i of every training point, as stored."""
-    if estimator.support_.max(initial=-1) >= n:
-        raise InputError(f"the machine was fitted on more than the {n} rows of X")
+def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> FloatArray:
+    """y_i a_i of every training point, as stored.
+
+    LIBSVM leaves points of weight 0 out before it counts, and scikit-learn keeps its numbers. Where the support vectors are stored
+    beside them they are the machine's; for a kernel matrix the numbers are, with which it predicts.
+    """
+    counted = np.arange(n)
+    if weights is not None and estimator.support_vectors_.shape[0]:
+        counted = np.flatnonzero(weights > 0.0)
+    if estimator.support_.max(initial=-1) >= counted.size:
+        raise InputError(f"the machine was fitted on more than the {counted.size} rows of X that count")
     found = np.zeros(n)
-    found[estimator.support_] = np.ravel(estimator.dual_coef_)
+    found[counted[estimator.support_]] = np.ravel(estimator.dual_coef_)
     if not np.isfinite(found).all():
         raise InputError("the machine stores multipliers that are not finite")
     return found
@@ -183,7 +191,7 @@ def _bound(a: FloatArray | None, signs: FloatArray, gram: GramOperator, linear: 
 def _svc(estimator: Any, X: FloatArray, signs: FloatArray, weights: FloatArray) -> Audit:
     gram, condition = _kernel(estimator, X)
     top = estimator.C * _class_weights(estimator, signs) * weights
-    stored, b = _multipliers(estimator, X.shape[0]), _number(estimator.intercept_)
+    stored, b = _multipliers(estimator, X.shape[0], weights), _number(estimator.intercept_)
     f, error = scores(gram, stored, b)
     value = norm(gram, stored).times(0.5) + hinge_cost(top, 1.0, signs * f, error)
     near, outside = _mended(signs * stored, signs, top, None)

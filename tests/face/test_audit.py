@@ -96,3 +96,23 @@ def test_what_cannot_be_audited_is_refused() -> None:
     ):  # fmt: skip
         with pytest.raises(InputError):
             mo.audit(bad, *arguments)
+
+
+def test_points_of_weight_zero_leave_the_numbers_of_the_support_vectors() -> None:
+    """LIBSVM counts without them: the audit took other points for support vectors and showed a gap of 0.9."""
+    weights = np.where(np.arange(40) % 5 == 1, 0.0, WEIGHTS)
+    machine = SVC(kernel="linear", C=0.7, tol=1e-9).fit(X, Y, weights)
+    found = mo.audit(machine, X, Y, weights)
+    truth = optimum(machine, weights)
+    assert found.gap <= 1e-6
+    assert found.bound <= truth * (1.0 + 1e-7) and found.value >= truth * (1.0 - 1e-7)
+    with pytest.raises(InputError, match="rows of X that count"):
+        mo.audit(machine, X, Y, np.where(np.arange(40) < 5, 1.0, 0.0))
+
+
+def test_a_kernel_that_is_a_function() -> None:
+    """scikit-learn counts no columns there."""
+    machine = SVC(kernel=lambda a, b: a @ b.T, C=0.7, tol=1e-9).fit(X, Y)
+    found = mo.audit(machine, X, Y)
+    assert found.gap <= 1e-6
+    assert found.value == pytest.approx(optimum(machine, np.ones(40)), rel=1e-6)
