@@ -136,8 +136,8 @@ def _kernel(estimator: Any, X: FloatArray) -> tuple[GramOperator, str]:
 def _multipliers(estimator: Any, n: int, weights: FloatArray | None = None) -> FloatArray:
     """y_i a_i of every training point, as stored.
 
-    LIBSVM leaves points of weight 0 out before it counts, and scikit-learn keeps its numbers. Where support vectors are stored beside
-    them these are the machine's; for a kernel matrix the numbers are, with which it predicts.
+    LIBSVM leaves points of weight 0 out before it counts, and scikit-learn keeps its numbers. Where support vectors are stored
+    beside them these are the machine's; for a kernel matrix the numbers are, with which it predicts.
     """
     counted = np.arange(n)
     if weights is not None and estimator.support_vectors_.shape[0]:
