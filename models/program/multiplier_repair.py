@@ -48,12 +48,36 @@ _GROWN = 6
 
 
 @dataclass(frozen=True, eq=False)
+class _Rows:
+    """All rows F x + g of a form, which every multiplier of it shares, and which of them are inequalities."""
+
+    F: sp.csr_array
+    g: FloatArray
+    inequality: BoolArray
+
+    @classmethod
+    def of(cls, form: StandardForm) -> _Rows:
+        F, g = form.rows_matrix()
+        kinds = [np.full(c.rows, isinstance(c.cone, Nonnegative)) for c in form.constraints]
+        return cls(F, g, np.concatenate([np.zeros(0, dtype=bool), *kinds]))
+
+    @cached_property
+    def by_variable(self) -> Entries:
+        """F'."""
+        return Entries.of(self.F.T)
+
+    @cached_property
+    def longest(self) -> int:
+        """The most entries of a variable."""
+        return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
+
+
+@dataclass(frozen=True, eq=False)
 class Multipliers:
     """z of all rows, each in its dual cone, rounding included."""
 
     form: StandardForm
-    F: sp.csr_array
-    g: FloatArray
+    rows: _Rows
     z: FloatArray
 
     @classmethod
@@ -65,25 +89,24 @@ class Multipliers:
             if given.shape != (c.rows,) or not np.isfinite(given).all():
                 return None
             pieces.append(c.cone.inside_dual(given))
-        F, g = form.rows_matrix()
-        return cls(form, F, g, np.concatenate(pieces) if pieces else np.zeros(0))
+        return cls(form, _Rows.of(form), np.concatenate(pieces) if pieces else np.zeros(0))
 
     @property
     def constant(self) -> Rounded:
         """Σ<z_k, g_k>."""
-        return dot(self.z, self.g)
+        return dot(self.z, self.rows.g)
 
     @cached_property
     def pulled(self) -> tuple[FloatArray, FloatArray]:
         """d = q - F'z, and its error."""
-        q, rows = self.form.q, Entries.of(self.F)
+        q, rows = self.form.q, Entries.of(self.rows.F)
         d = q - rows.weighted_sum(self.z)
-        absolute = np.abs(q) + replace(rows, data=np.abs(rows.data)).weighted_sum(np.abs(self.z))
-        return d, gamma(self._longest + 4) * absolute
+        absolute = np.abs(q) + rows.absolute.weighted_sum(np.abs(self.z))
+        return d, gamma(self.rows.longest + 4) * absolute
 
     def pulled_exactly(self, chosen: BoolArray) -> FloatArray:
         """d of the chosen variables, each sum rounded once: zero is exactly zero (of products that do not underflow)."""
-        columns = self.F[:, np.flatnonzero(chosen)].tocsc()
+        columns = self.rows.by_variable.at(chosen)
         products, rests = two_product(columns.data, -self.z[columns.indices])
         if not (np.isfinite(products).all() and np.isfinite(rests).all()):
             return np.full(int(chosen.sum()), np.nan)
@@ -92,13 +115,9 @@ class Multipliers:
         return np.array([math.fsum([q[k], *terms[a:b], *more[a:b]]) for k, (a, b) in enumerate(ends)])
 
     @cached_property
-    def _longest(self) -> int:
-        return int(np.bincount(self.F.indices, minlength=1).max(initial=0))
-
-    @cached_property
-    def moves(self) -> tuple[sp.csr_array, BoolArray]:
-        """Columns W of the moves (rows × moves, one entry a row), and which of them are bounded by 1; without zeros."""
-        pieces: list[sp.csr_array] = []
+    def moves(self) -> tuple[Entries, BoolArray]:
+        """Columns W of the moves (rows × moves), and which of them are bounded by 1; without zeros."""
+        pieces: list[Entries] = []
         limited, start = [], 0
         largest = max(float(np.abs(self.z).max(initial=0.0)), 1e-300)
         for c in (c for c in self.form.constraints if c.rows):
@@ -107,39 +126,26 @@ class Multipliers:
             equal = isinstance(c.cone, Zero)
             if equal or isinstance(c.cone, Nonnegative):
                 own = np.full(c.rows, largest) if equal else z.copy()
-                pieces.append(sp.csr_array((own, np.arange(c.rows), np.arange(c.rows + 1)), shape=(c.rows, c.rows)))
+                pieces.append(Entries.identity(c.rows).times(own))
             else:
                 pieces.append(_moves_inside(c, z))
-            limited.append(np.full(pieces[-1].shape[1], not equal))
+            limited.append(np.full(pieces[-1].width, not equal))
         if not pieces:
-            return sp.csr_array((0, 0)), np.zeros(0, dtype=bool)
-        whole = pieces[0] if len(pieces) == 1 else sp.csr_array(sp.block_diag(pieces, format="csr"))
-        whole.eliminate_zeros()
-        return whole, np.concatenate(limited)
-
-    def used(self, W: sp.csr_array) -> BoolArray:
-        """Rows that have a price, or whose price may move by W."""
-        used = self.z != 0.0
-        used[np.repeat(np.arange(W.shape[0]), np.diff(W.indptr))] = True
-        return np.asarray(used)
+            return Entries.identity(0), np.zeros(0, dtype=bool)
+        ends = np.cumsum([piece.width for piece in pieces])
+        shifted = (replace(p, indices=p.indices + (end - p.width), width=ends[-1]) for p, end in zip(pieces, ends, strict=True))
+        whole = Entries.below(*shifted)
+        return whole.where(whole.data != 0.0), np.concatenate(limited)
 
     def lifted(self, share: float) -> Multipliers:
         """z with those of inequalities that are zero raised by this share of the largest: then they may move as well."""
-        pieces, start, largest = [], 0, float(np.abs(self.z).max(initial=0.0))
-        for c in self.form.constraints:
-            z = self.z[start : start + c.rows]
-            pieces.append(np.maximum(z, share * largest) if isinstance(c.cone, Nonnegative) else z)
-            start += c.rows
-        return replace(self, z=np.concatenate(pieces) if pieces else self.z)
+        least = share * np.abs(self.z).max(initial=0.0)
+        return replace(self, z=np.where(self.rows.inequality, np.maximum(self.z, least), self.z))
 
     def settled(self, share: float) -> Multipliers:
         """z with those of inequalities that are below this share of the largest set to zero: rounding, perhaps."""
-        pieces, start, largest = [], 0, float(np.abs(self.z).max(initial=0.0))
-        for c in self.form.constraints:
-            z = self.z[start : start + c.rows]
-            pieces.append(np.where(z < share * largest, 0.0, z) if isinstance(c.cone, Nonnegative) else z)
-            start += c.rows
-        return replace(self, z=np.concatenate(pieces) if pieces else self.z)
+        least = share * np.abs(self.z).max(initial=0.0)
+        return replace(self, z=np.where(self.rows.inequality & (self.z < least), 0.0, self.z))
 
     def moved(self, change: FloatArray) -> Multipliers:
         """z + change, in the dual cones again."""
@@ -150,18 +156,18 @@ class Multipliers:
         return replace(self, z=np.concatenate(pieces))
 
 
-def _moves_inside(c: Constraint, z: FloatArray) -> sp.csr_array:
+def _moves_inside(c: Constraint, z: FloatArray) -> Entries:
     """One ray for each cone of the stack; beside it, where z is deep inside, every direction of that cone."""
     owner = np.repeat(np.arange(c.cone.count), c.cone.dim)
     depth = c.cone.depth(z)
     deep = depth > _DEEP * np.linalg.norm(c.cone.stacked(z), axis=1)
     rays = sp.csr_array((np.where(deep[owner], 0.5, 1.0) * z, (np.arange(c.rows), owner)), shape=(c.rows, c.cone.count))
     if not deep.any():
-        return rays
+        return Entries.of(rays)
     inner = np.flatnonzero(deep[owner])
     # a little less than half the depth: its own rounding is within the rest
     balls = sp.csr_array((0.499 * depth[owner][inner], (inner, np.arange(inner.size))), shape=(c.rows, inner.size))
-    return sp.csr_array(sp.hstack([rays, balls], format="csr"))
+    return Entries.of(sp.hstack([rays, balls], format="csr"))
 
 
 @dataclass(frozen=True, eq=False)
@@ -203,7 +209,7 @@ class _Stated:
     """The equations of the chosen variables, for any multipliers."""
 
     indices: IntArray
-    columns: sp.csr_array  # F_S'
+    columns: Entries  # F_S'
     curved: Entries | None  # P D of these variables
     point: PointMoves | None
 
@@ -211,22 +217,22 @@ class _Stated:
     def of(cls, z: Multipliers, chosen: BoolArray, point: PointMoves | None) -> _Stated:
         indices = np.flatnonzero(chosen)
         curved = None if point is None else Entries.of(point.columns).at(indices)
-        return cls(indices, sp.csr_array(Entries.of(z.F).among(indices).csr.T), curved, point)
+        return cls(indices, z.rows.by_variable.at(indices), curved, point)
 
-    def at(self, z: Multipliers, W: sp.csr_array, *, apart: bool) -> Equations:
+    def at(self, z: Multipliers, W: Entries, *, apart: bool) -> Equations:
         """With the moves W of these; with what one move settles ``apart``."""
-        A = Entries.of(self.columns @ W)
+        A = self.columns.product(W)
         if self.curved is not None:
-            A = Entries.beside([(A, 0), (self.curved, W.shape[1])], self.indices.size, W.shape[1] + z.form.n)
+            A = Entries.beside([(A, 0), (self.curved, W.width)], self.indices.size, W.width + z.form.n)
         return Equations.of(A, apart=apart)
 
-    def ranked(self, z: Multipliers, W: sp.csr_array, *, apart: bool) -> tuple[Equations, Rank | None, bool]:
+    def ranked(self, z: Multipliers, W: Entries, *, apart: bool) -> tuple[Equations, Rank | None, bool]:
         """The equations, how far they are from dependent, and whether those with one move stand apart.
 
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
         equations = self.at(z, W, apart=apart)
-        rank = equations.rank(z.form, z.F, z.used(W), self.indices)
+        rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.counts > 0)), self.indices)
         if rank is None and equations.alone.size:
             return self.ranked(z, W, apart=False)
         return equations, rank, apart
@@ -241,7 +247,7 @@ def exact_beside(
     """
     stated, independent, steps, grown = _Stated.of(z, chosen, point), True, 0, 0
     apart = stated.indices.size > _MANY
-    while stated.indices.size <= _MOST and z.F.shape[0]:
+    while stated.indices.size <= _MOST and z.rows.F.shape[0]:
         slope, error = tangent.slopes(z)
         last = steps == _STEPS or float(np.abs(slope[stated.indices]).max()) <= 4.0 * float(error[stated.indices].max())
         more = tangent.open_side(slope, error) & ~chosen
@@ -263,32 +269,30 @@ def exact_beside(
         change = equations.solution(slope[stated.indices], definite=independent)
         if change is None:
             break
-        z, steps = z.moved(np.asarray(W @ change[: W.shape[1]])), steps + 1
+        z, steps = z.moved(W.dot(change[: W.width])), steps + 1
         if point is not None:
-            point.move(change[W.shape[1] :])
+            point.move(change[W.width :])
     return z, None
 
 
 def _moved(
-    z: Multipliers, W: sp.csr_array, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
+    z: Multipliers, W: Entries, limited: BoolArray, chosen: BoolArray, distance: float, point: PointMoves | None
 ) -> Moved | None:
     """What moves by up to this distance change; None where that is too far."""
     if limited.any():  # no further than to a multiplier of zero; and a ray's column has an error, within the slopes'
         distance = distance / (1.0 - distance) if distance <= 0.5 else np.inf
     if not np.isfinite(distance):
         return None
-    rows = sp.csr_array(z.F.T @ W)
+    rows = Entries.of(z.rows.F)
+    squares = (rows.times(W.dot(np.ones(W.width))) if W.single else Entries.of(W.csr.T @ z.rows.F)).column_squares
+    constant = float(np.linalg.norm(W.weighted_sum(z.rows.g))) * (1.0 + 1e-9) * distance
     if point is not None:
-        rows = sp.csr_array(sp.hstack([rows, point.columns], format="csr"))
-    norms = np.sqrt(np.asarray(rows.multiply(rows).sum(axis=1)).ravel()) * (1.0 + 1e-9)
-    constant = float(np.linalg.norm(W.T @ z.g)) * (1.0 + 1e-9) * distance
-    constant += 0.0 if point is None else point.cost(distance)
-    return Moved(chosen, np.where(chosen, 0.0, distance * norms), constant)
+        squares, constant = squares + Entries.of(point.columns).column_squares, constant + point.cost(distance)
+    return Moved(chosen, np.where(chosen, 0.0, distance * np.sqrt(squares) * (1.0 + 1e-9)), constant)
 
 
-def _moves_with(point: PointMoves, z: Multipliers) -> tuple[sp.csr_array, BoolArray]:
+def _moves_with(point: PointMoves, z: Multipliers) -> tuple[Entries, BoolArray]:
     """The multipliers' moves, those without a limit as large as the point's: prices of zero have no size of their own."""
     W, limited = z.moves
     share = float(np.abs(point.columns.data).max(initial=0.0)) / max(float(np.abs(W.data).max(initial=0.0)), 1e-300)
-    data = W.data * np.where(limited, 1.0, max(share, 1.0))[W.indices]
-    return sp.csr_array((data, W.indices, W.indptr), shape=W.shape), limited
+    return replace(W, data=W.data * np.where(limited, 1.0, max(share, 1.0))[W.indices]), limited

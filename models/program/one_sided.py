@@ -35,7 +35,7 @@ def raised(z: Multipliers, slope: FloatArray, error: FloatArray) -> Multipliers 
     rows, free = _linear_rows(z)
     if not wanting.any() or not rows.any():
         return None
-    E = z.F[np.flatnonzero(rows)]
+    E = z.rows.F[np.flatnonzero(rows)]
     y = lsqr(E.T, -sign, atol=1e-12, btol=1e-12, iter_lim=_STEPS)[0]
     y = np.where(free[rows], y, np.maximum(y, 0.0))
     gain = -sign * (E.T @ y)
