@@ -19,7 +19,7 @@ from ..drawing import Picture
 from ..errors import DataError
 from .effort import EFFORTS, Effort
 from .judge import NOT_RUN, Judged, Verdict, judge
-from .record import Entry, Value
+from .record import Cells, Entry, Value
 from .reproduce import FigureResult, Head, Reproduction, TableResult
 
 __all__ = ["Kept", "identified", "read_kept", "updated"]
@@ -93,7 +93,8 @@ def _picture(path: Path, name: str, told: Mapping[str, str]) -> Picture:
 def updated(found: Reproduction, kept: Kept, fresh: Sequence[str]) -> Reproduction:
     """The paper with what an earlier run measured, but for the tables and figures of names ``fresh`` that this run has."""
     tables = tuple(_table(result, found.effort, kept, result.table.name in fresh) for result in found.tables)
-    pictures = tuple(_figure(one, kept, one.figure.name in fresh) for one in found.pictures)
+    cells = {(result.table.name, c.entry.words): c.value.mean for result in tables for c in result.cells if c.value is not None}
+    pictures = tuple(_figure(one, kept, one.figure.name in fresh, cells) for one in found.pictures)
     used = sorted(set(_times(tables, pictures)), reverse=True)
     return replace(found, tables=tables, pictures=pictures, earlier=tuple(kept.heads[made] for made in used))
 
@@ -146,8 +147,13 @@ def _missing(table: str, entry: Entry, kept: Kept) -> Judged | None:
     return replace(judge(entry, {}, {}), reason=kept.missing.get(at, NOT_RUN))
 
 
-def _figure(one: FigureResult, kept: Kept, fresh: bool) -> FigureResult:
+def _figure(one: FigureResult, kept: Kept, fresh: bool, cells: Cells) -> FigureResult:
+    """A figure of this run or as kept; one that shows cells is drawn from them anew, so that it and the tables agree."""
     earlier = kept.pictures.get(one.figure.name)
+    if one.figure.of_cells is not None:
+        drawn = one.figure.of_cells(cells)
+        made = earlier[1] if earlier is not None and earlier[0] == drawn else ""
+        return one if drawn is None else replace(one, picture=drawn, reason="", made=made)
     if one.picture is not None and (fresh or earlier is None):
         return one
     if earlier is None:

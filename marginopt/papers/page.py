@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from ..files import write_text
 from ..relaxations.report.formats.markdown import escaped
-from .judge import Judged, Verdict
+from .judge import NOT_RUN, Judged, Verdict
 from .kept import identified
 from .layout import grid_of
 from .record import Published, Value
@@ -49,6 +49,7 @@ def _environment(html: bool) -> Environment:
         numbered=_numbered,
         in_markdown=_in_markdown,
         notes=_notes,
+        missing=_missing,
         share=_share,
         Verdict=Verdict,
     )
@@ -115,9 +116,25 @@ def _verdict(cell: Judged) -> str:
     """A word or two; nothing where nothing is printed."""
     if cell.verdict is Verdict.UNPUBLISHED:
         return ""
-    if cell.verdict is Verdict.UNJUDGED:
-        return "" if cell.ratio is None else f"{cell.ratio:.2g} × published"
-    return str(cell.verdict)
+    if cell.verdict is Verdict.UNJUDGED and cell.ratio is not None:
+        return _beside(cell, cell.ratio)
+    return "" if cell.verdict is Verdict.UNJUDGED else str(cell.verdict)
+
+
+def _beside(cell: Judged, ratio: float) -> str:
+    """How a cell that is not judged lies: by a factor, or near the printed figure by the difference."""
+    if cell.value is None or cell.entry.published is None or abs(ratio - 1.0) > 0.05:
+        return f"{ratio:.2g} × published"
+    difference = cell.value.mean - cell.entry.published.value
+    words = _number(abs(difference), cell.entry.published.unit)
+    return f"{words} {'above' if difference > 0 else 'below'}, not judged" if float(words) else "as printed, not judged"
+
+
+def _missing(found: Reproduction) -> str:
+    """How many cells were not run, and of how many the data are at hand."""
+    at_hand = sum(cell.verdict is Verdict.MISSING and cell.reason == NOT_RUN for table in found.tables for cell in table.cells)
+    there = f", {at_hand} of them although their data are at hand" if at_hand else ""
+    return f"{found.missing} cells not run{there}"
 
 
 def _in_markdown(result: TableResult, cell: Judged | None) -> str:

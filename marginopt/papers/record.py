@@ -9,7 +9,7 @@ from typing import Any, TypeAlias
 from ..drawing import Picture
 from .effort import Effort
 
-__all__ = ["Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
+__all__ = ["Cells", "Entry", "Experiment", "Paper", "PaperFigure", "PaperTable", "Plain", "Published", "Results", "Run", "Value"]
 
 #: What parameters of a run are made of: a store keeps them as they are.
 Plain: TypeAlias = str | int | float | bool | None
@@ -116,6 +116,10 @@ class Value:
     repetitions: int
 
 
+#: Measured means by table and cell (`Entry.words`).
+Cells: TypeAlias = Mapping[tuple[str, str], float]
+
+
 @dataclass(frozen=True)
 class Entry:
     """One cell of a table.
@@ -206,6 +210,9 @@ class PaperFigure:
     draw : callable
         From what was measured to the picture; None where too little was.
     note : str
+    of_cells : callable, optional
+        Where the figure shows what tables show: from their cells to the picture. Pages that keep cells of earlier runs, whose
+        records they have not, draw it by this.
     """
 
     name: str
@@ -215,6 +222,7 @@ class PaperFigure:
     needs: Callable[[Effort], Sequence[Run]]
     draw: Callable[[Results], Picture | None]
     note: str = ""
+    of_cells: Callable[[Cells], Picture | None] | None = None
 
     def runs(self, effort: Effort) -> list[Run]:
         """All that it needs, each once."""

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable, Sequence
-from typing import Any
+from itertools import product
+from typing import Any, TypeAlias
 
 import numpy as np
 
@@ -12,7 +13,7 @@ from ...drawing import Picture, colour_of, figure_of, marker_of, svg_of
 from ..effort import Effort
 from ..four import FRANK_WOLFE
 from ..published import published
-from ..record import PaperFigure, Results, Run
+from ..record import Cells, PaperFigure, Results, Run
 from .data import SOURCES
 from .protocol import ALGORITHMS, TRAINING, training_runs
 
@@ -26,6 +27,10 @@ _SWEPT = {"frank-wolfe-figure-7": ("Shuttle", "KDD10pc"), "frank-wolfe-figure-8"
 _COSTS = tuple(2.0**k for k in range(0, 13, 2))
 
 
+#: Accuracy in % and seconds by set and algorithm.
+Means: TypeAlias = dict[tuple[str, str], tuple[float, float]]
+
+
 def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[Effort], Sequence[Run]]:
     def needs(effort: Effort) -> Sequence[Run]:
         return [run for name in effort.rows(sets, quick) for a in ALGORITHMS for run in training_runs(effort, name, a)]
@@ -33,8 +38,8 @@ def _needs(sets: Sequence[str], quick: Sequence[str]) -> Callable[[Effort], Sequ
     return needs
 
 
-def _means(results: Results, sets: Sequence[str]) -> dict[tuple[str, str], tuple[float, float]]:
-    """Accuracy in % and seconds by set and algorithm: Gaussian kernel, C by validation."""
+def _means(results: Results, sets: Sequence[str]) -> Means:
+    """Of the runs with a Gaussian kernel and C by validation."""
     found: dict[tuple[str, str], list[tuple[float, float]]] = defaultdict(list)
     for run, record in results.items():
         at = run.parameters
@@ -46,43 +51,49 @@ def _means(results: Results, sets: Sequence[str]) -> dict[tuple[str, str], tuple
     }
 
 
-def _by_set(number: int, sets: Sequence[str]) -> Callable[[Results], Picture | None]:
-    def draw(results: Results) -> Picture | None:
-        ours = _means(results, sets)
-        if not ours:
-            return None
-        theirs = {
-            (r["dataset"], r["algorithm"]): (float(r["test_accuracy_pct"]), float(r["train_seconds"]))
-            for r in published("frank_wolfe_tables2_3")
-            if r["dataset"] in sets
-        }
-        figure = figure_of(7.0, 7.5)
-        panels = figure.subplots(3, 1, sharex=True)
-        for ax, (label, pick) in zip(panels, _PANELS.items(), strict=True):
-            for k, algorithm in enumerate(ALGORITHMS):
-                for values, hollow in ((theirs, True), (ours, False)):
-                    points = [(x, pick(values, name, algorithm)) for x, name in enumerate(sets) if (name, algorithm) in values]
-                    drawn = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
-                    if drawn:
-                        _mark(ax, drawn, k, f"{algorithm}{', published' if hollow else ''}", hollow)
-            ax.set_ylabel(label)
-            ax.grid(alpha=0.3)
-        for ax in panels[1:]:
-            ax.set_yscale("log")
-        panels[0].legend(fontsize=7, ncols=3)
-        panels[-1].set_xticks(range(len(sets)), sets, rotation=45 if len(sets) > 8 else 0, fontsize=8)
-        caption = "Filled: measured (processor seconds); hollow: published. Sets without a filled point were not run."
-        return Picture(svg_of(figure), f"frank-wolfe-figure-{number}", "By set", caption)
-
-    return draw
+def _of_cells(cells: Cells, sets: Sequence[str]) -> Means:
+    """The same of the cells of Tables 2 and 3."""
+    seconds = {key: cells.get(("frank-wolfe-table-3", " | ".join(key))) for key in product(sets, ALGORITHMS)}
+    return {
+        key: (cells.get(("frank-wolfe-table-2", " | ".join(key)), np.nan), value)
+        for key, value in seconds.items()
+        if value is not None
+    }
 
 
-def _speed_up(values: dict[tuple[str, str], tuple[float, float]], name: str, algorithm: str) -> float | None:
+def _by_set(number: int, sets: Sequence[str], ours: Means) -> Picture | None:
+    if not ours:
+        return None
+    theirs = {
+        (r["dataset"], r["algorithm"]): (float(r["test_accuracy_pct"]), float(r["train_seconds"]))
+        for r in published("frank_wolfe_tables2_3")
+        if r["dataset"] in sets
+    }
+    figure = figure_of(7.0, 7.5)
+    panels = figure.subplots(3, 1, sharex=True)
+    for ax, (label, pick) in zip(panels, _PANELS.items(), strict=True):
+        for k, algorithm in enumerate(ALGORITHMS):
+            for values, hollow in ((theirs, True), (ours, False)):
+                points = [(x, pick(values, name, algorithm)) for x, name in enumerate(sets) if (name, algorithm) in values]
+                drawn = [(x, y) for x, y in points if y is not None and np.isfinite(y)]
+                if drawn:
+                    _mark(ax, drawn, k, f"{algorithm}{', published' if hollow else ''}", hollow)
+        ax.set_ylabel(label)
+        ax.grid(alpha=0.3)
+    for ax in panels[1:]:
+        ax.set_yscale("log")
+    panels[0].legend(fontsize=7, ncols=3)
+    panels[-1].set_xticks(range(len(sets)), sets, rotation=45 if len(sets) > 8 else 0, fontsize=8)
+    caption = "Filled: measured (processor seconds); hollow: published. Sets without a filled point were not run."
+    return Picture(svg_of(figure), f"frank-wolfe-figure-{number}", "By set", caption)
+
+
+def _speed_up(values: Means, name: str, algorithm: str) -> float | None:
     base = values.get((name, "CVM"))
     return None if base is None else base[1] / values[name, algorithm][1]
 
 
-_PANELS: dict[str, Callable[[dict[tuple[str, str], tuple[float, float]], str, str], float | None]] = {
+_PANELS: dict[str, Callable[[Means, str, str], float | None]] = {
     "test accuracy, %": lambda values, name, algorithm: values[name, algorithm][0],
     "speed-up over CVM": _speed_up,
     "seconds": lambda values, name, algorithm: values[name, algorithm][1],
@@ -141,17 +152,22 @@ def _along_C(name: str) -> Callable[[Results], Picture | None]:
     return draw
 
 
-FIGURES = (
-    PaperFigure("frank-wolfe-figure-3", FRANK_WOLFE, "Figure 3", "Web sets", _needs(_WEB, ("w1a",)), _by_set(3, _WEB)),
-    PaperFigure("frank-wolfe-figure-4", FRANK_WOLFE, "Figure 4", "Adult sets", _needs(_ADULT, ("a1a",)), _by_set(4, _ADULT)),
-    PaperFigure(
-        "frank-wolfe-figure-5",
+def _figure(number: int, words: str, title: str, sets: Sequence[str], quick: Sequence[str]) -> PaperFigure:
+    return PaperFigure(
+        f"frank-wolfe-figure-{number}",
         FRANK_WOLFE,
-        "Figures 5 and 6",
-        "single sets",
-        _needs(_SINGLE, ("Pendigits",)),
-        _by_set(5, _SINGLE),
-    ),
+        words,
+        title,
+        _needs(sets, quick),
+        lambda results: _by_set(number, sets, _means(results, sets)),
+        of_cells=lambda cells: _by_set(number, sets, _of_cells(cells, sets)),
+    )
+
+
+FIGURES = (
+    _figure(3, "Figure 3", "Web sets", _WEB, ("w1a",)),
+    _figure(4, "Figure 4", "Adult sets", _ADULT, ("a1a",)),
+    _figure(5, "Figures 5 and 6", "single sets", _SINGLE, ("Pendigits",)),
     *(
         PaperFigure(name, FRANK_WOLFE, f"Figure {name[-1]}", f"along C: {', '.join(sets)}", _swept(name), _along_C(name))
         for name, sets in _SWEPT.items()

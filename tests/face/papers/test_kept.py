@@ -85,6 +85,25 @@ def test_what_was_not_run_again_stays_and_says_when_it_was(tmp_path: Path) -> No
     assert "2026-03-03" not in (tmp_path / "conic.md").read_text(encoding="utf-8")
 
 
+def test_a_figure_of_cells_shows_what_the_tables_show(tmp_path: Path) -> None:
+    shown = replace(FIGURE, of_cells=lambda cells: Picture(f"<svg>{sorted(cells)}</svg>", "figure", "a figure", "of cells"))
+    old, new = table("old", entry(0.8)), table("new", entry(0.7))
+
+    def at(created: str, *tables: TableResult) -> Reproduction:
+        one = page(created, *tables)
+        return replace(one, pictures=(replace(one.pictures[0], figure=shown),))
+
+    write_pages(at(FIRST, measured(old), measured(new, never)), tmp_path)
+    for created, made, ran in ((SECOND, "", lambda e: True), ("2026-03-03", SECOND, never)):  # drawn for new cells, then kept
+        now = at(created, measured(old, never), measured(new, ran))
+        both = updated(now, read_kept(tmp_path, "conic"), [])
+        write_pages(both, tmp_path)
+        (drawn,) = both.pictures
+        assert drawn.picture is not None
+        assert drawn.picture.svg == "<svg>[('new', 'row'), ('old', 'row')]</svg>"
+        assert drawn.made == made
+
+
 def test_a_cell_that_was_run_again_is_the_new_one(tmp_path: Path) -> None:
     one = table("one", entry(0.8, 3))
     write_pages(page(FIRST, measured(one)), tmp_path)
