@@ -68,8 +68,9 @@ def _started(words: tuple[str, ...], says: str, nice: int = 0) -> tuple[subproce
 
 def _read(process: subprocess.Popen[str], lines: Queue[str]) -> None:
     assert process.stdout is not None
-    for line in process.stdout:
-        lines.put(line)
+    with process.stdout as said:  # closed here, since who closes what another thread reads raises an error there
+        for line in said:
+            lines.put(line)
 
 
 @contextmanager
@@ -88,8 +89,6 @@ def dask_cluster(folder: Path, workers: int = 2) -> Iterator[DaskCluster]:
             with suppress(ProcessLookupError):
                 process.kill()
             process.wait(10)
-            if process.stdout is not None:
-                process.stdout.close()
 
 
 @contextmanager
