@@ -9,8 +9,8 @@ cancel, a residual of 1e-8 may be half of it.
 
 A gap is relative to the objective. An optimum of zero has no relative gap: it is accepted where objective and bound both enclose
 zero within their rounding errors, or where the objective is zero exactly and the bound is within 1e-9 of the objective's natural
-scale. What is claimed then is how far from zero it may be, in words (`ZERO`). How small an objective is beside the data says
-nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
+scale, and what the point violates is worth no more. What is claimed then is how far from zero it may be, in words (`ZERO`). How
+small an objective is beside the data says nothing: 1e-10 with data of 1e6 may be far from an optimum of 1e-11.
 
 An objective that is not convex has no optimum that multipliers could prove: what satisfies the first-order conditions is
 stationary.
@@ -199,6 +199,8 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
             return Verdict(Status.OPTIMAL)
         return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
     if bound <= 0.0 and _zero(certificate, tol):
+        if not _point_counts(certificate, tol):
+            return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
         return Verdict(Status.OPTIMAL, (_enclosed(certificate),))
     hidden = certificate.error + certificate.bound_error
     if abs(objective - bound) - hidden <= allowed:
@@ -225,6 +227,14 @@ def _zero(certificate: Certificate, tol: float) -> bool:
     return touches and certificate.objective + error - bound <= zero_allowance(certificate, tol)
 
 
+def _point_counts(certificate: Certificate, tol: float) -> bool:
+    """Whether what the point violates is worth nothing, at prices that are near stationary; others price nothing."""
+    dual = certificate.dual_residual
+    if certificate.undercut > zero_allowance(certificate, tol) + certificate.error:
+        return False
+    return certificate.feasible(_FEASIBLE) or (dual is not None and dual <= tol)
+
+
 def _enclosed(certificate: Certificate) -> str:
     """What is claimed of an optimum of zero: how far from it it may be (in either sense), and what that is small beside."""
     reach = max(abs(certificate.bound), abs(certificate.objective) + certificate.error)
@@ -233,9 +243,12 @@ def _enclosed(certificate: Certificate) -> str:
 
 def _undercut(certificate: Certificate, tol: float) -> str:
     """Why a point near a bound is no optimum: it is no point of the set, and the set's own cost more."""
+    worth = f"which at their prices is worth {certificate.undercut:.1e} of the objective"
+    if certificate.dual_residual is None or certificate.dual_residual > tol:
+        worth = "and the multipliers do not say what that is worth"
     return (
-        f"the point violates its constraints by {certificate.primal_residual:.1e}, which at their prices is worth "
-        f"{certificate.undercut:.1e} of the objective: scale the data, or ask the solver for less than tol = {tol:g}"
+        f"the point violates its constraints by {certificate.primal_residual:.1e}, {worth}: scale the data, or ask the solver "
+        f"for less than tol = {tol:g}"
     )
 
 

@@ -9,10 +9,13 @@ from fractions import Fraction
 import attack_answers as attack
 import numpy as np
 import pytest
+import scipy.sparse as sp
 
 import marginopt as mo
-from marginopt.models import Block, Quadratic, StandardForm
+from marginopt.models import Block, Constraint, Nonnegative, Quadratic, StandardForm
 from marginopt.solvers.judging.verdict import ZERO
+from marginopt.solvers.records.answer import Answer
+from marginopt.solvers.records.status import Status
 
 
 @pytest.mark.filterwarnings("ignore")
@@ -57,12 +60,30 @@ def test_a_point_off_by_more_than_the_tolerance_beside_a_claimed_bound() -> None
 
 
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize(("number", "lie"), [(36_111_743, 15_716), (36_110_181, 14_179)])
+@pytest.mark.parametrize(("number", "lie"), [(36_111_743, 15_716), (36_110_181, 14_179), (10_605_074, 74)])
 def test_what_a_lie_brought_out(number: int, lie: int) -> None:
-    """w of 1e-310, which is infinite once it keeps its points (an OverflowError); and the truth of a kernel without rounding."""
+    """w of 1e-310, which is infinite once it keeps its points (an OverflowError); the truth of a kernel without rounding; a point
+    that costs nothing and violates its rows by a third of the data, called an optimum of zero."""
     _, fault, result = attack.natural(number)
     assert result is not None and not fault
     assert attack.judged(lie, result.answer, attack.case(number), result.solver) == ""
+
+
+@pytest.mark.parametrize("price", [0.0, 1e-3, 1e-8, 1e-12])
+def test_a_point_off_its_small_rows_is_no_optimum_of_zero(price: float) -> None:
+    """min t, t ≥ |x ± 1e-5|, x and t free: the optimum is 1e-5. Prices near zero priced a violation of as much at nothing."""
+    rows = sp.csr_array([[1.0, 1.0], [1.0, -1.0], [1.0, 1.0], [1.0, -1.0]])
+    sides = 1e-5 * np.array([1.0, -1.0, -1.0, 1.0])
+    form = StandardForm(
+        "far", (Block("t", ()), Block("x", ())), np.array([1.0, 0.0]), (Constraint("far", rows, sides, Nonnegative(4)),),
+        np.full(2, -np.inf), np.full(2, np.inf), np.zeros(2, dtype=bool),
+    )  # fmt: skip
+    answer = Answer(
+        Status.OPTIMAL, "solved", values={"t": np.zeros(()), "x": np.zeros(())}, multipliers={"far": np.full(4, price)}
+    )
+    result, fault = attack.judgement(form, "scs", answer)
+    assert not fault and result is not None
+    assert result.status is Status.INACCURATE, result
 
 
 @pytest.mark.filterwarnings("ignore")
