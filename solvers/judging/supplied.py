@@ -26,6 +26,8 @@ __all__ = ["Examined", "examined", "no_least_value", "with_multipliers"]
 _FEASIBLE = 1e-9
 #: A point that violates them by no more than this may be judged by a bound: first-order methods stop there.
 _NEARLY = 1e-4
+#: A ray of the solver's whose residual is larger is none.
+_ROUGH = 1e-2
 #: Shares of inner multipliers that are tried.
 _INWARDS = (1e-12, 1e-11, 1e-10, 1e-8, 1e-6)
 _MOVED = "moved inwards by {:g}: the solver's are within rounding of a bound"
@@ -58,12 +60,17 @@ def examined(form: StandardForm, answer: Answer, ray: Ray) -> Examined:
         if x is not None and not integer and _feasible(form, x):
             said = f"the solver says infeasible, and a point violates no constraint by more than {_FEASIBLE:g}: details['point']"
             return Examined(replace(answer, details={**answer.details, "point": form.split(x)}), ray, said)
-        better = z is not None and not ray.contradicts and (empty.proved or ray.residual is None)
+        better = z is not None and not _false(ray) and (empty.proved or ray.residual is None)
         return Examined(replace(answer, farkas=z), empty) if better else Examined(answer, ray)
     if empty.proved:
         said = "the solver says unbounded, and Farkas multipliers prove that there is no point: details['farkas multipliers']"
         return Examined(replace(answer, details={**answer.details, "farkas multipliers": z}), ray, said)
     return _descent(form, rows, answer, ray)
+
+
+def _false(ray: Ray) -> bool:
+    """Whether a ray was given that is none, and not one with the errors of a first-order method, beside which a proof counts."""
+    return ray.residual is not None and not ray.residual <= _ROUGH
 
 
 def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> Examined:
@@ -73,7 +80,7 @@ def _descent(form: StandardForm, rows: ScaledRows, answer: Answer, ray: Ray) -> 
     d = rows.ray()
     if d is not None:
         own = Ray.of(form, Status.UNBOUNDED, d)
-        better = not ray.contradicts and (own.proved or ray.residual is None)
+        better = not _false(ray) and (own.proved or ray.residual is None)
         return Examined(replace(answer, ray=form.split(d)), own) if better else Examined(answer, ray)
     bounding = rows.bounding()
     if bounding is None:

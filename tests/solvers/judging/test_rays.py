@@ -115,6 +115,19 @@ def test_claims_that_their_rays_do_not_support_are_shown() -> None:
     assert unknown.status is mo.Status.INACCURATE
 
 
+def test_a_ray_with_the_errors_of_a_first_order_method_gives_way_to_a_proof() -> None:
+    """OSQP's rays of unbounded ν-losses were off by 2e-5 to 3e-4: the claim was inaccurate, and an exact ray lies beside them."""
+    off = _judged(_INFEASIBLE, mo.Status.INFEASIBLE, farkas={"apart": np.array([1.0, 1.0 - 2e-4])})
+    assert off.status is mo.Status.INFEASIBLE
+    assert off.evidence.startswith("proved: Farkas multipliers")
+    fall = _form([[1.0, -1.0], [-1.0, 1.0]], [0.0, 0.0], q=-np.ones(2))  # along x_0 = x_1
+    down = _judged(fall, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 1.0 - 2e-4])})
+    assert down.status is mo.Status.UNBOUNDED
+    assert down.evidence.startswith("proved: an exact ray of descent")
+    far = _judged(fall, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 0.5])})
+    assert far.status is mo.Status.INACCURATE
+
+
 def test_claims_without_a_ray_are_called_claims() -> None:
     """Of sets that are only just empty; else Farkas multipliers are found (test_alternatives, test_cones)."""
     # [x_0, 1; 1, 0] ⪰ 0 has no point, and points as near as one likes
