@@ -63,7 +63,7 @@ def main() -> None:
     for name, (module, table) in TABLES.items():
         said = {"description": module.__doc__, "formatter_class": argparse.RawDescriptionHelpFormatter}
         command = commands.add_parser(name, **said)
-        command.add_argument("--limit", type=float, default=300.0, help="seconds for a cell")
+        command.add_argument("--limit", type=float, default=300.0, help="seconds for a cell, of the processor for peers")
         module.arguments(command)
         command.set_defaults(table=table)
     commands.add_parser("search", help=searched.__doc__).set_defaults(table=searched)

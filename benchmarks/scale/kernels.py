@@ -40,6 +40,7 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--threads", type=int, nargs="+", default=[1, 2])
     command.add_argument("--peers", nargs="+", help="svc (LIBSVM), onedal, smo-box, smo")
     command.add_argument("--repeat", type=int, default=1)
+    command.add_argument("--cache-mb", type=int, default=2000, help="of each solver; oneDAL holds as much beside its data")
 
 
 def hinge(a: argparse.Namespace) -> None:
@@ -62,7 +63,7 @@ def _table(a: argparse.Namespace, sets: tuple[tuple[str, int], ...], asked: Any)
         best: dict[str, dict[str, Any]] = {}
         for _, peer in product(range(a.repeat), peers):
             case = {"data": data, "kernel": "rbf", "n": n, "C": C, "threads": threads, "time_limit": a.limit, "peer": peer}
-            case |= {"cache_mb": 2000, "touch_mb": 0, "svc_tol": 1e-3, "one_class_tol": 1e-2, "tol": 1e-3}
+            case |= {"cache_mb": a.cache_mb, "touch_mb": 0, "svc_tol": 1e-3, "one_class_tol": 1e-2, "tol": 1e-3}
             row = simplex.in_process(case)
             if "cpu" not in best.get(peer, {}) or row.get("cpu", float("inf")) < best[peer]["cpu"]:
                 best[peer] = row

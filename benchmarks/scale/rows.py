@@ -206,7 +206,7 @@ def theirs(case: dict[str, Any]) -> dict[str, Any]:
     small = np.linspace(0, y.size - 1, 200).astype(np.int64)
     fitted(case["peer"], case, 0.1)(X[small], y[small])
     row: dict[str, Any] = {}
-    start = time.perf_counter()
+    start = time.process_time()
     for tol in PEERS[case["peer"]][1]:
         begin, cpu = time.perf_counter(), time.process_time()
         w = np.asarray(fitted(case["peer"], case, tol)(X, y), dtype=np.float64)
@@ -215,6 +215,6 @@ def theirs(case: dict[str, Any]) -> dict[str, Any]:
         row["gap"] = (row["objective"] - case["bound"]) / row["objective"]
         if row["gap"] <= GAP:
             return row
-        if time.perf_counter() - start > case["limit"]:
+        if time.process_time() - start > case["limit"]:
             break
     return row | {"status": row["status"] + ", its last"}

@@ -243,6 +243,12 @@ class KernelGram(GramOperator):
             return super().panel(points)
         return self._radial.panel(points, self._single_signs, self.offset, self.scale, self.loading)
 
+    def rounded_panel(self, points: IntArray) -> Panel | None:
+        """RBF kernels, but not on points of zeros and ones."""
+        if not isinstance(self._radial, RBFExponents):
+            return None
+        return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
+
     @cached_property
     def _last(self) -> dict[str, FloatArray]:
         return {}

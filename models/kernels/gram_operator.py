@@ -111,6 +111,11 @@ class GramOperator(ABC):
         """Q between these points and any others in float32, for steps only. No point may be given twice."""
         return BlockPanel(self.single_block, points)
 
+    def rounded_panel(self, points: IntArray) -> Panel | None:
+        """The same with entries that are rounded to two bytes each; None where Q has none such."""
+        del points
+        return None
+
     def product(self, a: FloatArray) -> FloatArray:
         """Q a in float64, over the non-zero entries of a only, in blocks of columns."""
         result = np.zeros(self.n)

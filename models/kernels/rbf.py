@@ -16,7 +16,8 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared
-from .blocks.float32_tiles import ExponentPanel
+from .blocks.float32_tiles import BlockPanel, ExponentPanel, Panel
+from .blocks.rounded_tiles import LARGEST, RoundedPanel
 from .float32 import SingleArray, by_feature, products
 from .kernels import RBF
 from .sparse_products import FeatureProducts
@@ -98,6 +99,17 @@ class RBFExponents:
         """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
         Z, half = self._single
         return ExponentPanel(Z, half, signs, offset, scale, loading, points)
+
+    def rounded_panel(
+        self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
+    ) -> RoundedPanel:
+        """The same with entries of two bytes, for sparse data too."""
+        ones = np.ones(self.half.size, dtype=np.float32)
+        if sp.issparse(self.Z):
+            values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, LARGEST), points)
+        else:
+            values = self.panel(points, ones, 0.0, LARGEST, np.zeros(self.half.size))
+        return RoundedPanel(values, signs, offset, scale, loading)
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""

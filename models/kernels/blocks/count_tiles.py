@@ -63,8 +63,8 @@ class CountPanel(Panel):
         """Q[indices, points] weights, without any tile."""
         from .bit_loops import table_products
 
-        entries, sums = self.entries, np.zeros(indices.size)
-        table_products(self._across, self._chosen(indices), entries.table, entries.given(self.points, weights), sums)
+        entries, sums, given = self.entries, np.zeros(indices.size), self.entries.given(self.points, weights)
+        table_products(self._across, self._chosen(indices), entries.table, given, sums)
         own = np.zeros(self._words.shape[1], dtype=np.float32)
         own[self.points] = weights
-        return entries.finished(indices, sums, own[indices])
+        return entries.finished(indices, sums, own[indices], float(given.sum()))

@@ -1,7 +1,8 @@
-"""What is stored of a matrix whose entries a solver reads many times: float32 values, or whole numbers and a table."""
+"""What is stored of a matrix whose entries a solver reads many times: float32 values, or whole numbers that stand for values."""
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
@@ -19,7 +20,7 @@ Tile: TypeAlias = npt.NDArray[Any]
 
 @dataclass(frozen=True, eq=False)
 class Entries:
-    """Q_ij = s_i s_j table[e_ij] + δ_ij·loading_i for stored whole numbers e_ij; without a table e_ij is the value itself.
+    """Q_ij = s_i s_j (step·t(e_ij) + shift) + δ_ij·loading_i with t(e) = table[e], or e itself; without signs Q_ij = e_ij.
 
     Parameters
     ----------
@@ -27,20 +28,28 @@ class Entries:
         Of e.
     table : ndarray of float32, optional
     signs, loading : ndarray (n,), optional
-        Of all points, with a table only.
+        Of all points, where e are whole numbers.
+    step, shift : float
     """
 
     kind: np.dtype[Any] = field(default_factory=lambda: np.dtype(np.float32))
     table: SingleArray | None = None
     signs: SingleArray | None = None
     loading: FloatArray | None = None
+    step: float = 1.0
+    shift: float = 0.0
+
+    @property
+    def rounding(self) -> float:
+        """Standard deviation of what values lose in whole numbers: that of a number that is anywhere in its step."""
+        return self.step / math.sqrt(12.0) if self.table is None and self.signs is not None else 0.0
 
     def given(self, points: IntArray, weights: SingleArray) -> SingleArray:
         """The weights that the table's values are multiplied with."""
         return weights if self.signs is None else weights * self.signs[points]
 
-    def finished(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray) -> FloatArray:
-        """Q weights between the points, of the sums over the table's values."""
+    def finished(self, points: IntArray, sums: FloatArray, weights: FloatArray | SingleArray, total: float) -> FloatArray:
+        """Q weights between the points, of the sums over t(e); ``total`` is the sum of what was `given`."""
         if self.signs is None or self.loading is None:
             return sums
-        return sums * self.signs[points] + self.loading[points] * weights
+        return (self.step * sums + self.shift * total) * self.signs[points] + self.loading[points] * weights

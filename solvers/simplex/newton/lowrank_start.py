@@ -46,6 +46,8 @@ _FIRST, _MANY = 0.02, 0.1
 _LEFT_COUNTED, _FLOAT = 64.0, 4
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
+#: How far g may be off because the triangle's entries are rounded, relative to the gap that is asked for.
+_BEHIND = 0.3
 
 
 @dataclass(frozen=True)
@@ -143,6 +145,7 @@ class _Run:
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._sums = np.eye(model.B.shape[0])
+        self._settled = np.zeros(view.n)  # the point at which g was made of values that are not rounded
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
         # how far the model was off at the last look at each point, and by how much more it may be by now
         self._offset, self._error = np.zeros(view.n), np.zeros(view.n)
@@ -192,13 +195,18 @@ class _Run:
         """Newton steps on own points until their gap is at most the target, or so many; gives how many."""
         own, G, groups = self.triangle.own, self.view.simplices, self._groups
         x, g, c = self.x[own], self.g[own], self.view.c[own]
-        start, last, count = x, np.zeros(0, dtype=np.int64), 0
+        start, begun, last, count = x, g, np.zeros(0, dtype=np.int64), 0
         while count < most:
             level = np.bincount(groups, weights=x * g, minlength=G)
             below = level[groups] - g
             highest = np.full(G, -np.inf)
             np.maximum.at(highest, groups, below)
-            if not float(highest.sum()) > target:
+            done = not float(highest.sum()) > target
+            behind = self.triangle.rounding * float(np.linalg.norm(x - self._settled[own]))
+            if (done or not count) and behind > _BEHIND * target:
+                g, self._settled[own] = (yield from self.triangle.settled(x)) + c, x
+                continue
+            if done:
                 break
             count += 1
             inside = np.flatnonzero(_guess(x, below))
@@ -216,7 +224,7 @@ class _Run:
             if not (total > 0.0).all():
                 break
             x, g = x / total[groups], product / total[groups] + c
-        if count:
+        if count or g is not begun:
             self.exact = False
             self.drift += self._unit * float(np.linalg.norm(x - start))
             self.x[own], self.g[own] = x, g
@@ -266,7 +274,7 @@ class _Run:
         yield
         if not self.exact:
             self.g = self.view.gram.product(self.x) + self.view.c
-            self.exact, self.drift = True, 0.0
+            self.exact, self.drift, self._settled = True, 0.0, self.x.copy()
             self._note(self._predicted(), np.arange(self.view.n))
 
     def grow(self, most: float = np.inf) -> Steps:

@@ -10,6 +10,7 @@ import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
 from ....models.kernels.blocks.entries import Tile
+from ....models.kernels.blocks.float32_tiles import Panel
 from ....models.kernels.float32 import SingleArray
 from ....models.kernels.gram import GramOperator
 from ....models.kernels.threads import share, workers
@@ -27,6 +28,8 @@ Block: TypeAlias = tuple[int, int, Tile | None]
 _ROWS, _TOGETHER = 128, 8
 #: An entry is read so many times as fast as it is computed.
 _READ = 4
+#: Entries are rounded where less than two thirds of the first points' own ones fit into the limit: a part of what is `wanted`.
+_WORTH = 4 / 9
 
 
 class Triangle:
@@ -34,8 +37,9 @@ class Triangle:
 
     Block k holds the rows of its points against all points up to its own last one, so new points are new blocks at the end.
     By symmetry one pass over it serves a product. Half of |S|² entries are stored as far as ``limit`` reaches, as the
-    Gram operator's panels give them: float32, or whole numbers of a byte or two that a table turns into values. Blocks beyond it
-    are computed at every product: ten of those cost about as much as a virtual machine's first touch of the memory.
+    Gram operator's panels give them: float32, or whole numbers of a byte or two that a table turns into values. Where float32
+    does not fit, entries are rounded to two bytes if the operator can do that (`rounding`). Blocks beyond the limit are computed
+    at every product: ten of those cost about as much as a virtual machine's first touch of the memory.
 
     Parameters
     ----------
@@ -50,7 +54,7 @@ class Triangle:
         self.place = np.full(gram.n, -1, dtype=np.int64)
         self._panel = gram.panel(self.own)
         self._entries = self._panel.entries
-        self._limit = int(limit) // self._entries.kind.itemsize
+        self._limit, self._rounded = int(limit), False
         self._store: Tile = np.empty(0, dtype=self._entries.kind)
         self._used = 0
         self._blocks: list[Block] = []
@@ -60,10 +64,12 @@ class Triangle:
         begin = self.own.size
         self.own = np.concatenate([self.own, points])
         self.place[points] = np.arange(begin, self.own.size)
-        self._panel = self.gram.panel(self.own)
         if not self._blocks:
-            size = min(self._limit, 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4)
-            self._store = np.empty(size, dtype=self._entries.kind)
+            wanted = 3 * self.own.size * (self.own.size + 2 * _ROWS) // 4
+            self._rounded = 0 < self._limit < _WORTH * wanted * self._entries.kind.itemsize
+            self._entries = self._over(self.own).entries
+            self._store = np.empty(min(self._limit // self._entries.kind.itemsize, wanted), dtype=self._entries.kind)
+        self._panel = self._over(self.own)
         empty = []
         for first in range(begin, self.own.size, _ROWS):
             last = min(first + _ROWS, self.own.size)
@@ -72,6 +78,15 @@ class Triangle:
             if block is not None:
                 empty.append((first, last, block))
         yield from self._fill(empty)
+
+    @property
+    def rounding(self) -> float:
+        """What an entry is off, as a standard deviation: a product of `weights` is off by so much times their norm."""
+        return self._entries.rounding
+
+    def _over(self, points: IntArray) -> Panel:
+        found = self.gram.rounded_panel(points) if self._rounded else None
+        return self.gram.panel(points) if found is None else found
 
     def _fill(self, blocks: list[tuple[int, int, Tile]]) -> Steps:
         """Compute the entries of these blocks."""
@@ -96,7 +111,7 @@ class Triangle:
         self.place[self.own[~keep]] = -1
         self.own = self.own[keep]
         self.place[self.own] = np.arange(self.own.size)
-        self._panel = self.gram.panel(self.own)
+        self._panel = self._over(self.own)
         for first, last, block in blocks:
             rows, columns = np.flatnonzero(keep[first:last]), np.flatnonzero(keep[:last])
             if not rows.size:
@@ -120,9 +135,17 @@ class Triangle:
         passed = self._computed() + self._used // _READ
         if np.count_nonzero(weights) * self.own.size < passed:
             return (yield from self.outside(self.own, weights))
-        scale = float(np.abs(weights).max()) or 1.0
-        given = self._entries.given(self.own, (weights / scale).astype(np.float32))
-        sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), self._entries.table
+        return (yield from self._multiplied(weights, self._panel, self._blocks))
+
+    def settled(self, weights: FloatArray) -> Steps:
+        """Q weights from float32 values, whatever is stored."""
+        blocks: list[Block] = [(first, last, None) for first, last, _ in self._blocks]
+        return (yield from self._multiplied(weights, self.gram.panel(self.own), blocks))
+
+    def _multiplied(self, weights: FloatArray, panel: Panel, blocks: list[Block]) -> Steps:
+        scale, entries = float(np.abs(weights).max()) or 1.0, panel.entries
+        given = entries.given(self.own, (weights / scale).astype(np.float32))
+        sums, table = np.zeros((workers(self.own.size**2 // 2), self.own.size)), entries.table
 
         def multiply(block: Tile, first: int, begin: int, out: FloatArray, room: SingleArray) -> None:
             if table is None:
@@ -136,11 +159,11 @@ class Triangle:
                 if block is not None:
                     multiply(block, first, 0, out, room)
                     continue
-                for begin, _, tile in self._panel.tiles(self.own[first:last], last):
+                for begin, _, tile in panel.tiles(self.own[first:last], last):
                     multiply(tile, first, begin, out, room)
 
-        yield from _shared(self._blocks, lambda part, k: add(part, sums[k]), len(sums))
-        return self._entries.finished(self.own, scale * sums.sum(axis=0), weights)
+        yield from _shared(blocks, lambda part, k: add(part, sums[k]), len(sums))
+        return entries.finished(self.own, scale * sums.sum(axis=0), weights, scale * float(given.sum(dtype=np.float64)))
 
     def _computed(self) -> int:
         """Entries that every product computes."""

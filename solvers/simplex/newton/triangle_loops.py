@@ -17,10 +17,11 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     """out += Q weights for the entries that a block of rows ``first``, ... of Q, columns from ``begin`` on, stands for.
 
     The columns before ``first`` count twice, as Q_ij and as Q_ji; the square on the diagonal is whole and counts once.
-    Block, weights and ``sums``, room of `WIDTH`, have one type; out is float64.
+    Weights and ``sums``, room of `WIDTH`, have one type, that of the arithmetic; out is float64.
     """
     count, twice = block.shape[0], max(0, min(first - begin, block.shape[1]))
-    zero = block.dtype.type(0.0)
+    kind = weights.dtype.type
+    zero = kind(0.0)
     for b in range(0, twice, WIDTH):
         e = min(twice, b + WIDTH)
         part, given = sums[: e - b], weights[begin + b : begin + e]
@@ -32,11 +33,12 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             s0, s1, s2, s3 = zero, zero, zero, zero
             for j in range(part.size):
                 v = given[j]
-                s0 += r0[j] * v
-                s1 += r1[j] * v
-                s2 += r2[j] * v
-                s3 += r3[j] * v
-                part[j] += (w0 * r0[j] + w1 * r1[j]) + (w2 * r2[j] + w3 * r3[j])
+                q0, q1, q2, q3 = kind(r0[j]), kind(r1[j]), kind(r2[j]), kind(r3[j])
+                s0 += q0 * v
+                s1 += q1 * v
+                s2 += q2 * v
+                s3 += q3 * v
+                part[j] += (w0 * q0 + w1 * q1) + (w2 * q2 + w3 * q3)
             out[first + k] += s0
             out[first + k + 1] += s1
             out[first + k + 2] += s2
@@ -46,8 +48,9 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
             row, w = block[k, b:e], weights[first + k]
             s0 = zero
             for j in range(part.size):
-                s0 += row[j] * given[j]
-                part[j] += w * row[j]
+                q = kind(row[j])
+                s0 += q * given[j]
+                part[j] += w * q
             out[first + k] += s0
             k += 1
         total = out[begin + b : begin + e]
@@ -56,7 +59,7 @@ def symmetric_rows(block: Any, first: int, begin: int, weights: Any, out: Any, s
     for k in range(count):
         row, given, s0 = block[k, twice:], weights[begin + twice : begin + block.shape[1]], zero
         for j in range(row.size):
-            s0 += row[j] * given[j]
+            s0 += kind(row[j]) * given[j]
         out[first + k] += s0
 
 

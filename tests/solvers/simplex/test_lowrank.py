@@ -328,3 +328,51 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     others = np.setdiff1d(rest, looked[1])
     assert (true[others] > level[others]).all()
     assert np.abs(run.g[others] - true[others]).max() < np.abs(true[others] - level[others]).max()
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+def test_where_float32_does_not_fit_entries_are_rounded(sparse, drain):
+    X, y = data(700)
+    gram = KernelGram(sp.csr_array(X) if sparse else X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 700), scale=0.5)
+    rng = np.random.default_rng(0)
+    order = rng.permutation(700)
+    own, keep, limit = order[:500], rng.random(500) < 0.6, 300_000
+    triangle = Triangle(gram, limit)
+    for step in (lambda: triangle.extend(own), lambda: triangle.compact(keep), lambda: triangle.extend(order[500:])):
+        drain(step())
+        stored = [block for *_, block in triangle._blocks if block is not None]
+        assert {block.dtype for block in stored} == {np.dtype(np.uint16)}
+        assert sum(block.nbytes for block in stored) <= limit
+        w = rng.standard_normal(triangle.own.size)
+        exact, expected = gram.dense[np.ix_(triangle.own, triangle.own)] @ w, triangle.rounding * np.linalg.norm(w)
+        assert 0.3 * expected < (drain(triangle.product(w)) - exact).std() < 1.5 * expected
+        assert (drain(triangle.settled(w)) - exact).std() < 0.1 * expected
+    rest, some = order[:100], np.array([3, 0, 99])
+    panel = gram.rounded_panel(rest)  # whose own product has float32 values
+    assert panel.product(some, w[:100].astype(np.float32)) == pytest.approx(gram.dense[np.ix_(some, rest)] @ w[:100], abs=1e-4)
+
+
+@pytest.mark.parametrize("kernel", [KERNELS["polynomial"], KERNELS["callable"]])
+def test_other_kernels_are_not_rounded(kernel, drain):
+    X, y = data(700)
+    triangle = Triangle(L2SVMDual(X, y, 2.0, kernel).simplex.gram, 300_000)
+    drain(triangle.extend(np.arange(500)))
+    assert triangle.rounding == 0.0
+    assert {block.dtype for *_, block in triangle._blocks if block is not None} == {np.dtype(np.float32)}
+
+
+def test_the_start_ends_with_rounded_entries(monkeypatch):
+    X, y = data(2200)
+    times, settled = [], Triangle.settled
+
+    def seen(triangle, weights):
+        times.append(triangle.rounding)
+        return settled(triangle, weights)
+
+    monkeypatch.setattr(Triangle, "settled", seen)
+    model = L2SVMDual(X, y, 1.0, RBF(0.3))
+    result = solve_problem(model, SMO(cache_bytes=12 * 256 * 2200 + 10**6), Options(tol=1e-6))
+    assert result.status is Status.OPTIMAL
+    assert result.details["start"] == "low rank"
+    assert times
+    assert min(times) > 0.0
