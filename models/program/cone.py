@@ -79,6 +79,10 @@ class Cone(ABC):
         """
         return np.zeros(self.count)
 
+    def filled(self, v: FloatArray) -> FloatArray:
+        """Rows that are in the cone if v is, and deep inside where zeros of v alone put it on a face."""
+        return v
+
     @property
     def interior(self) -> FloatArray:
         """A direction into the interior of every cone of the stack: (1), (1, 0), (1, 1, 0), svec(I)."""

@@ -180,6 +180,14 @@ class PSD(Cone):
         """The least eigenvalue."""
         return np.asarray(np.maximum(np.linalg.eigvalsh(smat(self.stacked(v)))[:, 0], 0.0))
 
+    def filled(self, v: FloatArray) -> FloatArray:
+        """With the largest entry on the diagonal of rows of zeros: semidefinite if and only if v is."""
+        matrices = smat(self.stacked(v))
+        sizes = np.abs(matrices).max(axis=(1, 2))
+        cone, row = np.nonzero(~matrices.any(axis=2))
+        matrices[cone, row, row] = sizes[cone]
+        return svec(matrices).ravel()
+
     def inside_dual(self, v: FloatArray) -> FloatArray:
         """The projection plus a multiple of I that covers the rounding of its eigenvalues."""
         matrices = smat(self.stacked(self.project_dual(v))).copy()

@@ -110,7 +110,7 @@ def farkas_proves(form: StandardForm, z: Mapping[str, FloatArray]) -> bool:
 
 
 def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
-    """Whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside."""
+    """Whether d is a ray of descent without any rounding; rows in other cones must vanish on it or be deep inside (a face)."""
     quadratic = form.quadratic
     if quadratic is not None:
         data = quadratic.matrix if quadratic.factor is None else quadratic.factor
@@ -129,11 +129,11 @@ def ray_is_exact(form: StandardForm, d: FloatArray) -> bool:
 
 
 def _deep(c: Constraint, v: FloatArray) -> bool:
-    """Whether every cone of the stack holds its rows with room for their rounding, or these are all zero."""
+    """Whether every cone of the stack holds its rows with room for their rounding but for exact zeros, or these are all zero."""
     if not np.isfinite(v).all():
         return False
     size = np.linalg.norm(c.cone.stacked(v), axis=1)
-    return bool(((size == 0.0) | (c.cone.depth(v) > _ROUNDING * size)).all())
+    return bool(((size == 0.0) | (c.cone.depth(c.cone.filled(v)) > _ROUNDING * size)).all())
 
 
 def _products(F: sp.csr_array, d: FloatArray) -> list[float]:

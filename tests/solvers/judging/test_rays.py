@@ -24,6 +24,7 @@ from marginopt.models import (
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
 from marginopt.solvers import Answer, Options, Solver, SolverInfo
+from marginopt.solvers.judging.rays import ray_is_exact
 from marginopt.solvers.judging.supplied import no_least_value
 from marginopt.solvers.rational import ray as rational_rays
 from marginopt.solvers.rational.farkas import farkas_exists
@@ -126,6 +127,24 @@ def test_a_ray_with_the_errors_of_a_first_order_method_gives_way_to_a_proof() ->
     assert down.evidence.startswith("proved: an exact ray of descent")
     far = _judged(fall, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 0.5])})
     assert far.status is mo.Status.INACCURATE
+
+
+@pytest.mark.parametrize("solver", ["clarabel", "scs"])
+def test_a_ray_on_a_face_of_zeros_is_exact(solver: str) -> None:
+    """[x, y, 0; y, 1, 0; 0, 0, x] ⪰ 0, min -x: the ray diag(1, 0, 1) is on the cone's boundary, and so by exact zeros alone."""
+    root = float(np.sqrt(2.0))
+    rows = np.zeros((6, 2))
+    rows[0, 0] = rows[5, 0] = 1.0  # svec by columns: (0,0), (0,1), (1,1), (0,2), (1,2), (2,2)
+    rows[1, 1] = root
+    cone = Constraint("S", sp.csr_array(rows), np.array([0.0, 0, 1, 0, 0, 0]), PSD.of_order(3))
+    free = np.full(2, np.inf)
+    form = StandardForm("face", (Block("x", (2,)),), np.array([-1.0, 0]), (cone,), -free, free, np.zeros(2, dtype=bool))
+    result = mo.solve(form, solver)
+    assert result.status is mo.Status.UNBOUNDED
+    exact = _judged(form, mo.Status.UNBOUNDED, ray={"x": np.array([1.0, 0.0])})
+    assert exact.evidence.startswith("proved: an exact ray of descent")
+    assert ray_is_exact(form, np.array([1.0, 0.0]))
+    assert not ray_is_exact(form, np.array([1.0, 1e-9]))  # [1, 1e-9; 1e-9, 0] is not semidefinite
 
 
 def test_claims_without_a_ray_are_called_claims() -> None:
