@@ -24,10 +24,10 @@ def in_process(table: str, case: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def installed(packages: Mapping[str, str]) -> list[str]:
-    """The peers whose module is there; the others are named, with the package that brings it."""
+    """The peers, named as their packages are, whose module is there; it says which are not."""
     found = [peer for peer, module in packages.items() if importlib.util.find_spec(module) is not None]
     for peer in packages.keys() - set(found):
-        print(f"{peer} is not installed: pip install {packages[peer]}")
+        print(f"{peer} is not installed: pip install {peer}")
     return found
 
 
