@@ -32,10 +32,15 @@ def in_pieces(A: Points, x: FloatArray) -> FloatArray:
     length, count = pieces(x.size)
     if count == 1 or sp.issparse(A):
         return np.asarray(A @ x)
-    result = A[:, :length] @ x[:length]
-    for k in range(1, count):
-        result += A[:, k * length : (k + 1) * length] @ x[k * length : (k + 1) * length]
-    return np.asarray(result)
+    if A.shape[0] > BLOCK:
+        result = A[:, :length] @ x[:length]
+        for k in range(1, count):
+            result += A[:, k * length : (k + 1) * length] @ x[k * length : (k + 1) * length]
+        return np.asarray(result)
+    whole = x.size // length  # of few rows all pieces at once: a call for each takes longer than what it multiplies
+    stacked = A[:, : whole * length].reshape(A.shape[0], whole, length).transpose(1, 0, 2)
+    sums = (stacked @ x[: whole * length].reshape(whole, length, 1))[:, :, 0]
+    return np.asarray(sums.sum(axis=0) + A[:, whole * length :] @ x[whole * length :])
 
 
 class GramOperator(ABC):

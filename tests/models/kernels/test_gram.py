@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,9 @@ import pytest
 import scipy.sparse as sp
 
 from marginopt.models.kernels.gram import KernelGram, MatrixGram
+from marginopt.models.kernels.gram_operator import BLOCK, in_pieces, pieces
 from marginopt.models.kernels.kernels import RBF, CallableKernel, Kernel, Linear, Polynomial, Precomputed
+from marginopt.models.rounding import gamma, two_product
 
 RNG = np.random.default_rng(7)
 X = RNG.normal(size=(90, 4)) * (RNG.random((90, 4)) < 0.7)
@@ -68,3 +71,14 @@ def test_matrix_gram() -> None:
     np.testing.assert_array_equal(gram.columns(np.array([2, 1])), Q[:, [2, 1]])
     np.testing.assert_allclose(gram.product(np.ones(4)), Q.sum(axis=1))
     np.testing.assert_allclose(gram.dense, Q)
+
+
+@pytest.mark.parametrize("rows", [1, 5, BLOCK, BLOCK + 1])
+@pytest.mark.parametrize("terms", [1, BLOCK, BLOCK + 1, 5000, 71 * 71])
+def test_a_sum_in_pieces_has_as_many_roundings_as_a_piece_and_pieces(rows: int, terms: int) -> None:
+    rng = np.random.default_rng(rows + terms)
+    A, x = rng.normal(size=(terms, rows)).T, rng.normal(size=terms)
+    found = in_pieces(A, x)
+    for row, value in zip(A, found.tolist(), strict=True):
+        exact = math.fsum(np.concatenate(two_product(row, x)).tolist())
+        assert abs(value - exact) <= gamma(sum(pieces(terms)) + 2) * float(np.abs(row) @ np.abs(x))
