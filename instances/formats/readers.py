@@ -145,10 +145,12 @@ def libsvm_fault(file: Path, content: bytes, error: str, before: int = 0) -> str
             continue
         if not LIBSVM_LINE.fullmatch(line):
             return f"{file}, line {number}: not 'label index:value index:value ...': {line[:60]!r}"
-        indices = [int(k) for k in re.findall(r"\s(\d+):", line.split("#")[0])]
-        if any(k > MOST_COLUMNS for k in indices):
-            return f"{file}, line {number}: the feature index {max(indices)}; indices up to {MOST_COLUMNS:,} are read"
-        if any(a >= b for a, b in pairwise(indices)):
+        indices = [k.lstrip("0") or "0" for k in re.findall(r"\s(\d+):", line.split("#")[0])]
+        largest = max(indices, key=lambda k: (len(k), k), default="0")  # Python reads no number of 5,000 digits
+        if len(largest) > len(str(MOST_COLUMNS)) or int(largest) > MOST_COLUMNS:
+            shown = largest if len(largest) <= 20 else f"of {len(largest):,} digits"
+            return f"{file}, line {number}: the feature index {shown}; indices up to {MOST_COLUMNS:,} are read"
+        if any(int(a) >= int(b) for a, b in pairwise(indices)):
             return f"{file}, line {number}: feature indices must increase along the line"
     return f"{file} cannot be read as LIBSVM text: {error}"
 

@@ -11,6 +11,8 @@ from .tables import Table
 
 __all__ = ["parse_arff", "parse_csv"]
 
+#: Digits of the index of a column, zeros in front included: Python reads no number of 5,000.
+_DIGITS = 18
 #: Numbers with a decimal comma, and with a point.
 _COMMA = re.compile(r"\s*[+-]?\d*,\d+(?:[eE][+-]?\d+)?\s*")
 _POINT = re.compile(r"\s*[+-]?(?:\d[\d,]*\.\d*|\.\d+)(?:[eE][+-]?\d+)?\s*")
@@ -165,8 +167,8 @@ def _sparse_row(line: str, defaults: list[str], place: str) -> list[str]:
         if not entry:
             continue
         index, _, value = entry.partition(" ")
-        if not index.isdecimal() or int(index) >= len(row) or not value.strip():
-            raise DataError(f"{place}: {entry!r} is not an index below {len(row)} and a value")
+        if not index.isdecimal() or len(index) > _DIGITS or int(index) >= len(row) or not value.strip():
+            raise DataError(f"{place}: {entry[:60]!r} is not an index below {len(row)} and a value")
         row[int(index)] = _unquote(value.strip())
     return row
 

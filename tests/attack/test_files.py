@@ -83,6 +83,17 @@ def test_a_libsvm_index_of_two_thousand_million_is_refused_with_its_line(tmp_pat
         read_data(path)
 
 
+def test_an_index_of_five_thousand_digits_is_refused_with_its_line(tmp_path: Path) -> None:
+    """Python's own limit on such numbers ended the search for the line with a ValueError."""
+    (tmp_path / "long.libsvm").write_text("1 1:0.5\n-1 " + "9" * 5000 + ":1\n")
+    with pytest.raises(DataError, match=r"long.libsvm, line 2: the feature index of 5,000 digits"):
+        read_data(tmp_path / "long.libsvm")
+    head = "@relation r\n@attribute x numeric\n@attribute y {a,b}\n@data\n{0 1, 1 a}\n"
+    (tmp_path / "long.arff").write_text(head + "{" + "9" * 5000 + " 1}\n")
+    with pytest.raises(DataError, match=r"line 6.*is not an index below 2"):
+        read_data(tmp_path / "long.arff")
+
+
 @pytest.mark.parametrize("suffix", [".lp", ".mps", ".cbf", ".nl", ".qplib", ".ptf"])
 def test_faults_of_text_name_their_line(suffix: str, good: dict[str, Path], tmp_path: Path) -> None:
     """The last number of the file made no number: the line is named."""

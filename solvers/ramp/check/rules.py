@@ -158,6 +158,8 @@ def _polar(problem: Problem, entry: dict[str, Any]) -> tuple[Array, Array]:
         return np.zeros(size), np.zeros(size)
     known = np.where(atoms.any(axis=0), given, 0.0)
     products = np.abs(atoms @ known) + _off(size, np.abs(atoms) @ np.abs(known))
+    if not np.isfinite(products).all():  # too large to be compared with 1
+        return np.zeros(size), np.zeros(size)
     known = known * (_BELOW / max(1.0, float(products.max())))
     return T.T @ known, _off(size, np.abs(T.T) @ np.abs(known))
 
@@ -205,9 +207,11 @@ def relaxed(problem: Problem, box: Box, loss: Loss, entry: dict[str, Any], cut: 
     left = max(float(round_up(cut - found)), 0.0)
     for side, slope in ((1.0, rises), (-1.0, falls)):
         up = np.maximum(slope, 0.0) * _BELOW
-        with np.errstate(divide="ignore", invalid="ignore"):
-            far = 2.0 * left / (up + np.sqrt(up * up + 4.0 * a * _BELOW * left)) * _ABOVE
+        with np.errstate(all="ignore"):
+            under = up + np.sqrt(up * up + 4.0 * a * _BELOW * left)
+            far = 2.0 * left / under * _ABOVE
         far = np.where(np.isnan(far), np.where(up > 0.0, 0.0, np.inf), far)
+        far = np.where(np.isfinite(under), far, np.inf)  # what overflows says nothing, and not that x stays where it is
         if side > 0.0:
             box.hi = np.minimum(box.hi, round_up(round_up(c + far) + mid))
         else:
