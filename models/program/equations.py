@@ -176,19 +176,7 @@ def _solve(M: FloatArray, right: FloatArray, *, definite: bool) -> FloatArray | 
 
 
 def _independent(form: StandardForm, F: sp.csr_array, used: BoolArray, indices: IntArray, M: FloatArray) -> BoolArray | None:
-    """Which of the equations of the variables ``indices`` are left; None where none is shown to follow from others.
-
-    Parameters
-    ----------
-    form : StandardForm
-    F : csr_array
-        Rows of the form.
-    used : ndarray of bool
-        Rows that have a price, or whose price may move.
-    indices : ndarray of int
-    M : ndarray
-        The Gram matrix of the equations, positive on the diagonal.
-    """
+    """Which of the equations that `Equations.rank` takes are left, M their Gram matrix; None where none is shown to follow."""
     if not _flat(form, indices):
         return None
     root = np.sqrt(np.diagonal(M))
