@@ -21,12 +21,14 @@ from ..records.answer import Answer
 from ..records.options import Options
 from ..records.rank import Purpose
 from .proof import ProofLog
-from .rotated import Rotated, rotated
+from .rotated import Rotated, own, rotated
 
 __all__ = ["RampBB", "RampState"]
 
 #: Open nodes that there is room for at the beginning, and bytes that nodes may take without a memory limit.
 _ROOM, _MEMORY = 4096, 2e9
+#: Share of the tolerance that rounding coordinates may cost before the problem's own are searched.
+_LOST = 0.1
 #: Nodes of the first call of the compiled loop; then by the clock. Numbers of a log that are held back.
 _FIRST, _HELD = 20, 1 << 20
 
@@ -147,7 +149,10 @@ class RampBB(Algorithm[RampProblem, RampState]):
                 raise InputError(f"start['w'] must hold {p} finite numbers; it has shape {w.shape}")
             starts.append(axes.into(w))
         self._search(state, starts, rng)
-        reach = axes.reach(state.value)
+        if axes.lost(state.value) > _LOST * tol * state.value:
+            starts, state.rotated, state.state[0] = [state.best], own(view), np.inf
+            replace(self, restarts=0)._search(state, starts, rng)
+        reach = state.rotated.reach(state.value)
         state.boxes[0, 0], state.boxes[0, 1] = -reach, reach
         if self.proof is not None:
             self._begin_log(state, str(self.proof))
@@ -251,13 +256,13 @@ class RampBB(Algorithm[RampProblem, RampState]):
         given_up = u < 1.0 - problem.width
         xi = np.maximum(np.where(given_up, 1.0 - problem.beyond, 1.0) - u, 0.0)
         details: dict[str, Any] = {"open_nodes": int(state.count[0])}
-        unwritten = None
+        unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
-            state.log.finish(self._least(state), w)
+            state.log.finish(bound, w)  # what the result claims: in their own coordinates the nodes say more where digits are lost
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={"w": w, "z": given_up.astype(np.float64), "xi": xi},
-            bound=self.measure(state).bound,
+            bound=bound,
             proved=True,
             nodes=int(state.count[1]),
             unwritten=unwritten,

@@ -21,8 +21,9 @@ from .check.statement import FORMAT
 
 __all__ = ["ProofLog"]
 
-#: Share of the claimed bound that is left to the checker's own rounding, and of a multiplier's cap that counts as all of it.
-_SLACK, _FULL = 1e-8, 1e-12
+#: Left to the checker's own rounding: this share of the claimed bound, and so many last places of all costs for each term of a
+#: sum. The share of a multiplier's cap that counts as all of it.
+_SLACK, _PLACES, _FULL = 1e-8, 4.0 * 2.0**-52, 1e-12
 
 
 class ProofLog:
@@ -40,6 +41,7 @@ class ProofLog:
 
     def __init__(self, path: str, problem: RampProblem, V: FloatArray, cut: float) -> None:
         self._file, self._V, self._atoms = LogFile(path), V, problem.atoms
+        self._spare = _PLACES * (sum(problem.A.shape) + 16) * float(problem.costs.sum()) * problem.height
         arrays = {name: getattr(problem, name).tolist() for name in ("A", "costs", "curvature", "atoms")}
         beyond = problem.beyond if np.isfinite(problem.beyond) else None
         ramp = {"height": problem.height, "width": problem.width, "beyond": beyond}
@@ -90,7 +92,7 @@ class ProofLog:
 
     def finish(self, bound: float, w: FloatArray) -> None:
         """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal."""
-        claimed = max(bound * (1.0 - _SLACK), 0.0) if np.isfinite(bound) else 0.0
+        claimed = max(bound * (1.0 - _SLACK) - self._spare, 0.0) if np.isfinite(bound) else 0.0
         self._file.write([{"bound": claimed, "w": w.tolist(), "combination": _combination(self._atoms, w)}])
         self._file.seal()
 

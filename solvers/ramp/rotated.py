@@ -10,7 +10,7 @@ from ...models.arrays import FloatArray
 from ...models.views import RampProblem
 from ..zero_one.rotation import rotation, turned
 
-__all__ = ["Rotated", "rotated"]
+__all__ = ["Rotated", "own", "rotated"]
 
 _EPS = 2.0**-52
 
@@ -58,19 +58,28 @@ class Rotated:
         corner = max(1.0, abs(1.0 - at.width), at.beyond - 1.0 if np.isfinite(at.beyond) else 0.0)
         return np.where(held, norm, (corner + float(rows.max(initial=0.0))) * (1.0 + 1e-9))
 
+    def lost(self, value: float) -> float:
+        """What the roundings of the coordinates may change of the losses of points better than ``value``."""
+        return self.shift * float(np.linalg.norm(self.reach(value)[self.problem.penalised]))
+
     def proved(self, bound: float, value: float) -> float:
         """A bound of the rotated problem as one of the problem, for points better than ``value``: the roundings taken off."""
-        lost = self.shift * float(np.linalg.norm(self.reach(value)[self.problem.penalised]))
-        return float((bound - lost) / (1.0 + self.stretch)) if np.isfinite(bound) else bound
+        return float((bound - self.lost(value)) / (1.0 + self.stretch)) if np.isfinite(bound) else bound
+
+
+def own(problem: RampProblem) -> Rotated:
+    """The problem in its own coordinates, in which nothing is rounded."""
+    return Rotated(problem, np.eye(problem.A.shape[1]), 0.0, 0.0)
 
 
 def rotated(problem: RampProblem) -> Rotated:
     """The problem in coordinates in which boxes exclude pairs; where squares differ, in its own."""
     A, held = problem.A, problem.penalised
     p, V = A.shape[1], np.eye(A.shape[1])
-    if held.any() and np.ptp(problem.curvature[held]) == 0.0:
-        labels = None if held.all() else A[:, int(np.flatnonzero(~held)[0])]
-        V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
+    if not held.any() or np.ptp(problem.curvature[held]) > 0.0:
+        return own(problem)
+    labels = None if held.all() else A[:, int(np.flatnonzero(~held)[0])]
+    V[np.ix_(held, held)] = turned(A[:, held], rotation(A[:, held], True), labels)
     skew = float(np.linalg.norm(V @ V.T - np.eye(p))) + 4.0 * p * _EPS
     lengths = float(problem.costs @ np.linalg.norm(A[:, held], axis=1)) * problem.height / problem.width
     shift = 2.0 * lengths * (skew + 4.0 * p * _EPS)

@@ -12,6 +12,7 @@ import pytest
 
 import marginopt as mo
 from marginopt.models.views import RampProblem
+from marginopt.solvers import Status
 from marginopt.solvers.zero_one.check import sealed
 
 pytestmark = pytest.mark.filterwarnings("ignore")
@@ -24,6 +25,22 @@ def test_no_answer_and_no_forged_log_is_above_the_optimum() -> None:
 def test_a_log_of_a_wide_intercept_is_valid() -> None:
     """Features of 2.5e6 at costs of 1e6: over a box of 3e9 what rounding an intercept's sum was allowed cost the checker 20."""
     assert ramps.attack(362)[1] == ""
+
+
+@pytest.mark.parametrize("case", [10300678, 10301385, 12323131])
+def test_a_log_of_huge_costs_claims_no_more_than_its_checker_and_the_result_prove(case: int, tmp_path: Path) -> None:
+    """Costs of 1e11 and 1e12: the log claimed the bound of the turned coordinates, of which the result had lost all digits."""
+    model = ramps.drawn(np.random.default_rng([18, 12, case]))
+    result = mo.solve(model, "ramp-bb", proof=str(tmp_path / "p.log"), node_limit=1600)
+    report = mo.check_proof(tmp_path / "p.log", model)
+    assert report.valid and report.bound <= result.bound
+
+
+@pytest.mark.parametrize("case", [10300678, 12323131])
+def test_coordinates_that_would_cost_the_proof_its_digits_are_not_turned(case: int) -> None:
+    """Both were inaccurate, with a bound of nothing and one of 10.94 for 11.0005."""
+    result = mo.solve(ramps.drawn(np.random.default_rng([18, 12, case])), "ramp-bb")
+    assert result.status is Status.OPTIMAL and result.objective - result.bound <= 1e-6 * result.objective
 
 
 @pytest.mark.parametrize("seed", range(6))
