@@ -258,7 +258,7 @@ class RampBB(Algorithm[RampProblem, RampState]):
         details: dict[str, Any] = {"open_nodes": int(state.count[0])}
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
-            state.log.finish(bound, w)  # what the result claims: in their own coordinates the nodes say more where digits are lost
+            state.log.finish(bound, w)  # the nodes say more where turning lost digits
             details["proof"], unwritten = str(self.proof), state.log.fault
         return Answer(
             values={"w": w, "z": given_up.astype(np.float64), "xi": xi},
