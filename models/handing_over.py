@@ -1,4 +1,4 @@
-"""What a formulation and a form from elsewhere have alike: files, other packages' objects, and the dual."""
+"""What a formulation and a form from elsewhere have alike: files, other packages' objects, the dual, conflicts."""
 
 from __future__ import annotations
 
@@ -6,10 +6,16 @@ from abc import ABC, abstractmethod
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from ..verbs import Verb
+
 if TYPE_CHECKING:
+    from .looks.conflict import Conflict
     from .program.form import StandardForm
 
-__all__ = ["HandingOver"]
+__all__ = ["CONFLICT", "HandingOver"]
+
+#: `HandingOver.conflict`, which solves: a later room does it.
+CONFLICT: Verb[[HandingOver, Any, int], Conflict] = Verb("conflict")
 
 
 class HandingOver(ABC):
@@ -65,3 +71,25 @@ class HandingOver(ABC):
         from .program.dual import dual_form
 
         return dual_form(self.form)
+
+    def conflict(self, solver: Any = None, most: int = 400) -> Conflict:
+        """Why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
+
+        A deletion filter on certificates (`solvers.checks.conflict`), in rational arithmetic at the end where all rows are
+        linear. Printable; for ``margin`` of a classifier it names the points that cannot all be kept.
+
+        Parameters
+        ----------
+        solver : str, Solver or pair, optional
+            Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones.
+        most : int
+            Solves at most; a set that is left larger than irreducible says so.
+
+        Raises
+        ------
+        InputError
+            There is a point; or neither a point nor a proof that there is none was found.
+        UnsupportedModelError
+            A formulation without a standard form.
+        """
+        return CONFLICT(self, solver, most)

@@ -3,9 +3,10 @@
 import sys
 import types
 
+from ..models.looks.conflict import Conflict
 from .api import compare, solve
 from .asked import SolverLike
-from .checks.conflict import Conflict, conflict
+from .checks.conflict import conflict
 from .checks.point import certify
 from .checks.verify import Verification
 from .compare import Comparison

@@ -9,8 +9,6 @@ exact. Otherwise the claim is that of certificates and solvers in floating point
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass
 from fractions import Fraction
 from typing import TypeAlias
 
@@ -19,7 +17,8 @@ import scipy.sparse as sp
 
 from ...errors import InputError
 from ...models.bare_form import as_model
-from ...models.model import Model
+from ...models.handing_over import CONFLICT, HandingOver
+from ...models.looks.conflict import Conflict
 from ...models.program.cones import Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..asked import Asked, SolverLike, resolve
@@ -29,62 +28,14 @@ from ..records.options import Options
 from ..records.status import Status
 from ..solve import solve_problem
 
-__all__ = ["Conflict", "conflict"]
+__all__ = ["conflict"]
 
 #: One element: (label, index of the row, or of the cone of a stack), or ("lower" | "upper", index of the variable).
 Element: TypeAlias = tuple[str, int]
 
 
-@dataclass(frozen=True)
-class Conflict:
-    """Rows and bounds that cannot hold together.
-
-    Parameters
-    ----------
-    name : str
-        The form's.
-    elements : tuple of str
-        Names of the rows, cones and bounds.
-    multipliers : mapping of str to float
-        Their Farkas multipliers where there are some: added up with these weights the rows say 0 > 0.
-    proven : bool
-        The set is infeasible by an exact proof in rational arithmetic.
-    proven_irreducible : bool
-        No element can be left out, by the same proof.
-    argument : str
-        What the two rest on.
-    rows : mapping of label to tuple of int
-        The elements by constraint: for ``margin`` of a classifier the points.
-    """
-
-    name: str
-    elements: tuple[str, ...]
-    multipliers: Mapping[str, float]
-    proven: bool
-    proven_irreducible: bool
-    argument: str
-    rows: Mapping[str, tuple[int, ...]]
-
-    @property
-    def points(self) -> tuple[int, ...]:
-        """Rows of ``margin``: the points that cannot all be kept."""
-        return self.rows.get("margin", ())
-
-    def __str__(self) -> str:
-        lines = [f"{self.name} has no point: {len(self.elements)} of its rows and bounds exclude each other ({self.argument})"]
-        if self.points:
-            listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
-            lines.append(f"  these {len(self.points)} points cannot all be kept: {listed}")
-        for element in self.elements[:40]:
-            weight = self.multipliers.get(element)
-            lines.append(f"  {element}" + ("" if weight is None else f"   weight {weight:.6g}"))
-        if len(self.elements) > 40:
-            lines.append(f"  and {len(self.elements) - 40} more")
-        return "\n".join(lines)
-
-
-def conflict(model: Model | StandardForm, solver: SolverLike | None = None, most: int = 400) -> Conflict:
-    """An irreducible infeasible set of rows, cones and bounds of a form that has no point.
+def conflict(model: HandingOver, solver: SolverLike | None = None, most: int = 400) -> Conflict:
+    """An irreducible infeasible set of rows, cones and bounds of what has no point; also ``model.conflict()``.
 
     Parameters
     ----------
@@ -124,6 +75,9 @@ def conflict(model: Model | StandardForm, solver: SolverLike | None = None, most
         argument,
         rows,
     )
+
+
+CONFLICT.done_by(conflict)
 
 
 class _Search:

@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import ast
+import re
+import subprocess
+import sys
 from collections.abc import Iterator
+from importlib import import_module
 from pathlib import Path
 
 import pytest
 from sources import imports_of
 
+from marginopt.verbs import Verb
+
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, rows, pictures.
-LEAVES = ("errors", "extensions", "files", "rows", "drawing", "svg", "terminal", "display")
+LEAVES = ("errors", "extensions", "files", "rows", "drawing", "svg", "terminal", "display", "verbs")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
@@ -22,6 +28,7 @@ ALLOWED = {
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},
+    "verbs": set(),
     "drawing": {"files", "svg"},
     "models": {"models", *LEAVES},
     "instances": {"instances", *LEAVES},
@@ -186,3 +193,22 @@ def test_rooms_have_an_order(part: str) -> None:
             break
         graph = {room: others for room, others in graph.items() if room not in free}
     assert not graph, {room: sorted(others & graph.keys()) for room, others in graph.items()}
+
+
+def test_every_verb_has_a_home_that_does_it() -> None:
+    """What a room offers and cannot do (`marginopt.verbs`): the package names who does it, and there the function is given."""
+    texts = [path.read_text(encoding="utf-8") for _, path, _ in sources()]
+    stated = {name for text in texts for name in re.findall(r'^[A-Z_]+: Verb\[.*\] = Verb\("(\w+)"\)', text, re.MULTILINE)}
+    assert stated == set(Verb.homes)
+    code = "import sys, marginopt.models.program.form; print([m for m in sys.modules if m.startswith('marginopt.solvers')])"
+    assert subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60).stdout.strip() == b"[]"
+    for home in Verb.homes.values():
+        text = Path(import_module(home).__file__ or "").read_text(encoding="utf-8")
+        assert re.search(r"^[A-Z_]+\.done_by\(\w+\)$", text, re.MULTILINE)
+
+
+def test_a_verb_that_its_home_does_not_do_is_an_error_of_ours(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(Verb.homes, "nothing", "marginopt.verbs")
+    verb: Verb[[], None] = Verb("nothing")
+    with pytest.raises(RuntimeError, match="does not do 'nothing'"):
+        verb()

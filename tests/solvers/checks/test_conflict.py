@@ -76,3 +76,20 @@ def test_integers_are_claimed_by_the_solver() -> None:
     assert {"row[0]", "row[1]"} <= set(found.elements)
     assert not found.proven_irreducible
     assert "claimed by highs" in found.argument
+
+
+def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
+    """One search behind three doors: `mo.conflict`, a formulation's method and its form's; changed and composed ones too."""
+    X = np.column_stack([np.ones(4), [0.0, 1, 2, 3]])
+    y = np.array([-1.0, 1, -1, 1])
+    changed = mo.HingeSVM(X, y, lam=1.0).with_constraint(lambda v: {"far": v.w[1] >= 2, "near": v.w[1] <= 1})
+    kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep(range(4)))
+    for model, options in ((mo.ConicSVM(X, y, kappa=0.0), {}), (changed, {"solver": "scs"}), (kept, {"most": 3})):
+        by_function = mo.conflict(model, **options)
+        assert model.conflict(**options) == by_function
+        assert model.form.conflict(**options) == by_function
+    assert set(changed.conflict().rows) == {"far", "near"}
+    assert set(kept.conflict().rows) == {"keep"}
+    for possible in (mo.HingeSVM(X, y, lam=1.0), mo.HingeSVM(X, y, lam=1.0).form):
+        with pytest.raises(InputError, match="has a point"):
+            possible.conflict()
