@@ -28,7 +28,7 @@ from ..interface.versions import installed_version, version_of
 from ..records.answer import Answer
 from ..records.options import Options
 from ..records.status import Status
-from .cvxpy_options import INNER, known_names, settings_of, tight
+from .cvxpy_options import INNER, implied_bound, known_names, settings_of, tight
 
 __all__ = ["ABSENT", "DISCOVER", "CvxpySolver", "discover", "of_name"]
 
@@ -81,6 +81,8 @@ class CvxpySolver(Backend):
         extra = stats.extra_stats if stats is not None and isinstance(stats.extra_stats, Mapping) else {}
         bound, nodes = extra.get("mip_dual_bound"), extra.get("mip_node_count")
         mixed = bool(form.integer.any())
+        if mixed and bound is None and x is not None and word == "optimal":
+            bound = implied_bound(self.native_name, settings, form.objective(x) - form.r)
         return Answer(
             status=status,
             native_status=word,

@@ -8,7 +8,7 @@ from typing import Any
 
 from ..records.options import Options
 
-__all__ = ["INNER", "known_names", "settings_of", "tight"]
+__all__ = ["INNER", "implied_bound", "known_names", "settings_of", "tight"]
 
 #: Names as paths of keys.
 _TOLERANCES: Mapping[str, tuple[tuple[str, ...], ...]] = {
@@ -37,6 +37,9 @@ _ITERATIONS: Mapping[str, tuple[str, ...]] = {
     "CVXOPT": ("max_iters",),
     "QOCO": ("max_iters",),
 }
+#: Interfaces that search until nothing better is left and tell no bound: what they take for nothing, with its default, as a share
+#: of the objective f and of 1 + |f|.
+_LEFT: Mapping[str, tuple[tuple[str, float], tuple[str, float]]] = {"GLPK_MI": (("mip_gap", 0.0), ("tol_obj", 1e-7))}
 _GLPK = frozenset(
     {"msg_lev", "meth", "pricing", "r_test", "tol_bnd", "tol_dj", "tol_piv"}
     | {"obj_ll", "obj_ul", "it_lim", "tm_lim", "out_frq", "out_dly", "presolve"}
@@ -86,6 +89,8 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
     if mixed:
         if name in _MIP_GAP:
             _put(settings, _MIP_GAP[name], tol)
+        if name in _LEFT:
+            settings[_LEFT[name][1][0]] = min(max(1e-2 * tol, 1e-12), _LEFT[name][1][1])
     else:
         for path in _TOLERANCES.get(name, ()):
             _put(settings, path, max(1e-2 * tol, 1e-10))
@@ -99,6 +104,18 @@ def settings_of(name: str, options: Options, default: float, *, mixed: bool) -> 
         inner = settings.get(key, {})  # copied: interfaces add to what they are given
         settings[key] = {**inner, **value} if isinstance(inner, dict) and isinstance(value, Mapping) else value
     return settings, frozenset(taken)
+
+
+def implied_bound(name: str, settings: Mapping[str, Any], objective: float) -> float | None:
+    """What an interface that tells no bound claims with the word "optimal" for integers; None where it is not known.
+
+    GLPK cuts off what is better by less than tol_obj (1 + |f|), and stops at a relative gap of mip_gap.
+    """
+    if name not in _LEFT:
+        return None
+    (gap, gap_default), (small, small_default) = _LEFT[name]
+    size = abs(objective)
+    return objective - float(settings.get(gap, gap_default)) * size - float(settings.get(small, small_default)) * (1.0 + size)
 
 
 def _put(settings: dict[str, Any], path: tuple[str, ...], value: Any) -> None:

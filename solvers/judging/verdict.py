@@ -86,8 +86,10 @@ def verdict(answer: Answer, certificate: Certificate | None, tol: float) -> Verd
     if certificate.integrality is None and certificate.dual_residual is not None and certificate.complementarity is not None:
         met = conditions_met(certificate, tol) and _near(certificate, certificate.unmet, tol)
         return Verdict(Status.OPTIMAL if met else Status.INACCURATE)
+    if answer.bound is None:
+        return Verdict(Status.INACCURATE, ("the solver says optimal and gives neither multipliers nor a bound to support it",))
     slack = 1.0 if certificate.integrality is None else 2.0  # tree searches divide by the bound, or by the objective
-    apart = None if answer.bound is None else abs(certificate.objective - answer.bound)
+    apart = abs(certificate.objective - answer.bound)
     return Verdict(Status.OPTIMAL if _near(certificate, apart, slack * tol) else Status.INACCURATE)
 
 

@@ -11,12 +11,13 @@ import numpy as np
 import pytest
 import scipy.sparse as sp
 
+import marginopt as mo
 import marginopt.models as models_
 from marginopt.errors import InputError, UnsupportedModelError
 from marginopt.models import Block, Constraint, HingeSVM, Nonnegative, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.models.model import Model
-from marginopt.solvers.backends.cvxpy_options import known_names, settings_of
+from marginopt.solvers.backends.cvxpy_options import implied_bound, known_names, settings_of
 from marginopt.solvers.interface.backend import Backend
 from marginopt.solvers.interface.native_options import check_native, near_misses
 from marginopt.solvers.interface.solver import Solver
@@ -235,3 +236,26 @@ def test_glpk_s_time_limit_is_in_milliseconds_and_its_options_are_told() -> None
     assert own == {"presolve": 1}
     assert {"glpk"} == known_names("GLPK")
     assert {"tm_lim", "mip_gap"} <= known_names("GLPK_MI")
+
+
+def test_glpk_s_word_optimal_is_a_bound() -> None:
+    """CVXOPT hands over no bound of GLPK's search; its word for the end of the search says what is left, as its options say."""
+    settings, _ = settings_of("GLPK_MI", Options(tol=1e-6), 1e-6, mixed=True)
+    assert settings == {"tol_obj": 1e-8}
+    assert implied_bound("GLPK_MI", settings, -3.0) == -3.0 - 4e-8
+    assert implied_bound("GLPK_MI", {"mip_gap": 0.1}, 10.0) == pytest.approx(9.0 - 1.1e-6, abs=1e-12)
+    assert implied_bound("ECOS_BB", {}, 1.0) is None
+
+
+def test_glpk_ends_mixed_integer_programs_at_what_it_claims() -> None:
+    """It was inaccurate, without a word: no bound stood beside its optimum."""
+    pytest.importorskip("cvxopt")
+    rng = np.random.default_rng(0)
+    X = np.column_stack([np.ones(14), rng.integers(0, 3, size=(14, 2))])
+    model = mo.ScoringSystem(X, np.where(np.arange(14) % 2, 1.0, -1.0))
+    result = mo.solve(model, "cvxpy:glpk_mi")
+    assert result.status is mo.Status.OPTIMAL
+    assert result.bound_kind == "claimed by solver"
+    assert result.objective == pytest.approx(mo.solve(model, "highs").objective, rel=1e-9)
+    rough = mo.solve(model, "cvxpy:glpk_mi", mip_gap=0.5)
+    assert rough.bound <= result.bound

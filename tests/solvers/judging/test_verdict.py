@@ -115,6 +115,14 @@ def test_a_mixed_integer_solver_s_bound_above_its_own_point() -> None:
     assert verdict(replace(claim, bound=1.0), replace(GOOD, integrality=0.0, bound=-np.inf), 1e-6).status is Status.OPTIMAL
 
 
+def test_an_optimum_that_nothing_supports_says_so() -> None:
+    for integrality in (0.0, None):
+        alone = replace(GOOD, integrality=integrality, bound=-np.inf, dual_residual=None, complementarity=None)
+        found = verdict(CLAIM, alone, 1e-6)
+        assert found.status is Status.INACCURATE
+        assert "neither multipliers nor a bound" in found.remarks[0]
+
+
 def test_nonconvex_is_stationary_at_best() -> None:
     assert judged(nonconvex=True, bound=-np.inf) is Status.STATIONARY
     assert judged(nonconvex=True, bound=-np.inf, dual_residual=1e-2) is Status.INACCURATE
