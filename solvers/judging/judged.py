@@ -45,7 +45,8 @@ class Judged(Said):
         """The bound in the form's sense and its kind (`Kind`): proved by the certificate or the solver, or claimed by it.
 
         Nonconvex results have none, nor have those whose certificate is that of an inner problem. What a solver claims of a
-        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look.
+        continuous problem that is known not to be convex counts for nothing: solvers of convex problems do not look. Nor does
+        what a solver says that failed.
         """
         nothing = (float("-inf"), Kind.NONE.value)
         certificate, claim = self.certificate, self.claim
@@ -55,6 +56,7 @@ class Judged(Said):
         if certificate is not None and np.isfinite(certificate.bound):
             candidates.append((certificate.bound, Kind.CONDITIONAL.value if certificate.condition else Kind.PROVED.value))
         believed = claim.proved or certificate is None or certificate.integrality is not None or not certificate.nonconvex
+        believed = believed and (claim.proved or claim.status is not Status.FAILED)
         if claim.bound is not None and np.isfinite(claim.bound) and believed:
             candidates.append((claim.bound, Kind.PROVED.value if claim.proved else Kind.CLAIMED.value))
         for kind in (Kind.PROVED, Kind.CONDITIONAL, Kind.CLAIMED):

@@ -239,3 +239,12 @@ def test_what_failed_says_the_solver_s_own_word() -> None:
     solver = get_solver("highs")
     result = judge(BareForm(switched(10.0)), solver, Answer(Status.FAILED, "kNotset"), Options(), solver.licence())
     assert result.status is Status.FAILED and "highs ended with kNotset" in result.evidence
+
+
+def test_a_solver_that_failed_claims_no_bound() -> None:
+    """Clarabel's numbers after a numerical error, on a ball in a kernel that is not semidefinite, were shown as its claim."""
+    K = 1e-3 - np.eye(10)
+    result = mo.solve(mo.MEBDual(K, kernel=mo.Precomputed()), "clarabel")
+    assert result.status is Status.FAILED
+    assert result.bound_kind == "none"
+    assert not np.isfinite(result.bound)
