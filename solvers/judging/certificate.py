@@ -22,6 +22,9 @@ from .natural_units import objective_scale
 
 __all__ = ["Certificate", "certify"]
 
+#: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
+_NARROW = 1e-3
+
 
 @dataclass(frozen=True)
 class Certificate(Displayed):
@@ -33,7 +36,8 @@ class Certificate(Displayed):
         ½x'Px + q'x + r.
     primal_residual : float
         Largest violation of a row (of a cone where it is not polyhedral) relative to τ + max(|F x|, |g|) of that row (cone),
-        where τ is its largest coefficient, 1 at most, and of a bound relative to 1 + |x_j|.
+        where τ is its largest coefficient, 1 at most, and of a bound relative to 1 + |x_j|,
+        or to the width of a box that is narrower than 1.
     violations : mapping of label to float
         Absolute violation of each constraint and of ``"bounds"``.
     integrality : float or None
@@ -193,11 +197,12 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
     above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
     outside = np.maximum(np.maximum(below, above), 0.0)
     violations["bounds"] = float(outside.max(initial=0.0))
-    # a narrow box is measured by itself: 1e-6 outside of one that is 1e-6 wide is not a rounding error
+    # a narrow box is measured by its width, wherever it is: 1e-6 outside of one that is 1e-6 wide is not a rounding error
     size = 1.0 + np.abs(x)
     narrow = np.isfinite(form.lower) & np.isfinite(form.upper) & (form.lower < form.upper)
-    own = np.maximum(np.abs(form.lower), np.abs(form.upper))
-    size = np.where(narrow, np.minimum(size, np.abs(x) + np.where(narrow, own, 1.0)), size)
+    low, high = np.where(narrow, form.lower, 0.0), np.where(narrow, form.upper, 0.0)
+    own = high - low + _NARROW * np.maximum(np.abs(low), np.abs(high))
+    size = np.where(narrow & (own < 1.0), own, size)
     return violations, max(worst, float((outside / size).max(initial=0.0)))
 
 

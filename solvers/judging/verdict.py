@@ -199,7 +199,8 @@ def _by_bound(certificate: Certificate, tol: float) -> Verdict:
     if abs(objective - bound) <= allowed and certificate.error <= allowed:
         if certificate.undercut <= allowed:
             return Verdict(Status.OPTIMAL)
-        return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
+        if allowed > 0.0:  # nothing is a share of an optimum of exactly zero
+            return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))
     if bound <= 0.0 and _zero(certificate, tol):
         if not _point_counts(certificate, tol):
             return Verdict(Status.INACCURATE, (_undercut(certificate, tol),))

@@ -249,6 +249,9 @@ def test_a_narrow_box_is_measured_by_itself() -> None:
     form = box(np.eye(1), np.array([1.0]), 0.0, 1e-6)
     assert certify(form, {"x": np.array([2e-6])}).primal_residual > 0.1
     assert certify(form, {"x": np.array([1e-6])}).primal_residual == 0.0
+    elsewhere = box(np.eye(1), np.array([1.0]), 0.5, 0.5 + 1e-6)  # beside sides of a half, 4e-7 passed for a rounding
+    assert certify(elsewhere, {"x": np.array([0.5 - 4e-7])}).primal_residual > 1e-4
+    assert certify(elsewhere, {"x": np.array([0.5 - 1e-13])}).primal_residual < 1e-9
 
 
 def test_optima_of_zero_end_well() -> None:

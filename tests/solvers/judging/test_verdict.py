@@ -66,6 +66,13 @@ def test_an_optimum_of_zero() -> None:
     assert judged(objective=-2e6, error=1e10, bound=-5e10, bound_error=5e10, scale=1.0) is Status.INACCURATE
 
 
+def test_an_optimum_of_exactly_zero_may_be_violated_by_a_rounding() -> None:
+    """A budget of 1 by SCS: objective 0, bound 0, and a price of 1e-7 on a row that is missed by 1e-9."""
+    zero = replace(GOOD, objective=0.0, bound=0.0, error=0.0, scale=1.0, undercut=4e-16)
+    assert verdict(CLAIM, zero, 1e-6).status is Status.OPTIMAL
+    assert verdict(CLAIM, replace(zero, undercut=1e-3), 1e-6).status is Status.INACCURATE
+
+
 def test_the_point_of_objective_zero_is_judged_in_place_of_one_beside_it() -> None:
     rng = np.random.default_rng(0)
     X, y = np.column_stack([np.ones(8), rng.normal(size=8)]), np.where(np.arange(8) % 2, 1.0, -1.0)
