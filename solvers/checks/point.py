@@ -41,9 +41,12 @@ def certify(
     Raises
     ------
     InputError
-        Blocks that are missing or misshaped, or numbers that are not finite.
+        Blocks that are missing or misshaped, or numbers that are not finite; multipliers that are no numbers by label.
     """
     stated = as_model(problem)
+    if multipliers is not None:
+        multipliers = _numbers(multipliers, "multipliers")
+    reduced = None if reduced is None else np.asarray(as_array(reduced, "reduced"), dtype=np.float64)
     try:
         form = stated.form
     except (TooLargeError, UnsupportedModelError):  # the formulation appraises its own points
@@ -57,8 +60,14 @@ def certify(
 
 
 def _finite(values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-    found = {label: as_array(value, f"values[{label!r}]") for label, value in values.items()}
+    found = _numbers(values, "values")
     wrong = [label for label, value in found.items() if not np.isfinite(value).all()]
     if wrong:
         raise InputError(f"values must be finite; {', '.join(wrong)} is not")
     return found
+
+
+def _numbers(given: Mapping[str, FloatArray], what: str) -> dict[str, FloatArray]:
+    if not isinstance(given, Mapping):
+        raise InputError(f"{what} must be arrays by label, {{label: array}}; they are {type(given).__name__}")
+    return {label: as_array(value, f"{what}[{label!r}]") for label, value in given.items() if value is not None}

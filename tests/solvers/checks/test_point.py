@@ -43,3 +43,17 @@ def test_a_worse_point_costs_what_its_formula_says(model: mo.HingeSVM) -> None:
 def test_refusals(model: mo.HingeSVM, values: Any, message: str) -> None:
     with pytest.raises(InputError, match=message):
         mo.certify(model, values)
+
+
+@pytest.mark.parametrize("given", [5, [1.0], {"margin": "x"}, {"margin": np.array([{}] * 16)}, {"margin": 1j}])
+def test_multipliers_that_are_no_numbers_by_label_are_refused(model: mo.HingeSVM, given: Any) -> None:
+    values = mo.solve(model, "clarabel").values
+    with pytest.raises(InputError, match="multipliers"):
+        mo.certify(model, values, given)
+    with pytest.raises(InputError, match="reduced"):
+        mo.certify(model, values, {"margin": np.zeros(16)}, reduced="x")
+
+
+@pytest.mark.parametrize("given", [{"margin": np.full(16, np.nan)}, {"margin": np.zeros(3)}, {"other": np.zeros(3)}, {}])
+def test_multipliers_that_are_numbers_of_nothing_bound_nothing(model: mo.HingeSVM, given: Any) -> None:
+    assert mo.certify(model, mo.solve(model, "clarabel").values, given).bound <= 0.0
