@@ -90,9 +90,9 @@ def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
     Raises
     ------
     WriteError
-        Its folder is not there, or may not be written in; or it is a folder itself.
+        Its folder is not there, or may not be written in; it is a folder itself, or no name.
     """
-    target = Path(path)
+    target = _target(path)
     folder = target.parent
     if target.is_dir():
         raise WriteError(f"{what} cannot be written: {target} is a folder; a file's name is needed")
@@ -101,6 +101,13 @@ def check_target(path: str | os.PathLike[str], what: str = "the file") -> Path:
     if not os.access(target if target.exists() and not target.is_file() else folder, os.W_OK):
         raise WriteError(f"{what} cannot be written to {target}: no permission to write in {folder}")
     return target
+
+
+def _target(path: str | os.PathLike[str]) -> Path:
+    """The path, if it is one: an error of the system's for a null byte is none of ours."""
+    if "\0" in os.fspath(path):
+        raise WriteError(f"{os.fspath(path)!r} cannot be the name of a file: it holds a null byte")
+    return Path(path)
 
 
 @contextmanager
@@ -115,7 +122,7 @@ def whole_file(path: str | os.PathLike[str]) -> Iterator[BinaryIO]:
     WriteError
         The file could not be written (a full disk, no permission, no such folder); what was at ``path`` is there still.
     """
-    target = Path(path)
+    target = _target(path)
     try:
         target = Path(os.path.realpath(target))
         mode = target.stat().st_mode if target.exists() else None
@@ -167,7 +174,7 @@ def write_texts(texts: Mapping[Path, str]) -> None:
     All are written under other names before the first takes its place; then the others' old files go, the chief changes, and
     the others follow. A full disk leaves everything as it was.
     """
-    chief = next(iter(texts))
+    chief = _target(next(iter(texts)))
     parts: dict[Path, Path] = {}
     try:
         for target, text in texts.items():

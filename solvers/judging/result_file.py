@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...errors import DataError
+from ...errors import DataError, WriteError
 from ...files import FAULTS, fault, read_arrays, write_arrays
 from ...models.model import Model
 from ...models.program.form import StandardForm
@@ -87,11 +87,14 @@ def load_results(
 
 def _npz(path: str | Path) -> Path:
     target = Path(path)
+    if not target.name:
+        raise WriteError(f"{str(path)!r} is a folder; a file's name is needed")
     return target if target.suffix == ".npz" else target.with_name(target.name + ".npz")
 
 
 def _given(path: str | Path) -> Path:
-    return Path(path) if Path(path).exists() else _npz(path)  # the name that it was saved under
+    given = Path(path)
+    return given if given.exists() or not given.name else _npz(given)  # the name that it was saved under
 
 
 def _arrays(result: Result) -> dict[str, Any]:

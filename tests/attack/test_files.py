@@ -178,6 +178,21 @@ def test_targets_are_checked_before_the_work(tmp_path: Path) -> None:
     assert files.check_target(tmp_path / "new") == tmp_path / "new"
 
 
+@pytest.mark.parametrize("name", ["", ".", "/", "a\0b"])
+def test_what_is_no_name_of_a_file_is_refused_in_our_words(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    X, y = np.column_stack([np.ones(6), np.arange(6.0)]), np.array([1.0, -1, 1, -1, 1, 1])
+    model, exact = mo.HingeSVM(X, y), mo.ZeroOneSVM(X, y)
+    result, table, path = mo.solve(model, "clarabel"), mo.compare(model, ["clarabel"]), mo.path(model, "lam", [1.0, 2.0])
+    for keep in (result.save, table.save, path.save, model.write, lambda p: mo.solve(exact, "zero-one-bb", checkpoint=p or ".")):
+        with pytest.raises((WriteError, InputError)):
+            keep(name)
+    for read in (mo.load_result, mo.read, lambda p: mo.read_solution(p, model)):
+        with pytest.raises(InputError):
+            read(name)
+    assert not list(tmp_path.iterdir())
+
+
 def test_permissions_and_links_of_what_was_there_stay(tmp_path: Path) -> None:
     target, link = tmp_path / "file", tmp_path / "link"
     target.write_text("old")
