@@ -7,7 +7,7 @@ from fractions import Fraction
 
 import numpy as np
 
-from ...errors import DataError, InputError, TooLargeError, UnsupportedModelError
+from ...errors import DataError, InputError, MarginoptError, TooLargeError, UnsupportedModelError
 from ...models.bare_form import as_model
 from ...models.fingerprint import describe, fingerprint
 from ...models.model import Model
@@ -19,6 +19,7 @@ from ..rational.form import RationalForm
 from ..records.answer import Answer
 from ..records.licence import OPEN
 from ..records.options import Options
+from ..registry import get_solver
 from ..solve import judge
 
 __all__ = ["Check", "Verification", "certified_anew", "verify"]
@@ -100,10 +101,14 @@ def _shown(value: Fraction) -> str:
 
 
 class _Stated(Solver):
-    """The solver that a result names, which need not be here."""
+    """The solver that a result names, which need not be here; where it is, its own tolerance counts (first-order methods' is looser)."""
 
     def __init__(self, name: str) -> None:
-        self.info = SolverInfo(name=name, summary="from a result")  # type: ignore[misc]  # one for each result
+        try:
+            own = get_solver(name).info.tolerance
+        except MarginoptError:
+            own = SolverInfo.tolerance
+        self.info = SolverInfo(name=name, summary="from a result", tolerance=own)  # type: ignore[misc]  # one for each result
 
     def obstacle(self, model: Model) -> str | None:
         """It is not run."""

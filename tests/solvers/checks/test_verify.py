@@ -56,6 +56,17 @@ def test_a_result_holds_the_model_that_it_solved_and_leaves_it_behind_when_it_tr
         assert away.verify(model).stands
 
 
+@pytest.mark.parametrize("solver", ["scs", "osqp"])
+def test_a_first_order_method_s_optimum_is_verified_at_its_own_tolerance(solver: str, tmp_path: Path) -> None:
+    """Its default is 1e-4: verified and loaded at 1e-6, what was optimal was not as claimed."""
+    rng = np.random.default_rng(4400)
+    stated = mo.L2SVMDual(rng.normal(size=(30, 2)), np.where(np.arange(30) % 2, 1.0, -1.0), C=1e3, kernel=mo.RBF(0.1))
+    own = mo.solve(stated, solver)
+    assert own.status is mo.Status.OPTIMAL
+    assert own.verify().stands, own.verify()
+    assert mo.load_result(own.save(tmp_path / "r"), stated).status is own.status
+
+
 def test_the_exact_bound_is_below_every_exactly_feasible_point(model: mo.HingeSVM, result: mo.Result) -> None:
     """ξ_i = max(1 - a_i'w, 0) in rationals makes any w feasible; no objective of such a point is below the bound."""
     exact = result.verify(model, exact=True)
