@@ -76,12 +76,12 @@ class HandingOver(ABC):
         """Why there is no point: rows, cones and bounds that exclude each other, none of which can be left out.
 
         A deletion filter on certificates (`solvers.checks.conflict`), in rational arithmetic at the end where all rows are
-        linear. Printable; for ``margin`` of a classifier it names the points that cannot all be kept.
+        linear. Printable; where rows keep points at a margin it names those that cannot all be kept.
 
         Parameters
         ----------
         solver : str, Solver or pair, optional
-            Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones.
+            Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
         most : int
             Solves at most; a set that is left larger than irreducible says so.
 

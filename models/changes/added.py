@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -127,7 +127,7 @@ class Added(Change):
         """The form's blocks and rows, then those that are added."""
         check_blocks(form, self.over)
         extra = self.q.size - form.n
-        wide = (Constraint(c.label, _widened(c.F, extra), c.g, c.cone) for c in form.constraints)
+        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(
             blocks=(*form.blocks, *self.blocks),
             q=np.concatenate([form.q, np.zeros(extra)]) + self.q,
@@ -153,7 +153,7 @@ class Added(Change):
         total = form.n + extra
         moved = sp.csr_array((np.ones(known.size), (known, there)), shape=(old + extra, total))
         mine = [c for c in self.constraints if np.isin(c.F.indices[c.F.data != 0.0], known).all()]
-        wide = (Constraint(c.label, _widened(c.F, extra), c.g, c.cone) for c in form.constraints)
+        wide = (replace(c, F=_widened(c.F, extra)) for c in form.constraints)
         return form.replace(
             blocks=(*form.blocks, *self.blocks),
             q=np.concatenate([form.q, np.zeros(extra)]),

@@ -27,7 +27,9 @@ class Conflict:
     argument : str
         What the two rest on.
     rows : mapping of label to tuple of int
-        The elements by constraint: for ``margin`` of a classifier the points.
+        The elements by constraint.
+    points : tuple of int
+        The points of the data that rows among them keep: with the others they cannot all be kept.
     """
 
     name: str
@@ -37,17 +39,14 @@ class Conflict:
     proven_irreducible: bool
     argument: str
     rows: Mapping[str, tuple[int, ...]]
-
-    @property
-    def points(self) -> tuple[int, ...]:
-        """Rows of ``margin``: the points that cannot all be kept."""
-        return self.rows.get("margin", ())
+    points: tuple[int, ...] = ()
 
     def __str__(self) -> str:
         lines = [f"{self.name} has no point: {len(self.elements)} of its rows and bounds exclude each other ({self.argument})"]
         if self.points:
             listed = ", ".join(map(str, self.points[:40])) + (", ..." if len(self.points) > 40 else "")
-            lines.append(f"  these {len(self.points)} points cannot all be kept: {listed}")
+            beside = "" if len(self.points) == len(self.elements) else " beside the other rows"
+            lines.append(f"  these {len(self.points)} points cannot all be kept{beside}: {listed}")
         for element in self.elements[:40]:
             weight = self.multipliers.get(element)
             lines.append(f"  {element}" + ("" if weight is None else f"   weight {weight:.6g}"))

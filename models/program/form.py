@@ -112,4 +112,5 @@ def _decided(c: Constraint, x: FloatArray) -> Constraint | None:
     if not isinstance(c.cone, Indicator):
         return c
     on = np.flatnonzero(c.value(x)[0::2] < 0.5)
-    return Constraint(c.label, c.F[2 * on + 1], c.g[2 * on + 1], Nonnegative(on.size)) if on.size else None
+    points = None if c.points is None else tuple(c.points[int(k)] for k in on)
+    return Constraint(c.label, c.F[2 * on + 1], c.g[2 * on + 1], Nonnegative(on.size), points=points) if on.size else None

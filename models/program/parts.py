@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence, Sized
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -26,12 +27,7 @@ __all__ = ["Block", "Constraint", "Quadratic"]
 class Block:
     """A labelled block of variables: a scalar (shape ()), a vector, or a symmetric matrix stored as svec.
 
-    ``own`` names its scalar variables where they were named elsewhere, in a file for example.
-
-    Raises
-    ------
-    InputError
-        Other than one name for each scalar variable.
+    ``own`` names each of its scalar variables (else InputError) where they were named elsewhere, in a file for example.
     """
 
     label: str
@@ -71,13 +67,14 @@ class Block:
 
 @dataclass(frozen=True, eq=False)
 class Constraint:
-    """``F x + g`` in ``cone``, under a label; ``own`` names the rows where they were named elsewhere."""
+    """``F x + g`` in ``cone``, under a label; ``own`` are the rows' names from elsewhere, ``points`` those that they keep."""
 
     label: str
     F: sp.csr_array
     g: FloatArray
     cone: Cone
     own: tuple[str, ...] | None = None
+    points: Sequence[int] | None = None
 
     def __post_init__(self) -> None:
         if not (isinstance(self.F, sp.csr_array) and self.F.dtype == np.float64):
@@ -88,6 +85,7 @@ class Constraint:
         if not (np.isfinite(self.F.data).all() and np.isfinite(self.g).all()):
             raise InputError(f"{self.label}: F and g must be finite")
         _check_names(self.label, self.own, self.rows)
+        _check_names(self.label, self.points, self.rows // self.cone.block, "points", "rows or cones")
 
     @property
     def rows(self) -> int:
@@ -275,9 +273,9 @@ class Quadratic:
         return np.asarray(self.matrix @ x)
 
 
-def _check_names(label: str, own: tuple[str, ...] | None, size: int) -> None:
+def _check_names(label: str, own: Sized | None, size: int, what: str = "names", of: str = "scalars") -> None:
     if own is not None and len(own) != size:
-        raise InputError(f"{label}: {len(own)} names for {size} scalars")
+        raise InputError(f"{label}: {len(own)} {what} for {size} {of}")
 
 
 def _exactly_symmetric(P: FloatArray | sp.csc_array) -> bool:

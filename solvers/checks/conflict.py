@@ -16,10 +16,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ...errors import InputError
+from ...models.arrays import BoolArray
 from ...models.bare_form import as_model
 from ...models.handing_over import CONFLICT, HandingOver
 from ...models.looks.conflict import Conflict
-from ...models.program.cones import Nonnegative, Zero
+from ...models.program.cones import Indicator, Nonnegative, Zero
 from ...models.program.form import Constraint, StandardForm
 from ..asked import Asked, SolverLike, resolve
 from ..judging.result import Result
@@ -41,7 +42,7 @@ def conflict(model: HandingOver, solver: SolverLike | None = None, most: int = 4
     ----------
     model : Model or StandardForm
     solver : str, Solver or pair, optional
-        Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones.
+        Which solves the feasibility problems; HiGHS for linear rows (integers included), Clarabel for cones, SCIP for both.
     most : int
         Solves at most; a set that is left larger than irreducible says so.
 
@@ -52,7 +53,8 @@ def conflict(model: HandingOver, solver: SolverLike | None = None, most: int = 4
     """
     form = as_model(model).form
     linear = all(isinstance(c.cone, (Zero, Nonnegative)) for c in form.constraints)
-    search = _Search(form, resolve(("highs" if linear else "clarabel") if solver is None else solver), most)
+    able = "highs" if linear else "scip" if form.integer.any() else "clarabel"
+    search = _Search(form, resolve(able if solver is None else solver), most)
     kept, done = search.run()
     proof = _exact(form, kept) if linear and not form.integer.any() else None
     names = {element: _name(form, element) for element in kept}
@@ -74,6 +76,7 @@ def conflict(model: HandingOver, solver: SolverLike | None = None, most: int = 4
         proof is not None,
         argument,
         rows,
+        tuple(sorted({c.points[k] for c in form.constraints if c.points is not None for k in rows.get(c.label, ())})),
     )
 
 
@@ -122,8 +125,18 @@ def _elements(form: StandardForm) -> list[Element]:
     found: list[Element] = []
     for c in form.constraints:
         found += [(c.label, k) for k in range(c.rows // c.cone.block)]
-    found += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower))]
-    return found + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper))]
+    free = ~_switches(form)
+    found += [("lower", int(j)) for j in np.flatnonzero(np.isfinite(form.lower) & free)]
+    return found + [("upper", int(j)) for j in np.flatnonzero(np.isfinite(form.upper) & free)]
+
+
+def _switches(form: StandardForm) -> BoolArray:
+    """Binary variables that switch rows off: without their bounds an indicator says nothing, so they stay."""
+    found = np.zeros(form.n, dtype=bool)
+    for c in form.constraints:
+        if isinstance(c.cone, Indicator):
+            found[c.F[np.arange(0, c.rows, 2)].indices] = True
+    return found
 
 
 def _name(form: StandardForm, element: Element) -> str:
@@ -146,7 +159,8 @@ def _restricted(form: StandardForm, elements: list[Element]) -> StandardForm:
             rows = (np.array(chosen)[:, None] * c.cone.block + np.arange(c.cone.block)).ravel()
             cone = type(c.cone)(rows.size, 1) if c.cone.block == 1 else type(c.cone)(c.cone.dim, len(chosen))
             constraints.append(Constraint(c.label, sp.csr_array(c.F[rows]), c.g[rows], cone))
-    lower, upper = np.full(form.n, -np.inf), np.full(form.n, np.inf)
+    switches = _switches(form)
+    lower, upper = np.where(switches, form.lower, -np.inf), np.where(switches, form.upper, np.inf)
     low, high = by_label.get("lower", []), by_label.get("upper", [])
     lower[low], upper[high] = form.lower[low], form.upper[high]
     return form.replace(

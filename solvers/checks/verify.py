@@ -101,7 +101,7 @@ def _shown(value: Fraction) -> str:
 
 
 class _Stated(Solver):
-    """The solver that a result names, which need not be here; where it is, its own tolerance counts (first-order methods' is looser)."""
+    """The solver that a result names, which need not be here; where it is, its own tolerance counts."""
 
     def __init__(self, name: str) -> None:
         try:

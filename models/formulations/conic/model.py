@@ -190,7 +190,7 @@ class ConicSVM(Model):
             name=f"{self.name}, κ = 0",
             blocks=(Block("w", (p,)),),
             q=np.zeros(p),
-            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n)),),
+            constraints=(Constraint("margin", sp.csr_array(self.signed), -np.ones(n), Nonnegative(n), points=range(n)),),
             lower=np.full(p, -np.inf),
             upper=np.full(p, np.inf),
             integer=np.zeros(p, dtype=bool),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -91,7 +91,7 @@ class Assembly:
         self._lower: list[FloatArray] = []
         self._upper: list[FloatArray] = []
         self._integer: list[bool] = []
-        self._rows: list[tuple[str, Affine, Cone]] = []
+        self._rows: list[tuple[str, Affine, Cone, Sequence[int] | None]] = []
         self._linear: list[tuple[Affine, FloatArray]] = []
         self._squares: list[tuple[Affine, FloatArray]] = []
         self._forms: list[tuple[Affine, FloatArray]] = []
@@ -99,7 +99,7 @@ class Assembly:
     @property
     def labels(self) -> tuple[str, ...]:
         """Of all blocks and rows so far."""
-        return (*(block.label for block in self._blocks), *(label for label, _, _ in self._rows))
+        return (*(block.label for block in self._blocks), *(label for label, *_ in self._rows))
 
     def variables(
         self,
@@ -123,21 +123,23 @@ class Assembly:
         """New variables in {0, 1}."""
         return self.variables(label, size, 0.0, 1.0, integer=True)
 
-    def require(self, label: str, rows: Affine, cone: Cone) -> None:
-        """rows in cone; nothing where there are no rows."""
+    def require(self, label: str, rows: Affine, cone: Cone, points: Sequence[int] | None = None) -> None:
+        """rows in cone; nothing where there are no rows. ``points`` are those that they keep (`Constraint`)."""
         if rows.rows:
-            self._rows.append((label, rows, cone))
+            self._rows.append((label, rows, cone, points))
 
-    def require_nonnegative(self, label: str, rows: Affine) -> None:
+    def require_nonnegative(self, label: str, rows: Affine, points: Sequence[int] | None = None) -> None:
         """rows ≥ 0."""
-        self.require(label, rows, Nonnegative(max(rows.rows, 1)))
+        self.require(label, rows, Nonnegative(max(rows.rows, 1)), points)
 
-    def switch(self, label: str, binary: Affine, rows: Affine, big_m: FloatArray | None) -> None:
+    def switch(
+        self, label: str, binary: Affine, rows: Affine, big_m: FloatArray | None, points: Sequence[int] | None = None
+    ) -> None:
         """binary_i = 0 requires rows_i ≥ 0: rows + M·binary ≥ 0, or an indicator where no M is known."""
         if big_m is not None:
-            self.require_nonnegative(label, rows + binary.scaled(big_m))
+            self.require_nonnegative(label, rows + binary.scaled(big_m), points)
             return
-        self.require(label, Affine.interleaved(binary, rows), Indicator(2, rows.rows))
+        self.require(label, Affine.interleaved(binary, rows), Indicator(2, rows.rows), points)
 
     def cost(self, weights: FloatArray | float, rows: Affine) -> None:
         """Add Σ weights_i rows_i to what is minimised."""
@@ -172,7 +174,10 @@ class Assembly:
             name=self._name,
             blocks=tuple(self._blocks),
             q=q,
-            constraints=tuple(Constraint(k, self._stack(rows, widths), rows.constant, cone) for k, rows, cone in self._rows),
+            constraints=tuple(
+                Constraint(k, self._stack(rows, widths), rows.constant, cone, points=points)
+                for k, rows, cone, points in self._rows
+            ),
             lower=np.concatenate(self._lower),
             upper=np.concatenate(self._upper),
             integer=np.concatenate([np.full(b.size, i) for b, i in zip(self._blocks, self._integer, strict=True)]),

@@ -200,8 +200,9 @@ class Strengthened(MarginEncoding):
     def with_integers(self, program: Program, z: FloatArray) -> StandardForm:
         """min ||w||² with u_i ≥ 1 where z_i = 0: what the cones come to."""
         p = program.X.shape[1]
-        kept = program.signed[z < 0.5]
-        rows = (Constraint("margin", sp.csr_array(kept), -np.ones(len(kept)), Nonnegative(len(kept))),) if len(kept) else ()
+        points = np.flatnonzero(z < 0.5).tolist()
+        n, kept = len(points), sp.csr_array(program.signed[points])
+        rows = (Constraint("margin", kept, -np.ones(n), Nonnegative(n), points=tuple(points)),) if n else ()
         return StandardForm(
             name=f"{program.name}, z fixed",
             blocks=(Block("w", (p,)),),

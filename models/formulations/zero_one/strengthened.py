@@ -88,7 +88,7 @@ def strengthened_form(
     total = columns.total
     constraints: list[Constraint] = []
     if big_m is not None:
-        constraints.append(Constraint("margin", columns.rows(n, w=A, z=big_m), -np.ones(n), Nonnegative(n)))
+        constraints.append(Constraint("margin", columns.rows(n, w=A, z=big_m), -np.ones(n), Nonnegative(n), points=range(n)))
     if m:
         constraints += loss_constraints(columns, A, chosen)
     lower, upper = np.full(total, -np.inf), np.full(total, np.inf)
@@ -129,7 +129,7 @@ def indicator_form(base: StandardForm, X: Points, y: FloatArray, reach: float) -
     lower[:p], upper[:p] = np.maximum(lower[:p], -reach), np.minimum(upper[:p], reach)
     if np.isfinite(base.lower[0]):  # a free intercept has its own bound
         lower[0], upper[0] = base.lower[0], base.upper[0]
-    return base.replace(constraints=(Constraint("margin", F, g, cone),), lower=lower, upper=upper)
+    return base.replace(constraints=(Constraint("margin", F, g, cone, points=range(n)),), lower=lower, upper=upper)
 
 
 def strengthened_lines(n_cones: int, rows: str) -> tuple[Line, tuple[Line, ...]]:

@@ -90,6 +90,33 @@ def test_it_is_a_verb_of_forms_and_formulations_with_the_same_answer() -> None:
         assert model.form.conflict(**options) == by_function
     assert set(changed.conflict().rows) == {"far", "near"}
     assert set(kept.conflict().rows) == {"keep"}
+
+
+def test_points_are_those_of_the_data_and_other_rows_of_the_name_margin_are_none() -> None:
+    """Rows of `keep` are numbered by themselves, several classes have several rows for a point, pairs one for two."""
+    X = np.column_stack([np.ones(6), np.arange(6.0)])
+    y = np.array([-1.0, 1, -1, 1, -1, 1])
+    kept = mo.Margin(X, y, loss="hinge", subject_to=mo.keep([3, 4, 5])).conflict()
+    assert kept.rows == {"keep": (0, 1, 2)}
+    assert kept.points == (3, 4, 5)
+    assert "these 3 points cannot all be kept: 3, 4, 5" in str(kept)
+    several = mo.MulticlassSVM(X, np.arange(6) % 3).with_fixed({"xi": np.zeros(6)}).conflict()
+    assert "margin" in several.rows
+    assert several.points == ()
+    switched = mo.ZeroOneSVM(X, y, kappa=0.1, encoding="indicator").conflict()
+    assert "budget" in switched.elements
+    assert f"these {len(switched.points)} points cannot all be kept beside the other rows" in str(switched)
+    budgets = [mo.error_budget(sign, 0.0) for sign in (1, -1)]
+    assert mo.Margin(X, y, loss="zero-one", subject_to=budgets).conflict().points
+    changed = mo.ConicSVM(X, y, kappa=0.0).with_constraint(lambda v: v.w[1] >= 0)
+    assert set(changed.conflict().points) <= set(range(6))
+    assert changed.conflict().points
+    with pytest.raises(InputError, match="2 points for 1 rows"):
+        Constraint("row", np.ones((1, 2)), np.zeros(1), Nonnegative(1), points=(0, 1))
+
+
+def test_a_possible_problem_has_no_conflict() -> None:
+    X, y = np.column_stack([np.ones(4), np.arange(4.0)]), np.array([-1.0, 1, -1, 1])
     for possible in (mo.HingeSVM(X, y, lam=1.0), mo.HingeSVM(X, y, lam=1.0).form):
         with pytest.raises(InputError, match="has a point"):
             possible.conflict()

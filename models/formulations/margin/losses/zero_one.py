@@ -49,7 +49,7 @@ class ZeroOne(Loss):
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """z and its rows."""
         z = to.binaries("z", at.argument.rows)
-        to.switch("margin", z, at.argument - self.threshold, at.big_m(self.threshold))
+        to.switch("margin", z, at.argument - self.threshold, at.big_m(self.threshold), range(at.argument.rows))
         to.cost(at.weights, z)
         return z if self.threshold == 1.0 else None  # an error is a margin below 1
 

@@ -123,7 +123,7 @@ class Keep(Restriction):
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""
         chosen = members(self.points, at.argument.rows, "points to keep")
-        to.require_nonnegative(name, at.argument.at(chosen) - 1.0)
+        to.require_nonnegative(name, at.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest shortfall of a margin."""
