@@ -33,7 +33,7 @@ class ConflictEngine(Engine):
     """
 
     name: ClassVar[str] = "conflicts"
-    pace: ClassVar[float] = 1.7
+    pace: ClassVar[float] = 1.0
 
     def __init__(self, shared: Shared, order: FloatArray, threads: int = 1) -> None:
         super().__init__(shared)

@@ -9,6 +9,7 @@ import numpy as np
 from ..compiled import EPS, entry, inner
 from .branching import branch_coordinate, branch_point
 from .edges import by_falling
+from .newton import ranges
 from .pool import load, pop, push, store
 from .proof_events import log_node, log_split
 from .records import (
@@ -28,6 +29,7 @@ from .records import (
     Node,
     Pairs,
     Pool,
+    Relaxation,
     Room,
 )
 from .tightening import tighten
@@ -69,26 +71,19 @@ def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[fl
 
 
 @inner
-def _gather(data: Data, node: Node, m: int, base: float) -> tuple[float, int]:
+def _gather(data: Data, node: Node, m: int, base: float, R: Relaxation) -> tuple[float, int]:
     """Drop the points that the box decides; (base, points left), or (∞, 0) where a kept point cannot be kept."""
     lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
-    p = lo.size
+    p, rows = lo.size, data.rows
+    for i in range(m):
+        for j in range(p):
+            G[j, i] = rows[idx[i], j]
+    ranges(G, m, lo, hi, R)
     k = 0
     for i in range(m):
         point = idx[i]
-        low = high = size = 0.0
-        for j in range(p):
-            a = data.rows[point, j]
-            if a > 0.0:
-                low += a * lo[j]
-                high += a * hi[j]
-            else:
-                low += a * hi[j]
-                high += a * lo[j]
-            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
-        err = 4.0 * EPS * (p + 2) * size
-        low -= err
-        high += err
+        err = 4.0 * EPS * (p + 2) * R.err[i]
+        low, high = R.env[i] - err, R.most[i] + err
         state, lower = z[i], l[i]
         if state == FREE:
             lower = max(lower, low)
@@ -105,8 +100,9 @@ def _gather(data: Data, node: Node, m: int, base: float) -> tuple[float, int]:
             continue
         idx[k], z[k], l[k] = point, state, lower
         lam[k], norm[k] = data.weights[point], data.norms[point]
-        for j in range(p):
-            G[j, k] = data.rows[point, j]
+        if k < i:
+            for j in range(p):
+                G[j, k] = G[j, i]
         k += 1
     return base, k
 
@@ -177,7 +173,7 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
         now.nodes += 1
         if logged:
             log_node(log, ident, parent, side)
-        base, m = _gather(data, node, m, base)
+        base, m = _gather(data, node, m, base, R)
         if base >= cut:
             continue
         now.points += m

@@ -58,6 +58,22 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 
 @inner
+def ranges(G: Any, m: int, lo: Any, hi: Any, R: Relaxation) -> None:
+    """Least and greatest margin of the first m points over the box, Σ_j |g_ij| max |w_j|: in ``env``, ``most`` and ``err``."""
+    least, most, size = R.env, R.most, R.err
+    for i in range(m):
+        least[i] = most[i] = size[i] = 0.0
+    for j in range(lo.size):
+        below, above, large = lo[j], hi[j], max(abs(lo[j]), abs(hi[j]))
+        for i in range(m):
+            a = G[j, i]
+            x, y = a * below, a * above
+            least[i] += min(x, y)
+            most[i] += max(x, y)
+            size[i] += abs(a) * large
+
+
+@inner
 def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
     """Smoothed objective at w, whose margins are u (constant left out)."""
     F = 0.0

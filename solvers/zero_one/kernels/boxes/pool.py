@@ -56,11 +56,12 @@ def load(pool: Pool, code: int, node: Node) -> tuple[float, int]:
         lo[j], hi[j], w[j] = pool.lo[r, j], pool.hi[r, j], pool.w[r, j]
     m = pool.count[r]
     page = pool.page[r]
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link  # read once, not at every step of the loop
     for i in range(m):
         k = i % PAGE
         if i > 0 and k == 0:
-            page = pool.link[page]
-        idx[i], z[i], l[i] = pool.point[page, k], pool.state[page, k], pool.lower[page, k]
+            page = link[page]
+        idx[i], z[i], l[i] = points[page, k], states[page, k], lowers[page, k]
     split = pool.split[r]
     if split < 0:
         z[-1 - split] = side
@@ -91,18 +92,19 @@ def store(pool: Pool, node: Node, m: int, base: float) -> int:
         pool.lo[r, j], pool.hi[r, j], pool.w[r, j] = lo[j], hi[j], w[j]
     pool.base[r], pool.count[r], pool.refs[r], pool.page[r] = base, m, 2, -1
     page = -1
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
     for i in range(m):
         k = i % PAGE
         if k == 0:
             now.pages -= 1
             new = pool.free_pages[now.pages]
-            pool.link[new] = -1
+            link[new] = -1
             if page < 0:
                 pool.page[r] = new
             else:
-                pool.link[page] = new
+                link[page] = new
             page = new
-        pool.point[page, k], pool.state[page, k], pool.lower[page, k] = idx[i], z[i], l[i]
+        points[page, k], states[page, k], lowers[page, k] = idx[i], z[i], l[i]
     return r
 
 

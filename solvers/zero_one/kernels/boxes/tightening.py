@@ -9,6 +9,7 @@ import numpy as np
 
 from ..compiled import EPS, inner
 from .levels import THETA, beyond_levels, relax
+from .newton import margins, ranges
 from .pairing import pair_up
 from .proof_events import log_multipliers, log_pairs, log_scale
 from .records import FREE, KEPT, ROUNDS, VIOLATED, Data, Log, Node, Pairs, Relaxation
@@ -36,6 +37,21 @@ def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) 
 
 
 @inner
+def _covered(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
+    """Whether the ball about c of radius √r holds the whole box, and no point costs as much as r: it can fix nothing.
+
+    What the box itself decides is decided in the children as well.
+    """
+    far = largest = 0.0
+    for j in range(lo.size):
+        reach = max(hi[j] - R.c[j], R.c[j] - lo[j])
+        far += reach * reach
+    for i in range(m):
+        largest = max(largest, R.left[i])
+    return far < r and largest < r
+
+
+@inner
 def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
     """Decide what the ball and the box decide; returns how much changed, or -1 where nothing remains.
 
@@ -47,20 +63,15 @@ def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: floa
     p = c.size
     change = 0.0
     r = (cut - D) * (1.0 + 1e-14)
+    if _covered(R, m, lo, hi, r):
+        return 0.0
+    margin, least, most, sizes = R.u, R.env, R.most, R.err
+    margins(G, m, c, margin)
+    ranges(G, m, lo, hi, R)
     for i in range(m):
         if z[i] != FREE:
             continue
-        u = low = high = size = 0.0
-        for j in range(p):
-            a = G[j, i]
-            u += a * c[j]
-            if a > 0.0:
-                low += a * lo[j]
-                high += a * hi[j]
-            else:
-                low += a * hi[j]
-                high += a * lo[j]
-            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+        u, low, high, size = margin[i], least[i], most[i], sizes[i]
         err = norm[i] * ec + 4.0 * EPS * (p + 2) * size
         low -= err
         high += err

@@ -71,19 +71,20 @@ def certified_norm(active: Active, reach: float) -> float:
 @inner
 def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """The most violated pair of points, for a free intercept: (one, the other, violation); (-1, -1, 0) where all are met."""
-    n, p = rows.a.shape
+    across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
+    p, n = across.shape
     low0 = low1 = np.inf
     for i in range(n):
-        u[i] = -rows.tau[i]
+        u[i] = -tau[i]
     for j in range(p):
         f = w[j]
         if f != 0.0:
             for i in range(n):
-                u[i] += f * rows.t[j, i]
+                u[i] += f * across[j, i]
     for i in range(n):
         if ok[i] and keen[i] > 0.0:
             t = u[i]
-            if rows.sign[i] >= 0:
+            if sign[i] >= 0:
                 low0 = min(low0, t)
             else:
                 low1 = min(low1, t)
@@ -94,8 +95,8 @@ def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, i
     most0 = most1 = 0.0
     for i in range(n):
         if ok[i] and keen[i] > 0.0:
-            t = -(u[i] + rows.sign[i] * b) * rows.pull[i] * keen[i]
-            if rows.sign[i] >= 0:
+            t = -(u[i] + sign[i] * b) * pull[i] * keen[i]
+            if sign[i] >= 0:
                 if t > most0:
                     most0, first = t, i
             elif t > most1:
@@ -108,19 +109,20 @@ def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, i
 @inner
 def _farthest(rows: Rows, scale: Any, level: Any, w: Any, u: Any) -> tuple[int, int, float]:
     """The most violated constraint: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met. Few branches: speed."""
-    n, p = rows.t.shape[1], rows.t.shape[0]
+    t = rows.t  # an array of its own: read through the record at every step the loops below take four times as long
+    p, n = t.shape
     for i in range(n):
         u[i] = level[i]
     j = 0  # three coordinates in a pass: the loop waits for ``u``, not for the arithmetic
     while j + 2 < p:
         x, y, z = w[j], w[j + 1], w[j + 2]
         for i in range(n):
-            u[i] -= x * rows.t[j, i] + y * rows.t[j + 1, i] + z * rows.t[j + 2, i]
+            u[i] -= x * t[j, i] + y * t[j + 1, i] + z * t[j + 2, i]
         j += 3
     while j < p:
         x = w[j]
         for i in range(n):
-            u[i] -= x * rows.t[j, i]
+            u[i] -= x * t[j, i]
         j += 1
     for i in range(n):
         u[i] *= scale[i]
@@ -199,17 +201,19 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair
     q = active.count[0]
-    V, R, r, z = scratch.V, scratch.R, scratch.r, scratch.z
-    for a in range(q):
+    V, R, r, z = active.V, active.R, scratch.r, scratch.z
+    for a in range(active.ready[0], q):
         _extend(g, V, R, a, z)
+    active.ready[0] = q
+    scale, level, tau, pull = scratch.scale, scratch.level, rows.tau, rows.pull
     for i in range(ok.size):
-        scratch.scale[i] = rows.pull[i] * keen[i] if ok[i] else 0.0
-        scratch.level[i] = rows.tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(rows.tau[i], VIOLATE)
+        scale[i] = pull[i] * keen[i] if ok[i] else 0.0
+        level[i] = tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE)
     for _ in range(60 * (p + 4)):
         if rows.free:
             first, second, short = _widest_pair(rows, ok, keen, w, scratch.margins)
         else:
-            first, second, short = _farthest(rows, scratch.scale, scratch.level, w, scratch.margins)
+            first, second, short = _farthest(rows, scale, level, w, scratch.margins)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)
@@ -267,9 +271,13 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
                         g[a, j] = g[a + 1, j]
                 for a in range(drop, q):
                     _extend(g, V, R, a, z)
+                active.ready[0] = q
                 continue
-            _extend(g, V, R, q, z)
+            R[q, q] = max(rest, 1e-300)
+            for j in range(p):
+                V[q, j] = z[j] / R[q, q]
             q += 1
+            active.ready[0] = q
             break
     active.count[0] = q
     return TROUBLE, 0.0

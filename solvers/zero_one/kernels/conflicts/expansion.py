@@ -13,6 +13,25 @@ from .stack import Stack, free_points, inherit, pack_listed
 
 #: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
 PACKINGS = 3
+#: A packing goes on as if one more point were deleted where no more than this times its weight is missing.
+AHEAD = 2.0
+
+
+@inner
+def _keep_dear(stack: Stack, spare: float, left: Any, offset: float, keen: Any) -> bool:
+    """Keep the free points that cost too much to delete, on top of a packing that ``left`` so much of their weights; whether any.
+
+    A solution that deletes i hits the packing's conflicts at a cost of packed + left_i at least; those that were packed as if
+    ``offset`` more were deleted are of use where left_i is as much. ``spare`` is norm + packed - room.
+    """
+    state, now, found = stack.state, stack.now, False
+    for i in range(state.size):
+        if state[i] == FREE and left[i] >= offset and spare + left[i] >= 0.0:
+            state[i], keen[i] = KEPT, KEEN
+            stack.trail[now.trailed] = i
+            now.trailed += 1
+            found = True
+    return found
 
 
 @inner
@@ -39,7 +58,7 @@ def expand(
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         kept.w[j] = stack.w[level, j]
-    kept.count[0] = stack.count[level]
+    kept.count[0], kept.ready[0] = stack.count[level], 0
     for k in range(kept.count[0]):
         kept.u[k] = stack.u[level, k]
         kept.pair[k, 0], kept.pair[k, 1] = stack.pair[level, k, 0], stack.pair[level, k, 1]
@@ -74,10 +93,13 @@ def expand(
                     return 0
                 if forced >= 0:
                     break
+            offset = firm = 0.0  # firm: what is packed before an offset is assumed
             while True:
-                T = room - max(packed, extra)
+                T = room - max(packed + offset, extra)
                 if norm >= T:
-                    return 0
+                    if offset == 0.0:
+                        return 0
+                    break
                 for i in range(n):
                     ok[i] = state[i] != FREE or left[i] > 0.0
                 copy_active(kept, active)
@@ -86,21 +108,33 @@ def expand(
                 single = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
                     single = False
-                    pairs.count[0] = 0
+                    pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     now.solves += 1
                     status, N = active_set(exact, ok, keen, T, pairs, room_for.exact)
                 if status != CONFLICT:
+                    if offset > 0.0:
+                        break
                     if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
                         stack.found[0] = (N + spent) * (1.0 - 1e-9)
                         return 2
-                    break
+                    firm = packed
+                    for i in range(n):
+                        if state[i] == FREE and left[i] > 0.0:
+                            offset = left[i] if offset == 0.0 else min(offset, left[i])
+                    if offset == 0.0 or room - max(packed, extra) - norm > AHEAD * offset:
+                        offset = 0.0
+                        break
+                    continue
                 now.conflicts += 1
                 m = free_points(active if single else pairs, state, mark, points)
                 if m == 0:
-                    return 0
-                if m == 1:
+                    if offset == 0.0:
+                        return 0
+                    packed = room
+                    break
+                if m == 1 and offset == 0.0:
                     forced = points[0]
                     break
                 least = np.inf
@@ -115,10 +149,22 @@ def expand(
                     for k in range(m):
                         stack.listed[last, k] = points[k]
                     last += 1
-            if forced >= 0 or (turn > 0 and packed <= extra + pad):
+            if forced >= 0:
                 break
-            extra = stack.extra[level] = max(packed, extra)
+            better = turn == 0 or firm > extra + pad
+            extra = stack.extra[level] = max(firm, extra)
+            if _keep_dear(stack, norm + packed - room, left, offset, keen):
+                better = True
+                for i in range(n):
+                    ok[i] = state[i] != FREE
+                now.solves += 1
+                status, _ = active_set(rows, ok, keen, room - extra, kept, scratch)
+                if status == CONFLICT:
+                    return 0
+                norm = certified(kept, kept.count[0], rows.reach)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
+            if not better:
+                break
         if forced < 0:
             break
         state[forced] = DELETED

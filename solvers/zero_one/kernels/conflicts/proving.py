@@ -184,7 +184,7 @@ def prove(
                 if active_set(rows, ok, keen, T, active, scratch)[0] == CONFLICT:
                     number = _book(rows, active, T, exactly, book, scratch)
                 elif packed == 0.0 and exact.free:
-                    pairs.count[0] = 0
+                    pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
                     if active_set(exact, ok, keen, T, pairs, room_for.exact)[0] == CONFLICT:

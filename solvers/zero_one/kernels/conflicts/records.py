@@ -43,20 +43,22 @@ class Active(NamedTuple):
     u: Any  #: (p + 2,)
     w: Any  #: (p,)
     count: Any  #: (1,)
+    V: Any  #: (p + 2, p) orthonormal, and
+    R: Any  #: (p + 2, p + 2) triangular: g = (V'R)', as far as they are
+    ready: Any  #: (1,) known
 
 
 def no_active(p: int) -> Active:
     """An S-pair of no constraint, w = 0."""
     pair = np.full((p + 2, 2), -1, np.int64)
-    return Active(pair, np.zeros((p + 2, p)), np.zeros(p + 2), np.zeros(p), np.zeros(1, np.int64))
+    none, factors = np.zeros(1, np.int64), (np.zeros((p + 2, p)), np.zeros((p + 2, p + 2)))
+    return Active(pair, np.zeros((p + 2, p)), np.zeros(p + 2), np.zeros(p), none, *factors, none.copy())
 
 
 @by_reference
 class Scratch(NamedTuple):
     """What the dual method works with."""
 
-    V: Any  #: (p + 2, p) orthonormal, and
-    R: Any  #: (p + 2, p + 2) triangular: the active constraints' factors
     r: Any  #: (p + 2,) combination of the active constraints
     z: Any  #: (p,) what is left of a constraint
     margins: Any  #: (n,)
@@ -67,21 +69,23 @@ class Scratch(NamedTuple):
 def empty_scratch(n: int, p: int) -> Scratch:
     """Room for n points in p coordinates."""
     margins, scale, level = np.empty(n), np.empty(n), np.empty(n)
-    return Scratch(np.empty((p + 2, p)), np.empty((p + 2, p + 2)), np.empty(p + 2), np.empty(p), margins, scale, level)
+    return Scratch(np.empty(p + 2), np.empty(p), margins, scale, level)
 
 
 @inner
 def copy_active(source: Active, target: Active) -> None:
     """Make ``target`` equal to ``source``."""
     q = source.count[0]
-    target.count[0] = q
+    target.count[0], target.ready[0] = q, source.ready[0]
     for j in range(target.w.size):
         target.w[j] = source.w[j]
     for k in range(q):
         target.u[k] = source.u[k]
         target.pair[k, 0], target.pair[k, 1] = source.pair[k, 0], source.pair[k, 1]
         for j in range(target.w.size):
-            target.g[k, j] = source.g[k, j]
+            target.g[k, j], target.V[k, j] = source.g[k, j], source.V[k, j]
+        for a in range(k + 1):
+            target.R[a, k] = source.R[a, k]
 
 
 @inner

@@ -20,11 +20,12 @@ def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
     All three ask how much is gained by keeping it (the norm rises with the first, conflicts lose a free point with the second)
     and how likely a good solution deletes it: a third of the nodes of branching within the smallest conflict, by trial.
     """
+    a, tau, pull, state, activity, w = rows.a, rows.tau, rows.pull, stack.state, stack.activity, stack.w[level]
     at, most = -1, -1.0
-    for i in range(stack.state.size):
-        if stack.state[i] == FREE:
-            short = max(rows.tau[i] - dot(rows.a[i], stack.w[level]), 0.0) * rows.pull[i]
-            score = short * stack.activity[i] * order[i] * order[i]
+    for i in range(state.size):
+        if state[i] == FREE:
+            short = max(tau[i] - dot(a[i], w), 0.0) * pull[i]
+            score = short * activity[i] * order[i] * order[i]
             if score > most:
                 at, most = i, score
     return at
