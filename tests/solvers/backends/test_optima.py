@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from programs import INF, INFEASIBLE, QP, UNBOUNDED, bounded_qp, form_of, random_qp, solve
 
+import marginopt as mo
 from marginopt.models import PSD, Nonnegative, RotatedSecondOrder, SecondOrder, Zero
 from marginopt.models.program.svec import smat, svec
 from marginopt.solvers.backends.scs import psd_order
@@ -149,3 +150,27 @@ def test_rays_are_judged_from_the_data():
     box = form_of([1.0, 1.0], lower=[0, -INF], upper=[INF, 0])
     assert ray_residual(box, np.array([-1.0, 0.0])) == pytest.approx(1.0)
     assert ray_residual(box, np.array([0.0, -1.0])) == 0.0
+
+
+@pytest.mark.parametrize("size", [1e-3, 1e-4, 1e-5])
+def test_clarabel_s_gap_is_relative_to_a_small_objective(size: float) -> None:
+    """Its own is relative to 1 at least: balls of 1e-4 ended with gaps of 2e-5, of 1e-5 with 2e-3."""
+    for seed in range(3):
+        ball = mo.MEBDual(np.random.default_rng(seed).normal(size=(9, 2)) * size)
+        result = mo.solve(ball, "clarabel")
+        assert result.status is mo.Status.OPTIMAL, result
+        assert result.gap <= 1e-6
+    limited = mo.solve(ball, "clarabel", iteration_limit=9)
+    assert limited.iterations is not None
+    assert limited.iterations <= 9
+    assert mo.solve(ball, "clarabel", tol_gap_rel=1e-8).iterations < result.iterations  # the user's own tolerance is left alone
+
+
+def test_clarabel_s_path_keeps_its_settings_after_a_small_objective() -> None:
+    X, y = np.column_stack([np.ones(20), np.random.default_rng(0).normal(size=(20, 2))]), np.where(np.arange(20) % 2, 1.0, -1.0)
+    model, values = mo.HingeSVM(X, y, lam=1.0), [1e-7, 1.0, 1e-7]
+    path = mo.path(model, "lam", values, solver="clarabel")
+    for value, found in zip(values, path.results, strict=True):
+        alone = mo.solve(model.moved("lam", value), "clarabel")
+        assert found.status is alone.status is mo.Status.OPTIMAL
+        assert found.objective == pytest.approx(alone.objective, rel=1e-6)
