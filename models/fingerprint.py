@@ -54,7 +54,12 @@ def identity(value: Any) -> Any:
     if isinstance(value, float):
         return repr(float(value))
     if isinstance(value, np.ndarray):
-        return ["array", list(value.shape), value.dtype.str, hashlib.sha256(np.ascontiguousarray(value).tobytes()).hexdigest()]
+        return [
+            "array",
+            list(value.shape),
+            value.dtype.str,
+            hashlib.sha256(np.ascontiguousarray(value).ravel().view(np.uint8).data).hexdigest(),
+        ]
     if isinstance(value, Rows):
         return ["rows", list(value.shape), value.columns.digest]
     if sp.issparse(value):

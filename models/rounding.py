@@ -109,7 +109,14 @@ def total(terms: FloatArray) -> Rounded:
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:
     """a'b; ``error`` bounds the error that every b_i comes with."""
     a, b = np.asarray(a, dtype=np.float64).ravel(), np.asarray(b, dtype=np.float64).ravel()
-    given = 0.0 if isinstance(error, float) and error == 0.0 else float(np.abs(a) @ np.broadcast_to(error, a.shape))
+    exact = isinstance(error, float) and error == 0.0
+    error = np.broadcast_to(error, a.shape)
+    if a.size > _FEW:  # a few support vectors of many points: zeros add nothing, and nothing to the error
+        fewer = a if not exact or np.count_nonzero(a) <= np.count_nonzero(b) else b
+        if 4 * np.count_nonzero(fewer) < a.size:
+            held = np.flatnonzero(fewer)
+            a, b, error = a[held], b[held], error[held]
+    given = 0.0 if exact else float(np.abs(a) @ error)
     given *= 1.0 + gamma(a.size)
     largest = max(float(np.abs(a).max(initial=0.0)), float(np.abs(b).max(initial=0.0)))
     if not largest < _LARGE:

@@ -66,9 +66,15 @@ class SimplexQP:
         f(a) - gap (the Frank-Wolfe gap; for FW (12) it is a'K̃a - min_i (K̃a)_i).
         """
         gradient = (self.gram.product(a) if product is None else product) + self.c
+        return float(a @ gradient - self.least(gradient).sum())
+
+    def least(self, values: FloatArray) -> FloatArray:
+        """The least of the values in each simplex."""
+        if self.simplices == 1:
+            return np.asarray(values.min(keepdims=True))
         smallest = np.full(self.simplices, np.inf)
-        np.minimum.at(smallest, self.groups, gradient)
-        return float(a @ gradient - smallest.sum())
+        np.minimum.at(smallest, self.groups, values)
+        return smallest
 
 
 @dataclass(frozen=True, eq=False)

@@ -83,10 +83,8 @@ class SimplexModel(Model):
         product = view.gram.product(a)
         error = view.gram.product_error(a)
         slope = product + view.c
-        smallest = np.full(view.simplices, np.inf)
-        np.minimum.at(smallest, view.groups, slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
-        plain = np.full(view.simplices, np.inf)
-        np.minimum.at(plain, view.groups, slope)
+        smallest = view.least(slope - (error + view.c_error + UNIT * np.abs(slope)) * (1.0 + 1e-12))
+        plain = view.least(slope)
         least = total(smallest)
         value = least - dot(a, product, error).times(0.5)
         # no two points of a simplex are further apart than √2; the sums of a are 1 to n roundings

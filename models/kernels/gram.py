@@ -209,10 +209,12 @@ class KernelGram(GramOperator):
         if values is None:
             return super().single_columns(indices, out)
         block = values if out is None else out
-        block[:] = values
-        block += np.float32(self.offset)
-        block *= signs
-        block *= (np.float32(self.scale) * signs[indices])[:, None]
+        if self.signs is None:  # a pass over the columns costs as much as a product of a few features
+            np.multiply(values + np.float32(self.offset) if self.offset else values, np.float32(self.scale), out=block)
+        else:
+            np.add(values, np.float32(self.offset), out=block)
+            block *= signs
+            block *= (np.float32(self.scale) * signs[indices])[:, None]
         block[np.arange(len(indices)), indices] += diagonal
         return block
 
@@ -263,7 +265,7 @@ class KernelGram(GramOperator):
             return last["product"].copy()
         signed = a if self.signs is None else self.signs * a
         if isinstance(self.kernel, Linear):
-            value = np.asarray(self.X @ in_pieces(self.X.T, signed))
+            value = np.asarray(self.X @ self._weighted(signed))
         elif isinstance(self.kernel, Precomputed):
             value = in_pieces(self.X, signed)
         else:
@@ -274,6 +276,12 @@ class KernelGram(GramOperator):
         value = self.scale * (value + self.ridge * a)
         last["a"], last["product"] = a.copy(), value
         return value.copy()
+
+    def _weighted(self, weights: FloatArray) -> FloatArray:
+        """X'·weights; where most points have no weight, they are not read."""
+        held = np.flatnonzero(weights)
+        few = not sp.issparse(self.X) and 4 * held.size < weights.size
+        return in_pieces(self.X[held].T, weights[held]) if few else in_pieces(self.X.T, weights)
 
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
         """K·weights over the non-zero weights, in blocks of rows."""

@@ -234,12 +234,16 @@ def _conditions(form: StandardForm, x: FloatArray, multipliers: Mapping[str, Flo
         products += float(np.abs(each).sum())
         undercut += float(np.maximum(-each, 0.0).sum())
     # ζ > 0 prices the lower bound, ζ < 0 the upper one; a price on a bound that is not there is a residual
-    low, high = np.maximum(reduced, 0.0), np.maximum(-reduced, 0.0)
-    missing = np.where(np.isfinite(form.lower), 0.0, low) + np.where(np.isfinite(form.upper), 0.0, high)
-    slack_low = np.where(np.isfinite(form.lower), x - form.lower, 0.0)
-    slack_high = np.where(np.isfinite(form.upper), form.upper - x, 0.0)
-    products += float(low @ np.abs(slack_low)) + float(high @ np.abs(slack_high))
-    undercut += float(low @ np.maximum(-slack_low, 0.0)) + float(high @ np.maximum(-slack_high, 0.0))
+    missing = np.zeros(form.n)
+    for side, end in ((1.0, form.lower), (-1.0, form.upper)):
+        price = np.maximum(side * reduced, 0.0)
+        if not price.any():
+            continue
+        there = np.isfinite(end)
+        slack = np.where(there, side * (x - end), 0.0)
+        missing += np.where(there, 0.0, price)
+        products += float(price @ np.abs(slack))
+        undercut += float(price @ np.maximum(-slack, 0.0))
     scale = 1.0 + max(
         np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
     )

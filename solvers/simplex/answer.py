@@ -5,8 +5,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-import numpy as np
-
 from ...models.arrays import FloatArray
 from ...models.views import SimplexQP
 from ..records.answer import Answer
@@ -24,8 +22,7 @@ def relative(objective: float, gap: float) -> float:
 
 def simplex_multipliers(view: SimplexQP, gradient: FloatArray) -> tuple[FloatArray, FloatArray]:
     """ν_g = min_{i in g} ∇_i and ζ = ∇ - ν ≥ 0: multipliers of Σ_g a = 1 and of a ≥ 0, exactly stationary."""
-    nu = np.full(view.simplices, np.inf)
-    np.minimum.at(nu, view.groups, gradient)
+    nu = view.least(gradient)
     return nu, gradient - nu[view.groups]
 
 

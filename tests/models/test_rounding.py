@@ -47,3 +47,18 @@ def test_the_error_covers_the_exact_product(pairs: list[tuple[float, float]]) ->
 @given(st.fractions(-1_000_000, 1_000_000))
 def test_a_fraction_is_rounded_down(exact: Fraction) -> None:
     assert Fraction(below(exact)) <= exact < Fraction(math.nextafter(below(exact), math.inf))
+
+
+@pytest.mark.parametrize("side", [0, 1])
+@pytest.mark.parametrize("error", [0.0, 1e-9])
+def test_few_terms_of_many_are_not_zero(side: int, error: float) -> None:
+    """Vectors of many zeros are added up where they are not zero, whichever side these are on."""
+    rng = np.random.default_rng(side)
+    factors = [rng.normal(size=2000), rng.normal(size=2000) * 10.0 ** rng.integers(-9, 9, size=2000)]
+    factors[side][rng.random(2000) < 0.98] = 0.0
+    a, b = factors
+    exact = sum((Fraction(x) * Fraction(y) for x, y in zip(a.tolist(), b.tolist(), strict=True)), Fraction(0))
+    found = dot(a, b, np.full(2000, error) if error else 0.0)
+    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
+    assert found.error >= error * float(np.abs(a).sum())
+    assert found.error <= error * float(np.abs(a).sum()) * (1.0 + 1e-9) + 1e-15 * float(np.abs(a * b).sum())
