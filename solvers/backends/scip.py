@@ -37,6 +37,14 @@ _WITH_INDICATORS = 1e-8
 #: convex objective hides that it is convex, and SCIP then branches, to a gap of 1e-3 on a ball or a box of a dozen variables that
 #: the root closes otherwise. Beside more cones it ends less exactly so.
 _DISCRETE = frozenset({Feature.INTEGER, Feature.INDICATOR})
+#: What SCIP does without where all is linear but one cone, a quadratic objective's: rounding cuts of the objective's linear
+#: underestimators, of which it adds over a hundred rounds at the root for next to nothing, and heuristics for problems that are
+#: not convex. The 0-1 and the ramp loss on 12 to 40 points end two to five times as fast; on 50 to 80 points it comes to ten
+#: times as many nodes in the same time, and to half of the gap.
+_BESIDE_A_QUADRATIC = {
+    "separating/aggregation/freq": -1,
+    **{f"heuristics/{name}/freq": -1 for name in ("subnlp", "mpec", "undercover", "multistart", "nlpdiving", "alns")},
+}
 #: SCIP's infinity.
 _INFINITY = 1e20
 
@@ -66,7 +74,9 @@ _STATUS = {
 class Scip(Backend):
     """SCIP; the quadratic objective goes to its epigraph, cones are quadratic constraints. It gives no multipliers.
 
-    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`.
+    Beside its own options it takes ``cuts="conflicts"`` or ``"perspective"`` for the 0-1 loss: `solvers.cuts`. Of a mixed-integer
+    problem with a quadratic objective it leaves out cuts and heuristics that cost more there than they bring
+    (`_BESIDE_A_QUADRATIC`); ``{"separating/aggregation/freq": 10}`` and the like bring them back.
     """
 
     info = SolverInfo(
@@ -162,6 +172,8 @@ class Scip(Backend):
         cones = sum(constraint.cone.count for constraint in form.constraints if constraint.cone.feature is not None)
         if not form.features & _DISCRETE and cones <= 1:
             chosen["presolving/donotaggr"] = True
+        if form.features & _DISCRETE and cones == 1:
+            chosen |= _BESIDE_A_QUADRATIC
         if options.time_limit is not None:
             chosen["limits/time"] = options.time_limit
         if options.node_limit is not None:

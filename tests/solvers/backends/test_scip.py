@@ -25,6 +25,7 @@ from marginopt.models import (
 from marginopt.models.export.native.scip import extend_point, to_scip
 from marginopt.models.formulations import all_formulations
 from marginopt.models.program.bridges import EpigraphBridge
+from marginopt.solvers.backends.scip import Scip
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.solve import solve_problem
@@ -184,6 +185,15 @@ def test_wrong_options():
         solve_problem(model, "scip", Options(native={"limits/gab": 0.1}))
     with pytest.raises(InputError, match=r"scip does not take limits/time = 'soon'"):
         solve_problem(model, "scip", Options(native={"limits/time": "soon"}))
+
+
+@pytest.mark.parametrize("given", [{}, {"separating/aggregation/freq": 10, "heuristics/mpec/freq": 50}])
+def test_a_users_settings_go_before_ours(given):
+    form, scip = EpigraphBridge(ZeroOneSVM(X11, Y11).form).target, Scip()
+    model = to_scip(form)
+    scip._set_parameters(model, form, Options(native=given))
+    assert model.getParam("separating/aggregation/freq") == given.get("separating/aggregation/freq", -1)
+    assert model.getParam("heuristics/mpec/freq") == given.get("heuristics/mpec/freq", -1)
 
 
 def test_nothing_is_printed(capfd):
