@@ -20,17 +20,17 @@ import scipy.sparse as sp
 
 from .errors import DataError, InputError
 
-__all__ = ["BLOCK_BYTES", "Columns", "MemoryRows", "Rows"]
+__all__ = ["BLOCK_BYTES", "LOOK_BYTES", "Columns", "MemoryRows", "Rows"]
 
 FloatArray: TypeAlias = npt.NDArray[np.float64]
 #: Consecutive rows: dense in C order, or CSR.
 Block: TypeAlias = "FloatArray | sp.csr_array"
 
-#: Bytes of a block of rows, as float64.
+#: Bytes of a block of rows, as float64, at most.
 BLOCK_BYTES = 2**25
 #: Bytes of a block where nothing else is asked for: several looks at it find it in the processor's cache, and what is done
 #: outside a solver (the certificate, a summary) holds little.
-_LOOK_BYTES = 2**20
+LOOK_BYTES = 2**20
 
 
 @dataclass(frozen=True, eq=False)
@@ -68,7 +68,12 @@ class Rows(ABC):
         n, p = self.shape
         return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
 
-    def blocks(self, block_bytes: float = _LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
+    @property
+    def pass_bytes(self) -> int:
+        """Bytes of a block that serve a solver's pass best: what is read or put together should stay in the cache."""
+        return LOOK_BYTES
+
+    def blocks(self, block_bytes: float = LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
         """(start, stop, rows), one after the other; a block holds until the next one is asked for."""
         n = self.shape[0]
         height = max(int(block_bytes / self.row_bytes), 1)
@@ -194,6 +199,21 @@ class MemoryRows(Rows):
         """Stored entries."""
         return int(self.X.size if isinstance(self.X, np.ndarray) else self.X.nnz)
 
+    @property
+    def pass_bytes(self) -> int:
+        """Dense slices cost nothing, and large products are better ones."""
+        return BLOCK_BYTES if isinstance(self.X, np.ndarray) else LOOK_BYTES
+
     def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
         """Slices."""
-        return nullcontext(lambda start, stop: self.X[start:stop])
+        return nullcontext(self._slice)
+
+    def _slice(self, start: int, stop: int) -> Block:
+        X = self.X
+        if isinstance(X, np.ndarray):
+            return X[start:stop]
+        ends = X.indptr[start : stop + 1]
+        part = slice(int(ends[0]), int(ends[-1]))
+        block = sp.csr_array((X.data[part], X.indices[part], ends - ends[0]), shape=(stop - start, X.shape[1]))
+        block.has_canonical_format = X.has_canonical_format
+        return block

@@ -186,6 +186,8 @@ def row_norms_squared(X: Points) -> FloatArray:
     """Squared Euclidean norm of every row, for dense and CSR data."""
     if isinstance(X, np.ndarray):
         return np.asarray(np.einsum("ij,ij->i", X, X))
+    if X.has_canonical_format:  # else entries may be parts of one
+        return np.asarray(type(X)((X.data * X.data, X.indices, X.indptr), shape=X.shape) @ np.ones(X.shape[1]))
     return np.asarray(X.multiply(X).sum(axis=1), dtype=np.float64).ravel()
 
 

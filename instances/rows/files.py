@@ -118,20 +118,28 @@ class SparseRows(Rows):
                 first, last = int(indptr[0]), int(indptr[-1])
                 if (np.diff(indptr) < 0).any() or first < 0 or last > self.data.shape[0]:
                     raise DataError(f"{self.indptr.path}: row ends between rows {start} and {stop} are no CSR matrix's")
-                data = self.data.read(values, first, last).astype(np.float64, copy=False)
-                indices = self.indices.read(places, first, last).astype(np.int64, copy=False)
+                data, indices = self.data.read(values, first, last), self.indices.read(places, first, last)
                 return self._block(data, indices, indptr - first, p, start)
 
             yield read
 
-    def _block(self, data: FloatArray, indices: np.ndarray, indptr: np.ndarray, p: int, start: int) -> sp.csr_array:
+    def _block(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, p: int, start: int) -> sp.csr_array:
         if indices.size and not 0 <= indices.min() <= indices.max() < self.columns_stored:
             raise DataError(f"{self.indices.path}: column {indices.max()} after row {start}; there are {self.columns_stored}")
         if self.intercept:
-            ends = indptr[:-1]
-            data, indices = np.insert(data, ends, 1.0), np.insert(indices + 1, ends, 0)
-            indptr = indptr + np.arange(indptr.size)
-        block = sp.csr_array((data, indices.astype(np.int32), indptr.astype(np.int32)), shape=(indptr.size - 1, p))
+            data, indices, indptr = _with_ones(data, indices, indptr)
+        data = data.astype(np.float64, copy=False)
+        block = sp.csr_array((data, indices.astype(np.int32, copy=False), indptr.astype(np.int32)), shape=(indptr.size - 1, p))
         if not block.has_canonical_format:
             block.sum_duplicates()
         return block
+
+
+def _with_ones(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> tuple[FloatArray, np.ndarray, np.ndarray]:
+    """CSR arrays with a column of ones before the others."""
+    indptr = indptr + np.arange(indptr.size)
+    stored = np.ones(int(indptr[-1]), dtype=np.bool_)
+    stored[indptr[:-1]] = False
+    values, places = np.ones(stored.size), np.zeros(stored.size, dtype=np.int32)
+    values[stored], places[stored] = data, indices + 1
+    return values, places, indptr

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import zipfile
 from collections.abc import Callable
@@ -39,7 +40,7 @@ class StoredArray:
     @property
     def width(self) -> int:
         """Numbers of one row."""
-        return int(np.prod(self.shape[1:], dtype=np.int64))
+        return math.prod(self.shape[1:])
 
     def opened(self) -> AbstractContextManager[IO[bytes]]:
         """The file, without a buffer of its own.

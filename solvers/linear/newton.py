@@ -28,7 +28,7 @@ from ..records.options import Options
 from . import records
 from .direction import MOST_COLUMNS, newton_direction
 from .loops import slope
-from .passes import margins, pulled, second_derivatives
+from .passes import margins, margins_and_pulled, pulled, second_derivatives
 from .state import LinearState
 
 __all__ = ["LinearNewton"]
@@ -37,10 +37,16 @@ __all__ = ["LinearNewton"]
 _GROWTH = 5.0
 #: Share of the smoothing's part of the gap to which Newton steps bring the rest.
 _SHARE = 0.1
-#: Points from which on the hinge is solved on a sample first, and the sample's gap.
-_MANY, _SAMPLE_TOL = 20_000, 3e-3
-#: n-vectors that a run holds, labels and the answer's among them; blocks of rows that reading one takes.
-_VECTORS, _BLOCKS = 8, 4
+#: Points from which on a sample is solved first, and the sample's gap by the loss's power.
+_MANY, _SAMPLE_TOL = 20_000, {1: 3e-3, 2: 1e-4}
+#: n-vectors that a run holds, labels and the answer's among them; p × p matrices; blocks of rows that reading one takes.
+_VECTORS, _MATRICES, _BLOCKS = 8, 4, 4
+#: Copies of a sample while it is put together.
+_COPIES = 2.5
+#: Share of ||gradient||² that a step by the sample's second derivatives may leave for another one to be made.
+_FALL = 0.1
+#: Rows of a sample for each column, by the loss's power: second derivatives need more than a first w.
+_ROWS = {1: 50, 2: 200}
 #: Changes of the multipliers without progress after which float64 has no more to give.
 _STALE = 4
 #: Times that the gap may be reached without stationarity.
@@ -55,14 +61,15 @@ _IDLE = 4
 class LinearNewton(Algorithm[LinearProblem, LinearState]):
     """Newton steps and the method of multipliers, two passes over the rows for each step.
 
-    Memory, beside what the process held before: 8 vectors of n numbers, 3p² numbers and four blocks of rows (32 MiB each), which
-    ``memory_limit`` makes smaller. With more than 2,000 columns directions come from preconditioned conjugate gradients, a pass
-    for each product, and there is no p × p matrix.
+    Memory, beside what the process held before: 8 vectors of n numbers, 4p² numbers, and four blocks of rows (1 to 32 MiB each)
+    or the sample, which ``memory_limit`` makes smaller or leaves out. With more than 2,000 columns directions come from
+    preconditioned conjugate gradients, a pass for each product, and there is no p × p matrix.
 
     Parameters
     ----------
     sample : bool
-        Whether the hinge is first solved on a fiftieth of the rows, for the first w and σ.
+        Whether a fiftieth of the rows is solved first where there are many, for the first w; for the hinge's first σ; and for
+        second derivatives of its square, which serve as long as steps by them pay: such a step is one pass.
 
     Raises
     ------
@@ -82,63 +89,57 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
     def init(self, view: LinearProblem, options: Options, rng: np.random.Generator) -> LinearState:
         """w = 0, the given start, or the sample's classifier."""
         n, p = view.rows.shape
-        room = _room(n, p, options.memory_limit)
+        spare = _spare(n, p, options.memory_limit)
+        room = min(spare / _BLOCKS, float(np.clip(32 * p * p, view.rows.pass_bytes, BLOCK_BYTES)))
         tol = options.tolerance(self.info.tolerance)
         end = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         c = float(view.least_costs.mean())
-        w, sigma, centre = np.zeros(p), c, 0.0
+        w, sigma, centre, H = np.zeros(p), c, 0.0, None
         given = None if options.start is None else options.start.get("w")
         if given is not None:
             w = np.array(given, dtype=np.float64)
             if w.shape != (p,) or not np.isfinite(w).all():
                 raise InputError(f"the start of linear-newton must hold {p} finite numbers; it has shape {w.shape}")
-        elif self.sample and view.power == 1 and n >= _MANY and n >= 4 * 50 * p:
-            w, sigma = self._sampled(view, end)
-            centre = 0.5
-        state = LinearState(view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize)
+        elif self.sample and n >= max(_MANY, 4 * _ROWS[view.power] * p) and _sample_bytes(view) <= spare:
+            w, sigma, H = self._sampled(view, end)
+            centre = 0.5 if view.power == 1 else 0.0
+        state = LinearState(view, tol, room, w, sigma, limit=options.iteration_limit or sys.maxsize, model=H, full=H is not None)
         state.a += centre * view.least_costs
-        if w.any():
-            state.u = margins(view, w, room)
-            state.passes += 1
-        state.evaluate()
         state.see(None)
+        if w.any():
+            state.u, v = self._margins(state, w)
+            state.evaluate()
+            if v is not None:
+                state.see(v)
+        else:
+            state.evaluate()
         return state
 
-    def _sampled(self, view: LinearProblem, end: float) -> tuple[FloatArray, float]:
-        """Classifier and σ of a problem on some of the rows, as heavy as all."""
+    def _sampled(self, view: LinearProblem, end: float) -> tuple[FloatArray, float, FloatArray | None]:
+        """Classifier, σ and second derivatives (of the squared hinge) of a problem on some of the rows, as heavy as all."""
         n, p = view.rows.shape
-        count = max(n // 50, 50 * p)
+        count = _sample_size(view)
         rows = view.rows.sampled(count)
         pieces = [slice(start, stop) for start, stop in view.rows.sample_pieces(count)]
         y = np.concatenate([view.y[piece] for piece in pieces])
         costs = np.concatenate([view.costs[piece] for piece in pieces]) * (n / y.size)
         state = self.__class__(sample=False).init(
-            LinearProblem(rows, y, costs, view.mu, view.power), Options(tol=_SAMPLE_TOL), np.random.default_rng(0)
+            LinearProblem(rows, y, costs, view.mu, view.power), Options(tol=_SAMPLE_TOL[view.power]), np.random.default_rng(0)
         )
         while self.advance(state, 0.0) is Outcome.RUNNING and time.perf_counter() < end:
             pass
-        return state.best_w, state.sigma * y.size / n
+        H = None
+        if view.power == 2 and p <= MOST_COLUMNS:
+            H = second_derivatives(state.problem, None, state.curved, state.room)[1]
+        return state.best_w, state.sigma * y.size / n, H
 
     def advance(self, state: LinearState, seconds: float) -> Outcome:
         """One Newton step, or one change of the multipliers; at least a pass over the rows."""
         if state.steps >= state.limit:
             return Outcome.ITERATION_LIMIT
-        problem = state.problem
-        if state.gap <= np.sqrt(state.tol) or problem.rows.shape[1] > MOST_COLUMNS:
-            # the end is near: a look at the gap first, without second derivatives
-            state.see(pulled(problem, state.alpha, state.room))
-            if self._ends(state):
-                return Outcome.CONVERGED
-            if state.settled(_SHARE):
-                return self._multipliers(state)
-        H = None
-        if problem.rows.shape[1] <= MOST_COLUMNS:
-            v, H = second_derivatives(problem, state.alpha, state.curved, state.room)
-            state.see(v)
-            if self._ends(state):
-                return Outcome.CONVERGED
-            if state.settled(_SHARE):
-                return self._multipliers(state)
+        outcome, H = self._looked(state)
+        if outcome is not None:
+            return outcome
         try:
             s = newton_direction(state, H)
         except np.linalg.LinAlgError:
@@ -150,6 +151,31 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
             return self._multipliers(state)
         self._move(state, s)
         return Outcome.RUNNING
+
+    def _looked(self, state: LinearState) -> tuple[Outcome | None, FloatArray | None]:
+        """Gradient and gap where they are not known, and what follows; where nothing does, second derivatives for a step."""
+        problem, wide = state.problem, state.problem.rows.shape[1] > MOST_COLUMNS
+        near = state.gap <= np.sqrt(state.tol)  # a look at the gap first, without second derivatives
+        if not state.seen and (near or wide or state.model is not None):
+            state.see(pulled(problem, state.alpha, state.room))
+        if state.seen and (outcome := self._judged(state)) is not None:
+            return outcome, None
+        if state.model is not None and state.residual <= _FALL * state.previous:
+            return None, state.model.copy()
+        state.model = None
+        if wide:
+            return None, None
+        v, H = second_derivatives(problem, None if state.seen else state.alpha, state.curved, state.room)
+        if state.seen:
+            return None, H
+        state.see(v)
+        return self._judged(state), H
+
+    def _judged(self, state: LinearState) -> Outcome | None:
+        """The end, or the next multipliers; None where a Newton step is next."""
+        if self._ends(state):
+            return Outcome.CONVERGED
+        return self._multipliers(state) if state.settled(_SHARE) else None
 
     def _ends(self, state: LinearState) -> bool:
         """Whether the gap is small enough at α and the w that follows from it, so that stationarity is exact; one more pass.
@@ -181,13 +207,33 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         state.evaluate()
         return Outcome.RUNNING
 
-    def _move(self, state: LinearState, s: FloatArray) -> None:
-        """Along s to where the slope is a tenth of what it was: it grows with t, so a bracket is halved."""
-        view, w = state.problem, state.w
-        du = margins(view, s, state.room)
+    def _margins(self, state: LinearState, s: FloatArray) -> tuple[FloatArray, FloatArray | None]:
+        """Margins of a direction; where full steps are good, with the gradient's sum after one."""
+        if state.full:
+            return margins_and_pulled(state.problem, s, state.weights, state.room)
         state.passes += 1
-        linear, square = 2.0 * view.mu * float(w @ s), 2.0 * view.mu * float(s @ s)
-        costs = view.least_costs
+        return margins(state.problem, s, state.room), None
+
+    def _move(self, state: LinearState, s: FloatArray) -> None:
+        """Along s to where the slope is a tenth of what it was."""
+        du, v = self._margins(state, s)
+        t = self._length(state, s, du)
+        state.w = state.w + t * s
+        du *= t
+        state.u += du
+        state.steps += 1
+        state.inner += 1
+        state.evaluate()
+        if v is not None and t == 1.0:
+            state.see(v)
+        elif v is not None:
+            state.passes += 1
+        state.full = t == 1.0 and state.problem.power == 2
+
+    def _length(self, state: LinearState, s: FloatArray, du: FloatArray) -> float:
+        """The slope grows with t, so a bracket is halved."""
+        view, costs = state.problem, state.problem.least_costs
+        linear, square = 2.0 * view.mu * float(state.w @ s), 2.0 * view.mu * float(s @ s)
 
         def rise(t: float) -> float:
             fall = slope(t, state.u, du, state.a, costs, int(costs.size > 1), state.sigma, view.power == 2)
@@ -200,12 +246,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
                 break
             low, high = (t, high) if value < 0 else (low, t)
             t = 2.0 * t if high == np.inf else 0.5 * (low + high)
-        state.w = w + t * s
-        du *= t
-        state.u += du
-        state.steps += 1
-        state.inner += 1
-        state.evaluate()
+        return t
 
     def measure(self, state: LinearState) -> Measure:
         """Objective and bound, the best so far; points at which the loss is curved."""
@@ -221,8 +262,16 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         return Answer(values={"w": state.best_w}, multipliers={"margin": alpha}, reduced=reduced, details=details)
 
 
-def _room(n: int, p: int, limit: float | None) -> float:
-    """Bytes of a block of rows.
+def _sample_size(view: LinearProblem) -> int:
+    return max(view.n // 50, _ROWS[view.power] * view.rows.shape[1])
+
+
+def _sample_bytes(view: LinearProblem) -> float:
+    return _COPIES * _sample_size(view) * view.rows.row_bytes
+
+
+def _spare(n: int, p: int, limit: float | None) -> float:
+    """Bytes for blocks of rows; inf without a limit.
 
     Raises
     ------
@@ -232,17 +281,16 @@ def _room(n: int, p: int, limit: float | None) -> float:
         There is a limit, and the system (Windows) does not say how much a process has held.
     """
     if limit is None:
-        return float(BLOCK_BYTES)
+        return np.inf
     try:
         held = most_held()
     except ImportError as error:
         said = "memory_limit of linear-newton needs a system that counts what a process holds; leave it out here"
         raise InputError(said) from error
-    need = held + 8 * _VECTORS * n + (24 * p * p if p <= MOST_COLUMNS else 200 * p)
-    room = (limit - need) / _BLOCKS
-    if room < 2**18:
+    need = held + 8 * _VECTORS * n + (8 * _MATRICES * p * p if p <= MOST_COLUMNS else 200 * p)
+    if limit - need < _BLOCKS * 2**18:
         raise TooLargeError(
             f"linear-newton needs {need + _BLOCKS * 2**18:,.0f} bytes for {n:,} rows of {p:,} columns, {held:,} of which the "
             f"process has had already; memory_limit is {limit:,.0f}"
         )
-    return min(room, float(BLOCK_BYTES))
+    return limit - need

@@ -8,14 +8,17 @@ from typing import Any
 import numpy as np
 import scipy.sparse as sp
 
-from ...models.arrays import BoolArray, FloatArray
+from ...models.arrays import FloatArray
 from ...models.views import LinearProblem
+from ...rows import LOOK_BYTES
 from .loops import add_squares, sparse_products
 
-__all__ = ["curvature_times", "margins", "pulled", "second_derivatives", "squares_of_columns"]
+__all__ = ["curvature_times", "margins", "margins_and_pulled", "pulled", "second_derivatives", "squares_of_columns"]
 
 #: Points whose loss is curved, and how much, of a range of points.
 Curved = Callable[[slice], FloatArray]
+#: α of a range of points once their margins have grown by so much.
+Weights = Callable[[slice, FloatArray], FloatArray]
 
 
 def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, Any]]:
@@ -27,12 +30,27 @@ def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatA
     """y_i x_i'w."""
     found = np.empty(problem.n)
     for part, block in _parts(problem, block_bytes):
-        y = problem.y[part]
-        if isinstance(block, np.ndarray):
-            np.multiply(block @ w, y, out=found[part])
-        else:
-            sparse_products(block.data, block.indices, block.indptr, y, w, found[part])
+        _margins(block, problem.y[part], w, found[part])
     return found
+
+
+def _margins(block: Any, y: FloatArray, w: FloatArray, into: FloatArray) -> None:
+    if isinstance(block, np.ndarray):
+        np.multiply(block @ w, y, out=into)
+    else:
+        sparse_products(block.data, block.indices, block.indptr, y, w, into)
+
+
+def margins_and_pulled(
+    problem: LinearProblem, w: FloatArray, weights: Weights, block_bytes: float
+) -> tuple[FloatArray, FloatArray]:
+    """y_i x_i'w, and Σ α_i y_i x_i for the α that follow from them, in one pass: both products find a block in the cache."""
+    found, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
+    for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
+        y = problem.y[part]
+        _margins(block, y, w, found[part])
+        pulled += block.T @ (weights(part, found[part]) * y)
+    return found, pulled
 
 
 def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> FloatArray:
@@ -44,32 +62,49 @@ def pulled(problem: LinearProblem, alpha: FloatArray, block_bytes: float) -> Flo
 
 
 def second_derivatives(
-    problem: LinearProblem, alpha: FloatArray, curved: Curved, block_bytes: float
+    problem: LinearProblem, alpha: FloatArray | None, curved: Curved, block_bytes: float
 ) -> tuple[FloatArray, FloatArray]:
-    """Σ α_i y_i x_i and Σ d_i x_i x_i' in one pass."""
+    """Σ α_i y_i x_i (zero without α) and Σ d_i x_i x_i' in one pass."""
     p = problem.rows.shape[1]
     found, H = np.zeros(p), np.zeros((p, p))
+    dense = _Squares(H, problem.n)
     for part, block in _parts(problem, block_bytes):
-        found += block.T @ (alpha[part] * problem.y[part])
+        if alpha is not None:
+            found += block.T @ (alpha[part] * problem.y[part])
         d = curved(part)
         if isinstance(block, np.ndarray):
-            _add_dense(block, d, H)
+            dense.add(block, d)
         else:
             add_squares(block.data, block.indices, block.indptr, d, H)
+    dense.finish()
     if not isinstance(block, np.ndarray):
         H += np.tril(H, -1).T
     return found, H
 
 
-def _add_dense(block: FloatArray, d: FloatArray, H: FloatArray) -> None:
-    """H += Σ d_i x_i x_i', the rows scaled by √d_i a cache's worth at a time."""
-    chosen: BoolArray = d > 0
-    at = np.flatnonzero(chosen)
-    height = max(2**19 // block.shape[1], 64)
-    for start in range(0, at.size, height):
-        rows = block[at[start : start + height]]
-        rows *= np.sqrt(d[at[start : start + height]])[:, None]
-        H += rows.T @ rows
+class _Squares:
+    """H += Σ d_i x_i x_i', the rows scaled by √d_i, a cache's worth of those with d_i > 0 at a time."""
+
+    def __init__(self, H: FloatArray, n: int) -> None:
+        self._H, self._held = H, 0
+        self._rows = np.empty((min(max(2**19 // H.shape[0], 64), n), H.shape[0]))
+
+    def add(self, block: FloatArray, d: FloatArray) -> None:
+        at = np.flatnonzero(d > 0)
+        while at.size:
+            room = self._rows.shape[0] - self._held
+            now, at = at[:room], at[room:]
+            rows = self._rows[self._held : self._held + now.size]
+            np.multiply(block[now], np.sqrt(d[now])[:, None], out=rows)
+            self._held += now.size
+            if self._held == self._rows.shape[0]:
+                self.finish()
+
+    def finish(self) -> None:
+        """Add what is held."""
+        rows = self._rows[: self._held]
+        self._H += rows.T @ rows
+        self._held = 0
 
 
 def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block_bytes: float) -> FloatArray:

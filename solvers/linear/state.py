@@ -24,6 +24,8 @@ class LinearState:
     w: FloatArray
     sigma: float
     limit: int
+    model: FloatArray | None = None  #: second derivatives of a sample, as long as they serve
+    full: bool = False  #: the last step went as far as second derivatives say, and the next one is expected to
     u: FloatArray = field(init=False)
     a: FloatArray = field(init=False)
     alpha: FloatArray = field(init=False)
@@ -44,6 +46,7 @@ class LinearState:
     idle: int = 0  #: steps that did not halve the residual
     previous: float = float("inf")  #: residual before the last step
     before: float = float("inf")
+    seen: bool = False  #: gradient and dual value are those of the current α
 
     def __post_init__(self) -> None:
         n = self.problem.n
@@ -61,6 +64,7 @@ class LinearState:
         view = self.problem
         costs = view.least_costs
         weigh(self.u, self.a, costs, int(costs.size > 1), self.sigma, view.power == 2, self.alpha, self.sums)
+        self.seen = False
         primal = view.mu * float(self.w @ self.w) + float(self.sums[0])
         if primal < self.best_primal:
             self.best_primal, self.best_w = primal, self.w
@@ -72,6 +76,7 @@ class LinearState:
             self.best_dual = max(self.best_dual, 0.0)
             return
         self.passes += 1
+        self.seen = True
         self.gradient = 2.0 * mu * self.w - v
         self.residual = float(self.gradient @ self.gradient) / (4.0 * mu)
         dual = self.dual = float(self.sums[1]) - float(v @ v) / (4.0 * mu)
@@ -92,6 +97,15 @@ class LinearState:
     def settled(self, share: float) -> bool:
         """Whether more Newton steps at these multipliers would gain little: the smoothing hides most of the gap."""
         return self.inner > 0 and (self.residual <= share * self.hidden or self.residual <= 1e-14 * abs(self.best_primal))
+
+    def weights(self, part: slice, du: FloatArray) -> FloatArray:
+        """α of a range of points after their margins have grown by du."""
+        costs = self.problem.least_costs
+        c = costs if costs.size == 1 else costs[part]
+        r = 1.0 - (self.u[part] + du)
+        if self.problem.power == 2:
+            return np.asarray(2.0 * c * np.maximum(r, 0.0))
+        return np.clip(self.a[part] + self.sigma * r, 0.0, c)
 
     def curved(self, part: slice) -> FloatArray:
         """Second derivatives of the points' losses in their margins."""

@@ -173,3 +173,23 @@ def test_the_memory_limit_holds(tmp_path: Path) -> None:
     gap, limit, peak = map(float, told.stdout.split())
     assert gap <= 1e-3
     assert peak <= limit
+
+
+@pytest.mark.parametrize("sparse", [False, True])
+@pytest.mark.parametrize("alike", [False, True])
+def test_a_sample_only_saves_passes(sparse: bool, alike: bool) -> None:
+    """Second derivatives of a sample serve while steps by them pay: here they do, or it has seen none of the heavy rows."""
+    n, p = 20_000, 6
+    X, y = points(n, p)
+    if not alike:
+        seen = np.zeros(n, dtype=bool)
+        for start, stop in MemoryRows(X).sample_pieces(n // 50):
+            seen[start:stop] = True
+        X[~seen, 1:] *= 30.0
+    model = mo.Margin(MemoryRows(sp.csr_array(X) if sparse else X), y, SquaredHinge(), "half-l2", weights=2.0)
+    runs = [mo.solve(model, "linear-newton", tol=1e-3, sample=sample) for sample in (True, False)]
+    for found in runs:
+        assert found.status is mo.Status.OPTIMAL and found.certificate.gap <= 1e-3
+    assert runs[0].objective == pytest.approx(runs[1].objective, rel=2e-3)
+    if alike:
+        assert runs[0].details["passes"] < runs[1].details["passes"]
