@@ -29,7 +29,7 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
         ``joblib.parallel_config`` says.
     cluster : distributed.Client or str, optional
         The same on a Dask cluster (a client, or its scheduler's address), or "ray", this session's Ray cluster. Who checks in
-        parallel believes the workers.
+        parallel believes the workers but for two parts, drawn at random, which this process verifies again.
 
     Returns
     -------

@@ -24,7 +24,7 @@ from .arithmetic import Array, InvalidProofError
 from .boxes import check_box_tree
 from .sealed import held_records
 from .statement import Stated
-from .trees import Crew
+from .trees import Crew, SpotChecked
 
 __all__ = ["ProofReport", "check_proof"]
 
@@ -56,6 +56,8 @@ class ProofReport:
         Whether these were compared with the user's model, and are the same.
     workers : int
         How many workers verified subtrees, whose word that is; 0 where this process verified every node.
+    again : int
+        Parts of theirs, drawn at random, that this process verified once more, with the same outcome.
     """
 
     valid: bool
@@ -67,6 +69,7 @@ class ProofReport:
     digest: str = ""
     own_data: bool = False
     workers: int = field(default=0, compare=False)
+    again: int = field(default=0, compare=False)
 
     @property
     def gap(self) -> float:
@@ -79,7 +82,8 @@ class ProofReport:
         incumbent = "no incumbent" if self.value == math.inf else f"incumbent {self.value:.12g}, gap {self.gap:.3g}"
         data = "" if not self.problem else f"; {self.problem}"
         whose = ", the model's own" if self.own_data else ", as the log states it" if self.problem else ""
-        by = f", subtrees by {self.workers} workers, whose word it is" if self.workers else ""
+        spot = f" but for {self.again} parts that were verified here again" if self.again else ""
+        by = f", subtrees by {self.workers} workers, whose word it is{spot}" if self.workers else ""
         return f"lower bound {self.bound:.12g} {verdict}; {incumbent}; {self.nodes} nodes verified{by}{data}{whose}"
 
 
@@ -94,7 +98,8 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
         The problem that the log should be about. Its rows are built anew from X and y, and a proof about other data, another λ
         or κ, or another intercept is refused. Without it the log proves a bound of the problem that it states itself.
     crew : Crew, optional
-        Who verifies the parts of the tree, all at once; their word is believed.
+        Who verifies the parts of the tree, all at once; two parts drawn at random are verified here again, and for the others
+        their word is believed.
 
     Returns
     -------
@@ -109,6 +114,7 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
         The crew is gone.
     """
     own = None if model is None else Stated.of_model(model)
+    watched = None if crew is None or crew.size < 2 else SpotChecked(crew)
     bound = value = math.nan
     nodes, problem, digest = 0, "", ""
     try:
@@ -131,9 +137,9 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
             if bound > 0.0 and header["kind"] in ("conflicts", "budget"):
                 from .conflicts import check_conflict_tree
 
-                nodes = check_conflict_tree(header, A, weights, penalised, bound, records, crew)
+                nodes = check_conflict_tree(header, A, weights, penalised, bound, records, watched)
             elif bound > 0.0:
-                nodes = check_box_tree(header, A, weights, penalised, bound, records, crew)
+                nodes = check_box_tree(header, A, weights, penalised, bound, records, watched)
     except InvalidProofError as error:
         return ProofReport(False, bound, value, nodes, str(error), problem, digest)
     except SolverError:  # the crew is lost, which says nothing of the log
@@ -141,8 +147,8 @@ def check_proof(path: str | Path, model: Model | None = None, crew: Crew | None 
     except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
         message = f"the log cannot be read: {type(error).__name__}: {error}"
         return ProofReport(False, bound, value, nodes, message, problem, digest)
-    workers = 0 if crew is None or crew.size < 2 else crew.size
-    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None, workers)
+    by = (0, 0) if watched is None or not watched.again else (watched.size, watched.again)  # a small tree has no parts
+    return ProofReport(True, bound, value, nodes, "every node is proved", problem, digest, own is not None, *by)
 
 
 def _read(path: Path) -> tuple[dict[str, Any], list[dict[str, Any]], dict[str, Any]]:
