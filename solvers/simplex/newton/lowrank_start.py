@@ -60,14 +60,18 @@ class _Pace:
         Of the solution on own points, relative to the gap that the last round left.
     growth : float
         Points that may join, relative to those that are there.
+    roughest : float
+        The least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
+        precise one is lost work.
     """
 
     precision: float
     growth: float
+    roughest: float
 
 
 #: With a model that is trusted, and with one that leaves much.
-_TRUSTED, _CAREFUL = _Pace(1e-4, np.inf), _Pace(1e-2, 0.1)
+_TRUSTED, _CAREFUL = _Pace(1e-4, np.inf, _FIRST), _Pace(0.2, 0.1, 1.0)
 
 
 def _landmarks(n: int, limit: float) -> int:
@@ -122,7 +126,7 @@ def lowrank_start(
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
         grown = yield from run.grow(pace.growth)
-        target, rough = max(0.5 * tol, min(_FIRST, pace.precision * gap / scale)), grown > _MANY
+        target, rough = max(0.5 * tol, min(pace.roughest, pace.precision * gap / scale)), grown > _MANY
     return best
 
 
