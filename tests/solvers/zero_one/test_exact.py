@@ -11,6 +11,9 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.budget.algorithm import BudgetBB
 from marginopt.solvers.zero_one.check.checker import check_proof
+from marginopt.solvers.zero_one.kernels.conflicts import CANDIDATE, DONE, FREE
+from marginopt.solvers.zero_one.reduced import reduce_problem
+from marginopt.solvers.zero_one.subtrees.conflict_slices import ConflictGround
 
 
 def enumerate_supports(problem, budget=None):
@@ -222,6 +225,23 @@ def test_engines_agree_on_a_larger_problem():
     assert all(outcome.name == "CONVERGED" for outcome, _, _ in outcomes)
     first, second = (measure.objective for _, measure, _ in outcomes)
     assert first == pytest.approx(second, rel=2e-6)
+
+
+@pytest.mark.parametrize("seed", range(16))
+def test_a_search_just_above_the_optimum_finds_it(seed):
+    """Nothing that a node deduces (points kept because they cost too much, say) may lose the one solution below the cut."""
+    rng = np.random.default_rng(seed)
+    X = np.column_stack([np.ones(30), rng.normal(size=(30, 3))])
+    y = np.where(X[:, 1] + 1.5 * rng.normal(size=30) > 0, 1.0, -1.0)
+    problem = problem_of(X, y, 1e4 if seed % 2 else rng.choice([1.0, 2.0, 3.0], size=30) * 100, free=True)
+    optimum = run(problem, native={"engine": "boxes"})[1].objective
+    reduced = reduce_problem(problem)
+    for share, code in ((1 + 1e-4, CANDIDATE), (1 - 1e-4, DONE)):
+        cut = (share * optimum - reduced.constant) / reduced.unit
+        ground = ConflictGround.of(reduced, cut, np.ones(len(reduced.weights)))
+        dive = ground.dive()
+        dive.plant(np.full(len(reduced.weights), FREE, dtype=np.int8), 0.0, 0.0, cut)
+        assert dive.run(cut, 100_000) == code
 
 
 def test_equal_points_count_once_with_their_weights():
