@@ -17,7 +17,7 @@ from marginopt.papers.effort import effort_of
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, maker
+from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker
 from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
@@ -42,9 +42,23 @@ def test_table_2(stand_in: Path, method: str) -> None:
     assert found["accuracy"] > 0.5
 
 
+def test_the_sets_of_table_2(stand_in: Path) -> None:
+    """Published and measured sizes have the same names, and 60% of the points are the training part."""
+    sizes = SIZES.measure({"dataset": "chg"})
+    assert sizes == {"n_train": 90, "n_test": 60, "features": 63, "classes": 10}  # the first pixel is blank in all
+    entries = [e for e in tables()["npsvc-table-2-sets"].entries(effort_of("full")) if e.labels[0] == "CHG"]
+    assert {e.labels[1]: e.published.value for e in entries if e.published} == {
+        "n_train": 540.0, "n_test": 360.0, "features": 8000.0, "classes": 10.0,
+    }  # fmt: skip
+    for entry in entries:
+        measured = entry.summary([(entry.runs[0], sizes)])
+        assert measured is not None
+        assert measured.mean == sizes[entry.labels[1]]
+
+
 def test_c_is_one_for_every_method() -> None:
     X = load_digits().data[:50]
-    assert maker("SVM")(X).C == 1.0
+    assert maker("SVM")(X).estimator.C == 1.0
     assert {maker(method)(X).c for method in (*METHODS[1:], PRINTED)} == {1.0}
 
 

@@ -1,0 +1,43 @@
+"""Table 2, second column: sizes of the sets and of their parts, as read and split here."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..effort import Effort
+from ..four import NPSVC
+from ..judge import mean_of
+from ..published import published
+from ..record import Entry, PaperTable, Published, Run
+from .protocol import METHODS, SETS, SIZES
+
+__all__ = ["TABLES"]
+
+_COLUMNS = ("n_train", "n_test", "features", "classes")
+_ROUNDED = "60% of the 7,291 points are 4,374.6: rounded down there, to the nearest whole number here."
+
+
+def _entries(effort: Effort) -> Sequence[Entry]:
+    rows = [r for r in published("npsvcpp_table2_accuracy") if r["method"] == METHODS[0]]
+    return [
+        Entry(
+            (r["dataset"], column),
+            Published.of(r[column]),
+            (Run.of(SIZES, dataset=SETS[r["dataset"]]),),
+            mean_of(column),
+            (_ROUNDED,) if r["dataset"] == "USPS" and column.startswith("n_") else (),
+        )
+        for r in rows
+        if r["dataset"] in effort.rows(tuple(SETS), ("Pendigits",))
+        for column in _COLUMNS
+    ]
+
+
+TABLES = (
+    PaperTable(
+        "npsvc-table-2-sets", NPSVC, "Table 2, the sets", "points, features and classes", ("set", "size"), "counts",
+        "What is read here, and the parts of a split; of DNA and USPS the published training part alone is the whole set.",
+        _entries,
+        across=1,
+    ),
+)  # fmt: skip
