@@ -30,7 +30,7 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def stated() -> mo.ZeroOneSVM:
-    X, y = clouds(0, 70, 9, 0.4, order="turns", spread=1.5)
+    X, y = clouds(0, 90, 9, 0.4, order="turns", spread=1.8)
     return mo.ZeroOneSVM(X, y, 5.0, intercept="free")
 
 
