@@ -7,6 +7,9 @@ costs, and the log of slices where the workers waited, and which share of their 
 
 ``... killed`` shows what happens where a worker is killed.
 
+``... continued`` stops a search on the cluster again and again by a limit of nodes, kills a worker in every leg, goes on from the
+checkpoint, and has the one proof log of all legs checked to its end, on the cluster and by one process.
+
 ``... simulate`` records the tree of the same problem (nodes, children, work of each) and drives the coordinator's own rule for
 handing out slices (`solvers.zero_one.subtrees.engine`) by a simulated clock for 2 to 1,024 workers.
 """
@@ -14,6 +17,7 @@ handing out slices (`solvers.zero_one.subtrees.engine`) by a simulated clock for
 from __future__ import annotations
 
 import argparse
+import gzip
 import sys
 import tempfile
 import time
@@ -38,7 +42,7 @@ def stated(n: int, p: int, lam: float, seed: int = 0) -> mo.ZeroOneSVM:
     return mo.ZeroOneSVM(X, y, lam, intercept="free")
 
 
-# -- the three commands ---------------------------------------------------------------------------------------------
+# -- the commands ---------------------------------------------------------------------------------------------------
 
 
 def measure(a: argparse.Namespace) -> None:
@@ -163,6 +167,50 @@ def killed(a: argparse.Namespace) -> None:
     assert (found.bound, found.nodes) == (one.bound, one.nodes)
 
 
+def continued(a: argparse.Namespace) -> None:
+    """A search in four legs, a worker killed in each, with one proof, which is checked to its end."""
+    from clusters import dask_cluster, kill
+    from distributed import Client
+
+    model = stated(a.n, a.p, a.lam)
+    best = mo.solve(model, "zero-one-bb", engine="boxes", threads=1)
+    common: dict[str, Any] = {"engine": "boxes", "threads": 1, "restarts": 0, "start": {"w": best.values["w"]}}
+    one = mo.solve(model, "zero-one-bb", **common)
+    print(f"one process: {one.status}, bound {one.bound:.12g}, {one.nodes} nodes", flush=True)
+    shares.LONG, shares.SHORT, shares.FEW = 0.2, 0.05, 32  # a search of seconds shall have many slices
+    take_in, arrived = rule.SubtreeEngine.take_in, [0]
+    with tempfile.TemporaryDirectory() as folder, dask_cluster(Path(folder), 2) as cluster:
+
+        def watched(self: Any, number: int, found: Any) -> None:
+            take_in(self, number, found)
+            arrived[0] += 1
+            if arrived[0] == 4:
+                victim = next(w for w in cluster.workers if w.poll() is None)
+                kill(victim)
+                print(f"  SIGKILL to worker {victim.pid}; slices under way: {sorted(self._desk.flying)}", flush=True)
+
+        rule.SubtreeEngine.take_in = watched
+        kept, log = Path(folder) / "search.npz", Path(folder) / "proof.jsonl.gz"
+        with Client(cluster.address, set_as_default=False) as client:
+            leg, found = 0, None
+            while found is None or found.status is mo.Status.NODE_LIMIT:
+                leg, arrived[0] = leg + 1, 0
+                where = {"cluster": client, "checkpoint": kept, "proof": str(log)}
+                found = mo.solve(model, "zero-one-bb", **common, **where, node_limit=one.nodes // 4)
+                said = f"{found.status}, bound {found.bound:.12g}, {found.nodes} nodes so far"
+                print(f"leg {leg}: {said}, {arrived[0]} slices", flush=True)
+                cluster.add()
+            print(f"the log has {log.stat().st_size / 1e6:.1f} MB")
+            reports = []
+            for who, where in (("two workers", {"cluster": client}), ("one process", {})):
+                begin = time.perf_counter()
+                reports.append(mo.check_proof(log, model, **where))
+                print(f"checked by {who} in {time.perf_counter() - begin:.1f} s: {reports[-1]}", flush=True)
+            with gzip.open(log, "rt") as file:
+                assert sum('"id"' in line for line in file) == one.nodes
+    assert reports[0].valid and reports[0] == reports[1] and (found.bound, found.nodes) == (one.bound, one.nodes)
+
+
 def _removals(dask_scheduler: Any) -> list[str]:
     """What the scheduler says about workers that went."""
     return [text for _, text in dask_scheduler.get_logs() if "Remove worker" in text or "Removing worker" in text]
@@ -186,7 +234,7 @@ def simulated(a: argparse.Namespace) -> None:
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     commands = parser.add_subparsers(required=True)
-    for name, run in (("measure", measure), ("killed", killed), ("simulate", simulated)):
+    for name, run in (("measure", measure), ("killed", killed), ("continued", continued), ("simulate", simulated)):
         command = commands.add_parser(name)
         command.add_argument("--n", type=int, default=200)
         command.add_argument("--p", type=int, default=5)

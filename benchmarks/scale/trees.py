@@ -172,7 +172,7 @@ def _handed(
     wanted = 2 * workers - flying
     if wanted <= 0 or not pool:
         return flying, now
-    each, length = shares.share(len(pool), workers, wanted, costs.handling)
+    each, length = shares.share(len(pool), workers, costs.handling)
     for _ in range(wanted):
         nodes, pool[:] = pool[:each], pool[each:]
         if not nodes:

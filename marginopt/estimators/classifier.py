@@ -126,7 +126,8 @@ class ModelClassifier(ClassifierMixin, BaseEstimator, ABC):  # type: ignore[misc
         for pair in stage.pairs:
             problem, options = self._stated(stage, pair), self._options(self._start(stage, pair))
             tasks.append((type(self)._solution, problem, resolve(self._asked()), options, self._expected))
-        return team_of(self.n_jobs).all(solved_task, tasks)
+        with team_of(self.n_jobs) as team:
+            return team.all(solved_task, tasks)
 
     def _validated(self, X: Any, y: Any) -> tuple[Points, np.ndarray]:
         X, y = validate_data(self, X, y, accept_sparse="csr", dtype=np.float64)

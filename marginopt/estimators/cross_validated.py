@@ -83,7 +83,8 @@ class CrossValidated(PathClassifier):
         splits = _splits(self.cv, points, labels)
         worker = clone(self)
         tasks = [(worker, points, labels, train, test, values) for train, test in splits]
-        scores = np.array(team_of(self.n_jobs).all(_fold_scores, tasks)).T
+        with team_of(self.n_jobs) as team:
+            scores = np.array(team.all(_fold_scores, tasks)).T
         usable = ~np.isnan(scores).any(axis=1)
         if not usable.any():
             raise InputError("no value of the parameter gave a classifier in every fold; widen the range of values")

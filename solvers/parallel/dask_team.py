@@ -173,18 +173,18 @@ class DaskTeam(AsynchronousTeam):
         return Done(sent.number, value, error)
 
     def cancel(self) -> None:
-        """Cancel what is under way and let the data go."""
+        """Cancel what is under way; the data stay for the tasks that follow."""
         futures = [sent.future for sent in self._sent.values()]
         self._sent.clear()
         if futures and self._client.status == "running":
             self._client.cancel(futures)
-        self._scattered.clear()
         self._places.clear()
-        self._packer = Packer()
 
     def close(self) -> None:
-        """Let the cluster go."""
+        """Let the cluster and the data go."""
         self.cancel()
+        self._scattered.clear()
+        self._packer = Packer()
         if self._own:
             self._client.close()
 

@@ -11,8 +11,8 @@ import numpy as np
 
 __all__ = ["held"]
 
-#: Arrays that a worker holds on to.
-_MOST = 256
+#: Arrays that a worker holds on to, and their bytes: beyond them, the one that was not used for longest is let go.
+_MOST, _BYTES = 256, 1 << 30
 _arrays: OrderedDict[str, Any] = OrderedDict()
 _lock = Lock()
 
@@ -34,6 +34,7 @@ def held(key: str, fetch: Callable[[], Any], writeable: bool) -> Any:
         array.flags.writeable = writeable
     with _lock:
         _arrays[key] = array
-        while len(_arrays) > _MOST:
-            _arrays.popitem(last=False)
+        total = sum(one.nbytes for one in _arrays.values())
+        while len(_arrays) > 1 and (len(_arrays) > _MOST or total > _BYTES):
+            total -= _arrays.popitem(last=False)[1].nbytes
     return array

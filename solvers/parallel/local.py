@@ -20,7 +20,8 @@ __all__ = ["JoblibTeam"]
 class JoblibTeam(Team):
     """What an enclosing ``joblib.parallel_config`` says, or loky's processes.
 
-    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them.
+    Processes of this machine read large arrays from files, each written once and mapped into memory; threads share them. The
+    files are gone when the team is closed.
 
     Parameters
     ----------
@@ -31,6 +32,8 @@ class JoblibTeam(Team):
     def __init__(self, jobs: int | None) -> None:
         self._jobs = jobs
         self._backend, _ = joblib.parallel.get_active_backend()
+        self._packer, self._written = Packer(), set[str]()
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
 
     @property
     def size(self) -> int:
@@ -45,24 +48,30 @@ class JoblibTeam(Team):
         if getattr(self._backend, "supports_sharedmem", False):
             yield from parallel(joblib.delayed(_call)(number, job, task, threads) for number, task in enumerate(tasks))
             return
-        with tempfile.TemporaryDirectory(prefix="marginopt-", ignore_cleanup_errors=True) as folder:
-            yield from parallel(_parcels(job, tasks, threads, Path(folder)))
+        if self._folder is None:
+            self._folder = tempfile.TemporaryDirectory(prefix="marginopt-", ignore_cleanup_errors=True)
+        yield from parallel(self._parcels(job, tasks, threads, Path(self._folder.name)))
+
+    def _parcels(self, job: Job, tasks: Iterable[Any], threads: int, folder: Path) -> Iterator[Any]:
+        packer = self._packer
+        for number, task in enumerate(tasks):
+            parcel = packer.pack((job, task))
+            for key in parcel.keys:
+                if key not in self._written:
+                    np.save(folder / f"{key}.npy", packer.arrays[key], allow_pickle=False)
+                    self._written.add(key)
+            flags = tuple(bool(packer.arrays[key].flags.writeable) for key in parcel.keys)
+            yield joblib.delayed(_open)(number, parcel, flags, str(folder), threads)
+
+    def close(self) -> None:
+        """Remove the files."""
+        if self._folder is not None:
+            self._folder.cleanup()
+        self._folder, self._packer, self._written = None, Packer(), set()
 
 
 def _call(number: int, job: Job, task: Any, threads: int) -> tuple[int, Any]:
     return number, job(task, threads)
-
-
-def _parcels(job: Job, tasks: Iterable[Any], threads: int, folder: Path) -> Iterator[Any]:
-    packer, written = Packer(), set[str]()
-    for number, task in enumerate(tasks):
-        parcel = packer.pack((job, task))
-        for key in parcel.keys:
-            if key not in written:
-                np.save(folder / f"{key}.npy", packer.arrays[key], allow_pickle=False)
-                written.add(key)
-        flags = tuple(bool(packer.arrays[key].flags.writeable) for key in parcel.keys)
-        yield joblib.delayed(_open)(number, parcel, flags, str(folder), threads)
 
 
 def _open(number: int, parcel: Parcel, flags: tuple[bool, ...], folder: str, threads: int) -> tuple[int, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import io
 import pickle
+import weakref
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -53,24 +54,28 @@ class _Unpickler(pickle.Unpickler):
 
 
 class Packer:
-    """Packs tasks; ``arrays`` holds every array met so far by its name, a digest of type, shape, order, flag and content."""
+    """Packs tasks whose arrays do not change in between.
+
+    ``arrays`` holds every array met so far by its name, a digest of type, shape, order, flag and content; of several with the
+    same name the first.
+    """
 
     def __init__(self) -> None:
         self.arrays: dict[str, Any] = {}
-        self._met: dict[int, tuple[Any, str]] = {}  # the array is held, so that its id stays its own
+        self._met: dict[int, tuple[weakref.ref[Any], str]] = {}  # ids of arrays that are gone are others' in time
 
     def name(self, array: Any) -> str:
         """The name of an array."""
         met = self._met.get(id(array))
-        if met is not None:
+        if met is not None and met[0]() is array:
             return met[1]
         columns = array.flags.f_contiguous and not array.flags.c_contiguous
         order, flat = ("F", array.T) if columns else ("C", np.ascontiguousarray(array))
         found = hashlib.blake2b(digest_size=20)
         found.update(f"{flat.dtype.str} {flat.shape} {order} {array.flags.writeable}".encode())
-        found.update(flat.tobytes())
+        found.update(flat.reshape(-1).view(np.uint8).data)
         key = found.hexdigest()
-        self._met[id(array)] = array, key
+        self._met[id(array)] = weakref.ref(array), key
         self.arrays.setdefault(key, array)
         return key
 

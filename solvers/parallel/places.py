@@ -45,6 +45,5 @@ class Places:
             self._tasks[worker] -= 1
 
     def clear(self) -> None:
-        """Nothing is out, and no data are."""
+        """Nothing is out; data stay where they are."""
         self._tasks = dict.fromkeys(self._threads, 0)
-        self._arrays = {worker: set() for worker in self._threads}

@@ -69,19 +69,19 @@ class RayTeam(AsynchronousTeam):
             return Done(number, error=error)
 
     def cancel(self) -> None:
-        """Cancel what is under way and let the data go."""
+        """Cancel what is under way; the data stay for the tasks that follow."""
         import ray
 
         if ray.is_initialized():
             for ref in self._sent:
                 ray.cancel(ref)
         self._sent.clear()
-        self._stored.clear()
-        self._packer = Packer()
 
     def close(self) -> None:
-        """Let the cluster go; the session's connection stays."""
+        """Let the cluster and the data go; the session's connection stays."""
         self.cancel()
+        self._stored.clear()
+        self._packer = Packer()
 
 
 @cache

@@ -41,8 +41,9 @@ class Done:
 class Team(ABC):
     """Workers that run tasks.
 
-    Tasks must not depend on each other nor change the arrays that they are given. A task is a value, so one whose worker is
-    lost is run again by another; its result counts once.
+    Tasks must not depend on each other nor change the arrays that they are given, nor may these change while the team is open:
+    they travel once, for all runs. A task is a value, so one whose worker is lost is run again by another; its result counts
+    once.
     """
 
     @property

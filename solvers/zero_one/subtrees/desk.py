@@ -133,7 +133,7 @@ class Desk:
         wanted = (1 + self._team.ahead) * slots - len(self.flying)
         if wanted <= 0:
             return
-        each, seconds = self._shares.share(waiting, slots, wanted, self._handling / max(self._slices, 1))
+        each, seconds = self._shares.share(waiting, slots, self._handling / max(self._slices, 1))
         for _ in range(wanted):
             nodes = self._pool.drawn(each)
             if not len(nodes):

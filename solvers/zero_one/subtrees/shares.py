@@ -4,10 +4,13 @@ from __future__ import annotations
 
 __all__ = ["Shares"]
 
-#: Seconds of a slice: where there is work for everybody, where there is little, and at most where handling takes its time.
-LONG, SHORT, LONGEST = 1.5, 0.05, 30.0
-#: Seconds and nodes of slices as long as nothing is known of the nodes.
-FIRST, FEW = 0.2, 64
+#: Seconds of a slice: where there is work for everybody, where there is little, and at most where handling takes its time. One
+#: costs some 15 ms of the processors of all processes together, so that shorter ones cost more than who waits for them.
+LONG, SHORT, LONGEST = 1.5, 0.2, 30.0
+#: Nodes of slices as long as nothing is known of them: so many that they seldom end before the slice's time does.
+FEW = 256
+#: What waits is divided among so many for each slice that runs: what slices leave when their time is over is divided anew.
+_PARTS = 1.25
 #: Slices' handling may take this share of a processor of the process that hands out.
 SHARE = 0.1
 #: What a slice counts for in the estimate once the next one has come back.
@@ -18,9 +21,8 @@ class Shares:
     """The size of slices.
 
     A node that is handed out is the root of a subtree of unknown size. Slices that come back say how much work such nodes have
-    been lately; a slice gets as many as make `LONG` seconds, and no more than a share of what waits, so that everybody has
-    something. Towards the end slices become shorter in time, since whoever has a large subtree keeps the others waiting for as
-    long as its slice lasts.
+    been lately; a slice gets as many as make `LONG` seconds, and no more than a worker's share of what waits. Towards the end
+    slices become shorter in time, since whoever has a large subtree keeps the others waiting for as long as its slice lasts.
 
     Attributes
     ----------
@@ -39,8 +41,8 @@ class Shares:
         self._nodes = _FADING * self._nodes + done
         self.per_node = self._seconds / self._nodes
 
-    def share(self, waiting: int, slots: int, wanted: int, handling: float) -> tuple[int, float]:
-        """Nodes and seconds of each of the next ``wanted`` slices.
+    def share(self, waiting: int, slots: int, handling: float) -> tuple[int, float]:
+        """Nodes and seconds of each of the next slices.
 
         Parameters
         ----------
@@ -48,15 +50,13 @@ class Shares:
             Open nodes that nobody has.
         slots : int
             Slices that run at a time.
-        wanted : int
         handling : float
             Seconds that this process spends on a slice: with shorter slices it would be all that is busy.
         """
         least = slots * handling
-        fair = max(waiting // (2 * slots), 1)
+        fair = max(int(waiting / (_PARTS * slots)), 1)
         if self.per_node == 0.0:
-            enough = waiting - wanted * min(fair, FEW) >= slots
-            return min(fair, FEW), max(FIRST if enough else SHORT, least)
+            return min(fair, FEW), max(SHORT, least)
         ahead = waiting * self.per_node / slots  # seconds that everybody has before them, as far as is known
-        seconds = min(max(min(LONG, 0.5 * ahead), SHORT, least / SHARE if ahead > 2.0 * LONG else least), LONGEST)
+        seconds = min(max(min(LONG, ahead), SHORT, least / SHARE if ahead > 2.0 * LONG else least), LONGEST)
         return max(min(int(seconds / self.per_node), fair), 1), seconds

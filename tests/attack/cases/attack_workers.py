@@ -156,7 +156,7 @@ def _small_slices(team: LyingTeam) -> Iterator[None]:
     """Slices of a few nodes each, so that small trees go in many pieces."""
     changed = [
         (engine, "HEAD", 3), (engine, "EFFORT", 1.0), (conflict_engine, "HEAD", 1.0), (conflict_proof, "HEAD", 2),
-        (shares, "FIRST", 1e-3), (shares, "SHORT", 1e-3), (shares, "LONG", 1e-3),
+        (shares, "SHORT", 1e-3), (shares, "LONG", 1e-3),
         (algorithm, "cluster_team", lambda cluster: team),
     ]  # fmt: skip
     kept = [getattr(where, name) for where, name, _ in changed]

@@ -5,7 +5,9 @@ from __future__ import annotations
 import os
 import pickle
 import sys
+import tempfile
 import time
+from collections import OrderedDict
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +19,7 @@ import scipy.sparse as sp
 from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
-from marginopt.solvers.parallel import Alone, team_of
+from marginopt.solvers.parallel import Alone, held as holding, team_of
 from marginopt.solvers.parallel.parcel import LARGE, Packer, unpack
 from marginopt.solvers.parallel.places import Places
 
@@ -85,13 +87,43 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
     assert found["columns"].flags.f_contiguous and not found["X"].flags.f_contiguous
 
 
-def test_processes_map_the_data_as_the_sender_has_them() -> None:
+def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:
+    packer = Packer()
+    names = {packer.name(np.full(LARGE, float(k % 5))) for k in range(40)}  # each one's memory is the next one's
+    assert len(names) == len(packer.arrays) == 5
+    for name, array in packer.arrays.items():
+        assert packer.name(array.copy()) == packer.name(array) == name
+
+
+def test_a_worker_holds_no_more_bytes_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(holding, "_arrays", OrderedDict())
+    monkeypatch.setattr(holding, "_BYTES", 3 * X.nbytes)
+    fetched: list[str] = []
+
+    def get(name: str) -> Any:
+        return holding.held(name, lambda: (fetched.append(name), X.copy())[1], writeable=True)
+
+    for name in "abcabd":  # c was not used for longest when d came
+        get(name)
+    assert fetched == list("abcd") and list(holding._arrays) == ["a", "b", "d"]
+    monkeypatch.setattr(holding, "_BYTES", 1)
+    assert get("e") is get("e") and list(holding._arrays) == ["e"]  # what a task has is held however large it is
+
+
+def test_processes_map_the_data_as_the_sender_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    seen: set[int] = set()
     fixed = X[:, :3].copy()
     fixed.flags.writeable = False
     task = {"X": X, "fixed": fixed, "columns": np.asfortranarray(X)}
     with team_of(2) as team:
         assert team.size == 2
-        assert team.all(flags, [task] * 3) == [flags(task, None)] * 3
+        for _ in range(2):
+            assert team.all(flags, [task] * 3) == [flags(task, None)] * 3
+            written = {path: path.stat().st_mtime_ns for path in tmp_path.rglob("*.npy")}
+            assert len(written) == 3 and len(set(written.values()) | seen) <= 3
+            seen |= set(written.values())
+    assert not list(tmp_path.rglob("*.npy"))
 
 
 def test_one_process_where_nothing_is_asked_for() -> None:
@@ -126,9 +158,9 @@ def test_data_travel_once(client: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 
     monkeypatch.setattr(client, "submit", submitted)
     with team_of(cluster=client) as team:
-        found = team.all(total, [(X, 0.0)] * 30)
+        found = [one for _ in range(3) for one in team.all(total, [(X.copy(), 0.0)] * 10)]
     assert {value for value, _ in found} == {X.sum()}
-    assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # thirty times the data would be 30 X.nbytes
+    assert X.nbytes < sum(sent) < 1.2 * X.nbytes  # once for all runs and copies: thirty times the data would be 30 X.nbytes
     assert _empty(client)
 
 

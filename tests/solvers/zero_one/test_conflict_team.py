@@ -25,7 +25,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(conflict_proof, "HEAD", 5)
     monkeypatch.setattr(shares, "LONG", 0.02)
     monkeypatch.setattr(shares, "SHORT", 0.005)
-    monkeypatch.setattr(shares, "FIRST", 0.01)
 
 
 @pytest.fixture(scope="module")

@@ -66,7 +66,6 @@ def short(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(subtrees, "HEAD", 40)
     monkeypatch.setattr(shares, "LONG", 0.02)
     monkeypatch.setattr(shares, "SHORT", 0.005)
-    monkeypatch.setattr(shares, "FIRST", 0.02)
 
 
 def _same(found: mo.Result, alone: mo.Result) -> None:

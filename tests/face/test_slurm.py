@@ -1,0 +1,69 @@
+"""What the page says of Slurm, as far as a machine without it goes: the page's own code makes its scripts and starts its jobs."""
+
+from __future__ import annotations
+
+import ast
+import os
+import re
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+from clusters import PATIENCE
+from data import clouds
+
+import marginopt as mo
+from marginopt.solvers.zero_one.subtrees import engine as subtrees
+
+pytest.importorskip("distributed")
+PAGE = (Path(__file__).parents[2] / "docs" / "cluster.md").read_text(encoding="utf-8")
+
+
+def _code(word: str) -> str:
+    """The page's only block with this word in it."""
+    blocks: list[str] = re.findall(r"^```\w*\n(.*?)^```$", PAGE, flags=re.DOTALL | re.MULTILINE)
+    (found,) = [text for text in blocks if word in text]
+    return found
+
+
+def test_dask_jobqueue_writes_the_pages_script() -> None:
+    pytest.importorskip("dask_jobqueue", reason="dask-jobqueue is not installed")
+    (call,) = [line for line in ast.parse(_code("import SLURMCluster")).body if isinstance(line, ast.Assign)]
+    assert isinstance(call.value, ast.Call)
+    here = ast.parse("f(scheduler_options={'host': '127.0.0.1', 'dashboard_address': '127.0.0.1:0'})", mode="eval").body
+    assert isinstance(here, ast.Call)
+    call.value.keywords += here.keywords
+    names: dict[str, Any] = {}
+    exec("from dask_jobqueue import SLURMCluster\n" + ast.unparse(call), names)
+    with names["cluster"] as cluster:
+        script = cluster.job_script()
+    assert _plain(script) == _plain(_code("#SBATCH -J dask-worker"))
+
+
+def _plain(script: str) -> list[str]:
+    """A script's lines, without what is another on every machine."""
+    text = re.sub(r"tcp://[\d.]+:\d+", "ADDRESS", script.replace(sys.executable, "python"))
+    return [" ".join(line.split()) for line in text.splitlines() if line.strip()]
+
+
+def test_submitit_starts_the_pages_jobs_and_they_end(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pytest.importorskip("submitit", reason="submitit is not installed")
+    X, y = clouds(0, 60, 3, 0.4, order="turns", spread=1.2)
+    model = mo.ZeroOneSVM(X, y, 10.0, intercept="free")
+    code = _code("import submitit")
+    for theirs, ours in ('"10.0.0.1"', '"127.0.0.1"'), ('":0"', '"127.0.0.1:0"'), ('"8"', '"1"'), ("range(16)", "range(2)"):
+        assert code.count(theirs) == 1
+        code = code.replace(theirs, ours)
+    code = code.replace("AutoExecutor(", 'AutoExecutor(cluster="local", ')  # wherever the tests run
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("PATH", str(Path(sys.executable).parent), prepend=os.pathsep)
+    monkeypatch.setenv("DASK_DISTRIBUTED__COMM__TIMEOUTS__CONNECT", f"{PATIENCE:g}")
+    monkeypatch.setattr(subtrees, "HEAD", 40)
+    names: dict[str, Any] = {"mo": mo, "model": model}
+    exec(code, names)
+    alone, found = mo.solve(model, "zero-one-bb", threads=1), names["found"]
+    assert found.status is mo.Status.OPTIMAL and found.details["slices"] > 0
+    assert found.objective == pytest.approx(alone.objective, rel=1e-6)
+    assert [job.result() for job in names["jobs"]] == ["", ""]  # both commands ended by themselves, as the last line says
+    assert not (tmp_path / "search.npz").exists()
