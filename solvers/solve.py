@@ -14,6 +14,7 @@ from ..models.arrays import FloatArray
 from ..models.bare_form import as_model
 from ..models.fingerprint import describe, fingerprint
 from ..models.model import Model
+from ..models.program.equations import solved_until
 from ..models.program.form import StandardForm
 from .asked import Asked, SolverLike, resolve
 from .auto import choose
@@ -42,7 +43,7 @@ __all__ = ["judge", "solve_problem"]
 
 #: Integers within this of a whole number are rounded before the rest is re-solved.
 _INTEGRALITY = 1e-4
-#: Share of the time limit (and seconds at least) in which a mixed-integer point may be polished after it.
+#: Share of the time limit (and seconds at least) in which a point may be polished, and multipliers be repaired, after it.
 _POLISHING = 0.1
 
 
@@ -91,10 +92,18 @@ def solve_problem(given: Model | StandardForm, solver: SolverLike | Asked, optio
         # a model that is kept was built under its options, time limit included, and would be built anew under others
         left = options if kept is not None and chosen.reads_form else options.after(time.perf_counter() - begin)
         raw = chosen.run(model, left, kept)
-    result = judge(model, chosen, raw, options, licence, picked)
+    with solved_until(_end(options, begin)):
+        result = judge(model, chosen, raw, options, licence, picked)
     if raw.unwritten is not None:
         raise WriteError(f"{raw.unwritten}; the search ended there, and .result of this error holds what it had found", result)
     return result
+
+
+def _end(options: Options, begin: float) -> float:
+    """When the clock ends what certifies the answer: a share of the time limit after it, or after the solver."""
+    if options.time_limit is None:
+        return np.inf
+    return max(begin + options.time_limit, time.perf_counter()) + max(_POLISHING * options.time_limit, _POLISHING)
 
 
 def _licence(chosen: Solver, model: Model, options: Options) -> Licence:

@@ -17,6 +17,10 @@ whole numbers are found from the null space and verified exactly.
 from __future__ import annotations
 
 import math
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import pairwise
@@ -31,13 +35,31 @@ from .convexity import definite_on
 from .entries import Entries
 from .form import StandardForm
 
-__all__ = ["Equations", "Rank"]
+__all__ = ["Equations", "OutOfTimeError", "Rank", "solved_until"]
 
 #: Eigenvalues of the scaled matrix that may be zero.
 _NULL = 1e-9
 #: Directions are whole numbers after multiplication by one of these.
 _FACTORS = range(1, 13)
 _NEAR = 1e-6
+#: Seconds of the products and factorisations of k equations, by k³.
+_SECONDS = 1e-10
+#: When the clock (`time.perf_counter`) ends what is begun under a time limit.
+_until: ContextVar[float] = ContextVar("marginopt_equations_until", default=math.inf)
+
+
+class OutOfTimeError(Exception):
+    """Equations were not begun, since they would not be solved in time; `models.program.lagrangian` takes it."""
+
+
+@contextmanager
+def solved_until(end: float) -> Iterator[None]:
+    """Within it no equations are begun that will not be solved at ``end`` by the clock, as far as their number tells."""
+    before = _until.set(end)
+    try:
+        yield
+    finally:
+        _until.reset(before)
 
 
 @dataclass(frozen=True, eq=False)
@@ -90,6 +112,11 @@ class Equations:
             B.data, B.indices, np.concatenate([B.indptr[:1], B.indptr[1:][rest]]), A.width
         )  # rows that are left out are empty
         return cls(A, alone, moves, np.flatnonzero(rest), B, C.at(rest))
+
+    def check_time(self, rounds: int) -> None:
+        """Raise `OutOfTimeError` where there is no time to solve them so often."""
+        if time.perf_counter() + rounds * _SECONDS * self.others.size**3 > _until.get():
+            raise OutOfTimeError
 
     @property
     def pivots(self) -> FloatArray:

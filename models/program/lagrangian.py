@@ -31,6 +31,7 @@ from ..arrays import BoolArray, FloatArray
 from ..rounding import Rounded, dot, gamma, total
 from .cones import Zero
 from .convexity import Convexity, Evidence, definite_on
+from .equations import OutOfTimeError
 from .form import StandardForm
 from .multiplier_repair import Moved, Multipliers, exact_beside
 from .one_sided import raised
@@ -82,10 +83,13 @@ def lagrangian(form: StandardForm, x: FloatArray | None, multipliers: Mapping[st
     z = Multipliers.projected(form, multipliers)
     if z is None:
         return LagrangianBound(-np.inf, "the multipliers are not finite, or not one for each row")
-    found = _bound(form, z, _Tangent.of(form, x), None)
-    flat = _Tangent.flat(form, x) if found.value == -np.inf else None
-    if flat is not None:
-        found = _bound(form, z, flat, flat.moves)
+    try:
+        found = _bound(form, z, _Tangent.of(form, x), None)
+        flat = _Tangent.flat(form, x) if found.value == -np.inf else None
+        if flat is not None:
+            found = _bound(form, z, flat, flat.moves)
+    except OutOfTimeError:
+        return LagrangianBound(-np.inf, "the time limit leaves no time to repair the multipliers for the unbounded variables")
     return found if found.value > -np.inf else _with_raised_slopes(form, z, x, found)
 
 
