@@ -42,8 +42,8 @@ _NULL = 1e-9
 #: Directions are whole numbers after multiplication by one of these.
 _FACTORS = range(1, 13)
 _NEAR = 1e-6
-#: Seconds of the products and factorisations of k equations, by k³.
-_SECONDS = 1e-10
+#: Seconds of the factorisations of k equations, by k³, and of the products with their entries, by their number.
+_SECONDS, _SECONDS_OF_ENTRIES = 1e-10, 7e-8
 #: When the clock (`time.perf_counter`) ends what is begun under a time limit.
 _until: ContextVar[float] = ContextVar("marginopt_equations_until", default=math.inf)
 
@@ -115,7 +115,8 @@ class Equations:
 
     def check_time(self, rounds: int) -> None:
         """Raise `OutOfTimeError` where there is no time to solve them so often."""
-        if time.perf_counter() + rounds * _SECONDS * self.others.size**3 > _until.get():
+        once = _SECONDS * self.others.size**3 + _SECONDS_OF_ENTRIES * self.A.data.size
+        if time.perf_counter() + rounds * once > _until.get():
             raise OutOfTimeError
 
     @property

@@ -232,7 +232,7 @@ class _Stated:
         Where that shows nothing an equation may follow from others with those that stood apart.
         """
         equations = self.at(z, W, apart=apart)
-        equations.check_time(1)
+        equations.check_time(_STEPS)  # where there is time for this alone nothing will come of it
         rank = equations.rank(z.form, z.rows.F, np.asarray((z.z != 0.0) | (W.counts > 0)), self.indices)
         if rank is None and equations.alone.size:
             return self.ranked(z, W, apart=False)
@@ -267,7 +267,7 @@ def exact_beside(
             independent = rank.left.size == equations.others.size
         else:
             equations = stated.at(z, W, apart=apart)
-        equations.check_time(max(_STEPS - steps, 1))
+        equations.check_time(1)
         change = equations.solution(slope[stated.indices], definite=independent)
         if change is None:
             break

@@ -193,17 +193,16 @@ def _primal(form: StandardForm, x: FloatArray) -> tuple[dict[str, float], float]
         violations[c.label] = c.cone.violation(Fx + c.g)
         # row by row for linear constraints, cone by cone for the others: one huge row must not excuse the rest
         worst = max(worst, c.cone.relative_violation(Fx + c.g, np.maximum(np.abs(Fx), np.abs(c.g)), _row_units(c.largest)))
-    below = np.where(np.isfinite(form.lower), form.lower - x, 0.0)
-    above = np.where(np.isfinite(form.upper), x - form.upper, 0.0)
-    outside = np.maximum(np.maximum(below, above), 0.0)
+    outside = np.maximum(np.maximum(form.lower - x, x - form.upper), 0.0)  # -∞ where there is no bound
     violations["bounds"] = float(outside.max(initial=0.0))
-    # a narrow box is measured by its width, wherever it is: 1e-6 outside of one that is 1e-6 wide is not a rounding error
-    size = 1.0 + np.abs(x)
-    narrow = np.isfinite(form.lower) & np.isfinite(form.upper) & (form.lower < form.upper)
-    low, high = np.where(narrow, form.lower, 0.0), np.where(narrow, form.upper, 0.0)
-    own = high - low + _NARROW * np.maximum(np.abs(low), np.abs(high))
-    size = np.where(narrow & (own < 1.0), own, size)
-    return violations, max(worst, float((outside / size).max(initial=0.0)))
+    if violations["bounds"] > 0.0:
+        # a narrow box is measured by its width, wherever it is: 1e-6 outside of one that is 1e-6 wide is not a rounding error
+        narrow = np.isfinite(form.lower) & np.isfinite(form.upper) & (form.lower < form.upper)
+        low, high = np.where(narrow, form.lower, 0.0), np.where(narrow, form.upper, 0.0)
+        own = high - low + _NARROW * np.maximum(np.abs(low), np.abs(high))
+        size = np.where(narrow & (own < 1.0), own, 1.0 + np.abs(x))
+        worst = max(worst, float((outside / size).max()))
+    return violations, worst
 
 
 def _row_units(largest: FloatArray) -> FloatArray:
