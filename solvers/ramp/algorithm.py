@@ -29,7 +29,8 @@ __all__ = ["RampBB", "RampState"]
 _ROOM, _MEMORY = 4096, 2e9
 #: Share of the tolerance that rounding coordinates may cost before the problem's own are searched.
 _LOST = 0.1
-#: Nodes of the first call of the compiled loop; then by the clock. Numbers of a log that are held back.
+#: Nodes of the first call of the compiled loop; then by the clock, at most twice as many as in the call before: the first ones
+#: may end at once where later ones do not. Numbers of a log that are held back.
 _FIRST, _HELD = 20, 1 << 20
 
 
@@ -50,6 +51,7 @@ class RampState:
     events: FloatArray
     log: ProofLog | None
     rate: float = 0.0
+    batch: int = _FIRST
 
     @property
     def value(self) -> float:
@@ -199,13 +201,15 @@ class RampBB(Algorithm[RampProblem, RampState]):
             left = np.inf if limit is None else limit - int(state.count[1])
             if left <= 0:
                 return Outcome.NODE_LIMIT
-            nodes = int(min(left, max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST))
+            timely = max(1.0, state.rate * (end - time.perf_counter())) if state.rate else _FIRST
+            nodes = int(min(left, timely, state.batch))
             begin, before = time.perf_counter(), int(state.count[1])
             tree = kernels.Tree(
                 state.boxes, state.keys, state.heap, state.count, state.state, state.found, state.origin, state.events
             )
             code = kernels.explore(ramp, node, tree, nodes)
             state.rate = max(1.0, (int(state.count[1]) - before) / max(time.perf_counter() - begin, 1e-6))
+            state.batch = 2 * nodes
             if state.log is not None:
                 state.log.take(state.events[: state.count[2]])
                 state.count[2] = 0

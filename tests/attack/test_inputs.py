@@ -20,8 +20,9 @@ def test_wild_inputs_are_refused_in_our_words() -> None:
 
 
 def test_inputs_that_escaped_once() -> None:
-    """Labels of unequal lengths, data whose squares overflow, weights that are no numbers, scores larger than numbers are."""
-    for number in (810, 3324, 4530, 18_057_308):
+    """Labels of unequal lengths, data whose squares overflow, weights that are no numbers, scores larger than numbers are;
+    a ramp of costs of 1e300, whose search made no end."""
+    for number in (810, 3324, 4530, 18_057_308, 46_460_479):
         what, fault = inputs.attack(number)
         assert not fault, (what, fault)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+
 from .compiled import EPS, entry, inner
 from .envelopes import classify, objective
 from .events import note_cut, note_node, note_round, note_split
@@ -96,7 +98,9 @@ def _bounded(r: Ramp, k: Node, bound: float, tree: Tree) -> float:
             return sure
         spend = min(_SPEND * cut, _OF_MISSING * (cut - max(bound, sure)))
         here = relax(r, k, sure, cut, spend, False)
-        note_round(r, k, tree, spend, True)
+        note_round(r, k, tree, spend, here > -math.inf)
+        if here == -math.inf:
+            break
         gain = here - bound
         bound = max(bound, here)
         if bound >= cut:

@@ -134,7 +134,11 @@ def relax(r: Ramp, k: Node, sure: float, cut: float, spend: float, sharp: bool) 
         slack = 0.0
         for t in range(rows):
             slack += (R.cap[t] - R.alpha[t]) * max(R.b[t] - R.u[t], 0.0)
-        if found >= cut or (found + slack < cut and not sharp) or width < _SMOOTHEST * span:
+        if not found > -math.inf:  # costs so large that sums overflow: nothing is said, and a comparison with NaN ends no loop
+            for j in range(p):
+                k.w[j], k.polar[j] = k.mid[j], 0.0
+            return -math.inf
+        if found >= cut or (found + slack < cut and not sharp) or not width >= _SMOOTHEST * span:
             break
         width *= 0.1
     for j in range(p):
