@@ -14,7 +14,6 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
-from marginopt.solvers.zero_one.subtrees import engine as rule
 from marginopt.solvers.zero_one.subtrees.shares import Shares
 
 # -- recording ------------------------------------------------------------------------------------------------------
@@ -87,13 +86,15 @@ class Costs:
     """What is assumed besides the tree.
 
     ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each slice, out and in; ``per_node``:
-    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded.
+    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded; ``first``: nodes that
+    the coordinator searches before it calls the workers, which are ready when their answer comes.
     """
 
     latency: float = 1e-3
     handling: float = 4e-3
     per_node: float = 2e-5
     stretch: float = 1.0
+    first: int = 50
 
 
 @dataclass
@@ -119,7 +120,7 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     """The coordinator's rule on a simulated clock: nodes in any order, since with the optimum known all of them are searched."""
     seconds = tree.seconds * costs.stretch
     found = Outcome(workers, alone=float(seconds.sum()))
-    pool, clock = _head(tree, seconds)
+    pool, clock = _head(tree, seconds, costs)
     busy = np.zeros(workers)
     free = list(range(workers))  # workers without a slice
     queued: list[tuple[list[int], float]] = []  # slices that wait at the cluster
@@ -154,13 +155,14 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
     return found
 
 
-def _head(tree: Tree, seconds: np.ndarray) -> tuple[list[int], float]:
-    """What is open after the nodes that the coordinator searches alone, and when: breadth-first, as best-first nearly is."""
-    pool, clock, count = [0], 0.0, 0
-    while pool and count < rule.HEAD and clock < 1e-9 * rule.EFFORT:
+def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], float]:
+    """What is open when the first worker is ready, and when that is: breadth-first, as best-first nearly is."""
+    pool, clock, count, called = [0], 0.0, 0, 0.0
+    while pool and (count < costs.first or clock < called + 2.0 * costs.latency + costs.handling):
         node = pool.pop(0)
         clock += seconds[node]
         count += 1
+        called = clock if count == costs.first else called
         pool += tree.children[node]
     return pool, clock
 

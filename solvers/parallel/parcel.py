@@ -1,4 +1,7 @@
-"""Tasks as they travel: pickled without their large arrays, which are named by their content and travel once."""
+"""Tasks as they travel: pickled without their large arrays, which are named by their content and travel once.
+
+Arrays that one task alone has (`Own`) travel with it, as they lie in memory: no copy is made on the way to the network.
+"""
 
 from __future__ import annotations
 
@@ -13,7 +16,7 @@ from typing import Any
 import cloudpickle
 import numpy as np
 
-__all__ = ["LARGE", "Packer", "Parcel", "unpack"]
+__all__ = ["LARGE", "Own", "Packer", "Parcel", "unpack"]
 
 #: Bytes from which on an array travels by itself, once for all tasks that hold it.
 LARGE = 4096
@@ -21,18 +24,45 @@ LARGE = 4096
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task without its large arrays, and the names of these."""
+    """A task without its large arrays, the names of these, and the bytes of arrays that it alone has."""
 
     body: bytes
     keys: tuple[str, ...]
+    buffers: tuple[Any, ...] = ()
+
+
+@dataclass(frozen=True, eq=False)
+class Own:
+    """Arrays of a task that no other task has: nobody asks for their names, or keeps them.
+
+    What arrives may be read-only and need not be aligned: who computes with it copies it first.
+    """
+
+    arrays: Mapping[str, Any]
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        known = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
+        return _own, (known, [pickle.PickleBuffer(np.ascontiguousarray(array).data) for array in self.arrays.values()])
+
+
+def _own(known: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[Any]) -> Own:
+    found = zip(known.items(), buffers, strict=True)
+    return Own({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in found})
 
 
 class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Leaves the packer's arrays out."""
 
     def __init__(self, file: io.BytesIO, packer: Packer) -> None:
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
-        self.packer, self.keys = packer, dict[str, None]()
+        self.packer, self.keys, self.buffers = packer, dict[str, None](), list[Any]()
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=self._stays)
+
+    def _stays(self, buffer: pickle.PickleBuffer) -> bool:
+        """Whether bytes are in the body: a few of them are."""
+        if buffer.raw().nbytes < LARGE:
+            return True
+        self.buffers.append(buffer)
+        return False
 
     def persistent_id(self, value: Any) -> str | None:
         if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
@@ -45,8 +75,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
 class _Unpickler(pickle.Unpickler):
     """Puts them back."""
 
-    def __init__(self, file: io.BytesIO, arrays: Mapping[str, Any]) -> None:
-        super().__init__(file)
+    def __init__(self, parcel: Parcel, arrays: Mapping[str, Any]) -> None:
+        super().__init__(io.BytesIO(parcel.body), buffers=parcel.buffers)
         self._arrays = arrays
 
     def persistent_load(self, key: str) -> Any:
@@ -84,9 +114,9 @@ class Packer:
         file = io.BytesIO()
         pickler = _Pickler(file, self)
         pickler.dump(task)
-        return Parcel(file.getvalue(), tuple(pickler.keys))
+        return Parcel(file.getvalue(), tuple(pickler.keys), tuple(pickler.buffers))
 
 
 def unpack(parcel: Parcel, arrays: Mapping[str, Any]) -> Any:
     """The task again, its arrays those of ``arrays``."""
-    return _Unpickler(io.BytesIO(parcel.body), arrays).load()
+    return _Unpickler(parcel, arrays).load()

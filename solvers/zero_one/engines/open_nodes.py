@@ -20,6 +20,7 @@ __all__ = ["OpenNodes"]
 _TYPES = dict.fromkeys(("key", "lo", "hi", "w", "base", "lower"), np.float64) | {
     "ident": np.int64, "side": np.int64, "count": np.int64, "point": np.int32, "state": np.int8,
 }  # fmt: skip
+_BY_POINT = ("point", "state", "lower")
 
 
 @dataclass(frozen=True, eq=False)
@@ -114,11 +115,10 @@ class OpenNodes:
         pool.page[:m] = np.where(pages > 0, last - pages + 1, -1)
         pool.link[:used] = np.arange(1, used + 1)
         pool.link[last[pages > 0]] = -1
-        held = np.repeat(np.arange(m), self.count)
-        position = np.arange(len(held)) - np.repeat(np.cumsum(self.count) - self.count, self.count)
-        page = (last - pages + 1)[held] + position // k.PAGE
-        for array, values in ((pool.point, self.point), (pool.state, self.state), (pool.lower, self.lower)):
-            array[page, position % k.PAGE] = values
+        # what came from elsewhere may be read-only, or not aligned: loops are compiled for arrays that are neither
+        k.spread(
+            pool, *(np.require(array, requirements=["C", "A", "W"]) for array in (self.count, self.point, self.state, self.lower))
+        )
         # the first records and pages are in use: both stacks of free ones have them on top
         pool.now.records -= m
         pool.now.pages -= used
@@ -141,20 +141,22 @@ class OpenNodes:
         right = right and all(a.shape == (m,) for a in (self.key, self.base, self.ident, self.side, self.count))
         right = right and bool(((self.count >= 0) & (self.count <= n)).all()) and int(self.count.sum()) == len(self.point)
         right = right and self.point.shape == self.state.shape == self.lower.shape == (len(self.point),)
-        right = right and bool((np.diff(self.key) >= 0).all()) and bool(np.isin(self.side, (0, 1)).all())
-        right = right and bool(((self.point >= 0) & (self.point < n)).all()) and bool(np.isin(self.state, (-1, 0, 1)).all())
+        right = right and bool((np.diff(self.key) >= 0).all())
+        right = right and _within(self.side, 0, 1) and _within(self.point, 0, n - 1) and _within(self.state, -1, 1)
         right = right and all(bool(np.isfinite(a).all()) for a in (self.lo, self.hi, self.w, self.base, self.key))
-        if not right or bool(np.isnan(self.lower).any()):
+        if not right or math.isnan(self.lower.min(initial=math.inf)):
             raise ValueError("its open nodes are none of this problem")
 
-    def chosen(self, rows: Any) -> OpenNodes:
-        """Some of the nodes, in their order."""
-        rows = np.arange(len(self))[rows]
-        held = np.zeros(len(self), dtype=bool)
-        held[rows] = True
-        points = np.repeat(held, self.count)
-        by_node = {name: getattr(self, name)[rows] for name in ("key", "lo", "hi", "w", "base", "ident", "side", "count")}
-        return OpenNodes(**by_node, **{name: getattr(self, name)[points] for name in ("point", "state", "lower")})
+    def chosen(self, rows: slice) -> OpenNodes:
+        """Nodes one after the other: views, which keep the memory of all; `apart` gives them their own."""
+        begin, end, _ = rows.indices(len(self))
+        upto = np.concatenate([np.zeros(1, np.int64), np.cumsum(self.count)])
+        points = slice(int(upto[begin]), int(upto[max(begin, end)]))
+        return OpenNodes(**{name: array[points if name in _BY_POINT else rows] for name, array in self.arrays().items()})
+
+    def apart(self) -> OpenNodes:
+        """The same nodes in memory of their own."""
+        return OpenNodes(**{name: array.copy() for name, array in self.arrays().items()})
 
     def below(self, cut: float) -> OpenNodes:
         """Those that may hold something better than ``cut``."""
@@ -180,18 +182,14 @@ class OpenNodes:
         return OpenNodes(**by_node, **{name: getattr(self, name)[points] for name in ("point", "state", "lower")})
 
 
+def _within(array: IntArray, least: int, most: int) -> bool:
+    """Whether all are; no array is made, since there may be millions."""
+    return int(array.min(initial=least)) >= least and int(array.max(initial=most)) <= most
+
+
 def _points(pool: k.Pool, records: IntArray) -> tuple[IntArray, IntArray, FloatArray]:
     """Points, states and lower ends of the records, one after the other."""
-    count = pool.count[records].astype(np.int64)
-    levels = int(-(-count.max(initial=0) // k.PAGE))
-    pages = np.full((len(records), levels), -1, dtype=np.int64)
-    page = pool.page[records].astype(np.int64)
-    for level in range(levels):
-        pages[:, level] = page
-        page = np.where(page >= 0, pool.link[page], -1)
-    inside = np.arange(levels * k.PAGE)[None, :] < count[:, None]
-
-    def gathered(array: Any) -> Any:
-        return array[pages].reshape(len(records), levels * k.PAGE)[inside]
-
-    return gathered(pool.point), gathered(pool.state), gathered(pool.lower)
+    size = int(pool.count[records].sum(dtype=np.int64))
+    point, state, lower = (np.empty(size, array.dtype) for array in (pool.point, pool.state, pool.lower))
+    k.gather(pool, records, point, state, lower)
+    return point, state, lower

@@ -66,14 +66,16 @@ class Desk:
         Nodes of the slices under way, by the slice's number, as they were handed out.
     number : int
         Of the last slice.
+    awake : bool
+        Whether a worker has answered `rouse`.
     """
 
     def __init__(self, team: AsynchronousTeam, pool: Pool, job: Job) -> None:
         self._team, self._pool, self._job = team, pool, job
         self._shares = Shares()
         self.flying: dict[int, Any] = {}
-        self.number = 0
-        self._slices = self._broken = 0
+        self.number, self.awake = 0, False
+        self._slices = self._broken = self._called = 0
         self._busy = self._wall = self._handling = 0.0
         self._who: set[str] = set()
 
@@ -82,12 +84,20 @@ class Desk:
         counts = {"slices": self._slices, "workers": len(self._who), "handling": self._handling}
         return {**counts, "worker_seconds": self._busy, "worker_wall": self._wall}
 
+    def rouse(self, job: Job, task: Any) -> None:
+        """Have every worker that there is load what slices need and fetch their data, before there are any; once."""
+        if self._called:
+            return
+        for _ in range(self._team.slots):
+            self._called += 1
+            self._team.submit(-self._called, job, task)
+
     def tend(self, seconds: float) -> None:
         """Hand out, take in what comes within ``seconds``, hand out again."""
         begin = time.perf_counter()
         self._hand_out()
         self._handling += time.perf_counter() - begin
-        arrived = self._team.collect(seconds) if self.flying else []
+        arrived = self._team.collect(seconds) if self.flying or not self.awake else []
         begin = time.perf_counter()
         for done in arrived:
             self._take_in(done)
@@ -96,6 +106,9 @@ class Desk:
 
     def _take_in(self, done: Done) -> None:
         number = done.number
+        if number < 0:  # whatever it says: what is wrong with a worker shows in its slices
+            self.awake = True
+            return
         try:
             found: Outcome = done.result()
             self._pool.check(found)

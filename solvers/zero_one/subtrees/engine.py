@@ -1,10 +1,10 @@
 """The box search on a cluster: this process keeps the open nodes and hands slices of them to the workers.
 
-It begins here. After `HEAD` nodes the open ones are a pool, from which every worker gets a few with the least bounds, the
-incumbent and a time; what is still open afterwards comes back to the pool, with better incumbents, and is divided anew. So idle
-workers take over what busy ones have left after at most a slice, and a short one where the pool is nearly empty. Who is killed
-loses one slice, which another worker gets. The pool, the slices under way and the incumbent are the whole search: what a
-checkpoint holds.
+It begins here, and calls the workers. When the first of them is ready, the open nodes are a pool, from which every worker gets
+a few with the least bounds, the incumbent and a time; what is still open afterwards comes back to the pool, with better
+incumbents, and is divided anew. So idle workers take over what busy ones have left after at most a slice, and a short one where
+the pool is nearly empty. Who is killed loses one slice, which another worker gets. The pool, the slices under way and the
+incumbent are the whole search: what a checkpoint holds.
 """
 
 from __future__ import annotations
@@ -14,6 +14,7 @@ import itertools
 from typing import ClassVar
 
 from ...interface.algorithm import Outcome
+from ...parallel.parcel import Own
 from ...parallel.team import AsynchronousTeam
 from ..engines.boxes import MEMORY, Begun, BoxEngine
 from ..engines.engine import Engine, Shared
@@ -21,11 +22,12 @@ from ..engines.open_nodes import OpenNodes
 from ..proof.box_writer import ProofWriter
 from .desk import Desk
 from .outcomes import lines_of
-from .slices import NODES, Found, Slice, packed, search
+from .slices import NODES, Found, Slice, load, search
 
 __all__ = ["HEAD", "SubtreeEngine"]
 
-#: Nodes, or effort (about nanoseconds), of the search here before any is handed out: an easy problem is solved by then.
+#: Nodes, or effort (about nanoseconds), of the search here after which nodes are handed out though no worker is ready yet: an
+#: easy problem does not wait for workers that have to load compiled code first.
 HEAD, EFFORT = 1500, 1e9
 
 
@@ -49,7 +51,7 @@ class SubtreeEngine(Engine):
         self._first, self._writer = first, writer
         self.ground = first.ground
         self._desk = Desk(team, self, search)
-        self._parts: list[tuple[float, int, OpenNodes]] = []  # a heap by least bound
+        self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap by least bound; the bytes that each one keeps
         self._order = itertools.count()
         self._shipped = False
         self._counts: dict[str, int] = {}
@@ -79,14 +81,14 @@ class SubtreeEngine(Engine):
     @property
     def waiting(self) -> int:
         """In the pool."""
-        return sum(len(part) for *_, part in self._parts)
+        return sum(len(part) for _, _, part, _ in self._parts)
 
     @property
     def open(self) -> OpenNodes:
         """All open nodes; those under way as they were handed out."""
         if not self._shipped:
             return self._first.open
-        parts = [*(part for *_, part in self._parts), *self._desk.flying.values()]
+        parts = [*(part for _, _, part, _ in self._parts), *self._desk.flying.values()]
         return OpenNodes.joined([self._none, *parts]).below(self._shared.cut)
 
     @property
@@ -133,7 +135,7 @@ class SubtreeEngine(Engine):
         """Search here, and once the pool is there hand out and take in for about ``seconds``."""
         if not self._shipped:
             outcome = self._first.work(seconds)
-            if outcome is Outcome.RUNNING and self._first.rested and (self._first.nodes >= HEAD or self._first.effort >= EFFORT):
+            if outcome is Outcome.RUNNING and self._first.rested and self._begun():
                 self._ship()
             return outcome
         self.tend(seconds)
@@ -154,16 +156,26 @@ class SubtreeEngine(Engine):
         return MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
 
     def _bytes(self) -> int:
-        return sum(part.nbytes for *_, part in self._parts)
+        return sum(memory for *_, memory in self._parts)
+
+    def _begun(self) -> bool:
+        """Whether the workers' turn has come; they are called after the first stretch."""
+        self._desk.rouse(load, self.ground)
+        self._desk.tend(0.0)
+        return self._desk.awake or self._first.nodes >= HEAD or self._first.effort >= EFFORT
 
     def _ship(self) -> None:
         self._shipped = True
         self._desk.number = self._first.next_id // NODES
         self._keep(self._first.open)
 
-    def _keep(self, nodes: OpenNodes) -> None:
-        if len(nodes):
-            heapq.heappush(self._parts, (nodes.least, next(self._order), nodes))
+    def _keep(self, nodes: OpenNodes, memory: int = 0) -> None:
+        """Into the pool; they are a part of so many bytes, and get their own where that is more than twice what they need."""
+        if not len(nodes):
+            return
+        if memory > 2 * nodes.nbytes:
+            nodes, memory = nodes.apart(), 0
+        heapq.heappush(self._parts, (nodes.least, next(self._order), nodes, max(memory, nodes.nbytes)))
 
     def tend(self, seconds: float = 0.0) -> None:
         """Hand out slices, take in what came, hand out again."""
@@ -180,21 +192,22 @@ class SubtreeEngine(Engine):
         """Nodes with the incumbent as it is now."""
         shared, logged = self._shared, self._writer is not None
         incumbent = shared.incumbent
-        return Slice(self.ground, packed(nodes), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
+        return Slice(self.ground, Own(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
 
     def drawn(self, most: int) -> OpenNodes:
         """The least nodes of the pool, ``most`` of them; where memory is short the greatest, which is nearly depth-first."""
         drawn: list[OpenNodes] = []
         if self._parts and self._bytes() > 0.5 * self._room:
             self._parts.sort()
-            part = self._parts.pop()[2]
+            *_, part, memory = self._parts.pop()
             heapq.heapify(self._parts)
-            self._keep(part.chosen(slice(0, max(len(part) - most, 0))))
+            self._keep(part.chosen(slice(0, max(len(part) - most, 0))), memory)
             return part.chosen(slice(max(len(part) - most, 0), None))
         while self._parts and most > 0:
-            part = heapq.heappop(self._parts)[2].below(self._shared.cut)
+            *_, part, memory = heapq.heappop(self._parts)
+            part = part.below(self._shared.cut)
             drawn.append(part.chosen(slice(0, most)))
-            self._keep(part.chosen(slice(most, None)))
+            self._keep(part.chosen(slice(most, None)), memory)
             most -= len(drawn[-1])
         return OpenNodes.joined(drawn) if drawn else self._none
 
@@ -208,7 +221,7 @@ class SubtreeEngine(Engine):
         if found.w is not None:
             shared.incumbent.offer(shared.reduced, found.w)
         self._unresolved = min(self._unresolved, found.unresolved)
-        self._keep(found.nodes.below(shared.cut))
+        self._keep(found.nodes.below(shared.cut), found.nodes.nbytes)
         for name, count in found.counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
         self._effort += found.effort

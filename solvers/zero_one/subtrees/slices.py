@@ -7,7 +7,6 @@ outcome that arrives is the only one that counts.
 from __future__ import annotations
 
 import os
-import pickle
 import platform
 import time
 import zlib
@@ -15,6 +14,7 @@ from dataclasses import dataclass
 
 from ....models.arrays import FloatArray
 from ...interface.algorithm import Outcome
+from ...parallel.parcel import Own
 from ..engines.boxes import COUNTS, Begun, BoxEngine
 from ..engines.engine import Limits, Shared
 from ..engines.ground import Ground
@@ -23,7 +23,7 @@ from ..incumbent import Incumbent, Polish
 from ..proof.box_writer import BoxRecords
 from .outcomes import check_counts, check_numbers, check_point, check_work, lines_of
 
-__all__ = ["NODES", "Found", "Slice", "search"]
+__all__ = ["NODES", "Found", "Slice", "load", "search"]
 
 #: Nodes of a slice at most: their numbers in the proof log are those from a multiple of this on.
 NODES = 1 << 26
@@ -41,8 +41,8 @@ class Slice:
     ----------
     ground : Ground
         The same for all slices: its large arrays travel once.
-    nodes : bytes
-        `packed` open nodes.
+    nodes : Own
+        The arrays of the open nodes.
     w, value : ndarray, float
         The incumbent when the slice was handed out.
     tol, seconds : float
@@ -54,7 +54,7 @@ class Slice:
     """
 
     ground: Ground
-    nodes: bytes
+    nodes: Own
     w: FloatArray
     value: float
     tol: float
@@ -106,9 +106,11 @@ class Found:
         lines_of(self.log)
 
 
-def packed(nodes: OpenNodes) -> bytes:
-    """Open nodes as they travel within a slice."""
-    return pickle.dumps(nodes.arrays(), protocol=pickle.HIGHEST_PROTOCOL)
+def load(ground: Ground, threads: int | None) -> None:
+    """Have what slices of this ground need: their arrays are here now, and the compiled loops are loaded."""
+    from ..algorithm import ZeroOneBB
+
+    ZeroOneBB(engine="boxes").load(ground.reduced.problem)
 
 
 def search(task: Slice, threads: int | None) -> Found:
@@ -118,7 +120,7 @@ def search(task: Slice, threads: int | None) -> Found:
     incumbent = Incumbent(task.w, task.value)
     shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY))
     log = BoxRecords() if task.logged else None
-    nodes = OpenNodes.of_arrays(pickle.loads(task.nodes))
+    nodes = OpenNodes.of_arrays(task.nodes.arrays)
     engine = BoxEngine(shared, 1, log, Begun(ground, nodes, first_id=task.number * NODES))
     engine.pause = NODES - 200_000  # a step of the engine may go beyond
     end, outcome = begin + task.seconds, Outcome.RUNNING

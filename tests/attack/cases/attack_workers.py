@@ -11,7 +11,7 @@ import tempfile
 import zlib
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import fields, replace
+from dataclasses import fields, is_dataclass, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -66,7 +66,7 @@ class LyingTeam(AsynchronousTeam):
 
 def lied(found: Any, rng: np.random.Generator) -> Any:
     """An outcome with one field changed: to anything, or to what a worker might have sent."""
-    if rng.random() < 0.05:
+    if rng.random() < 0.05 or not is_dataclass(found):
         return ODD[int(rng.integers(len(ODD)))]
     name = [f.name for f in fields(found)][int(rng.integers(len(fields(found))))]
     value = getattr(found, name)

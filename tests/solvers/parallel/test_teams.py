@@ -20,7 +20,7 @@ from clusters import PATIENCE, DaskCluster, dask_cluster, kill, ray_cluster
 
 from marginopt.errors import InputError, MissingPackageError, SolverError
 from marginopt.solvers.parallel import Alone, held as holding, team_of
-from marginopt.solvers.parallel.parcel import LARGE, Packer, unpack
+from marginopt.solvers.parallel.parcel import LARGE, Own, Packer, unpack
 from marginopt.solvers.parallel.places import Places
 
 cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
@@ -70,6 +70,10 @@ def dies(task: int, threads: int | None) -> int:
     os._exit(1)
 
 
+def gives_back(task: Own, threads: int | None) -> dict[str, Any]:
+    return dict(task.arrays)
+
+
 def flags(task: dict[str, Any], threads: int | None) -> dict[str, tuple[bool, bool, bool]]:
     return {name: (a.flags.c_contiguous, a.flags.f_contiguous, a.flags.writeable) for name, a in task.items()}
 
@@ -85,6 +89,24 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
     assert found["k"] == 2 and found["X"] is found["again"] and (found["X"] == X).all()
     assert (found["sparse"] != rows).nnz == 0 and (found["small"] == small).all()
     assert found["columns"].flags.f_contiguous and not found["X"].flags.f_contiguous
+
+
+def test_arrays_that_a_task_alone_has_travel_with_it_as_they_lie(client: Any) -> None:
+    own = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
+    packer = Packer()
+    parcel = packer.pack({"own": Own(own), "shared": X})
+    assert len(packer.arrays) == 1 and len(parcel.body) < LARGE and len(parcel.buffers) == 2
+    assert np.shares_memory(np.frombuffer(parcel.buffers[0]), X)  # no copy was made
+    for one in (parcel, pickle.loads(pickle.dumps(parcel))):
+        _equal(unpack(one, packer.arrays)["own"].arrays, own)
+    with team_of(cluster=client) as team:
+        _equal(team.all(gives_back, [Own(own)])[0], own)
+
+
+def _equal(found: dict[str, Any], own: dict[str, Any]) -> None:
+    assert list(found) == list(own)
+    for name, array in own.items():
+        assert found[name].dtype == array.dtype and np.array_equal(found[name], array), name
 
 
 def test_an_array_at_the_place_of_one_that_is_gone_has_its_own_name() -> None:

@@ -25,8 +25,9 @@ from data import clouds
 import marginopt as mo
 from marginopt.errors import DataError, InputError, SolverError
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.parallel.team import AsynchronousTeam, Done, Job
 from marginopt.solvers.records.options import Options
-from marginopt.solvers.zero_one import ZeroOneBB
+from marginopt.solvers.zero_one import ZeroOneBB, algorithm
 from marginopt.solvers.zero_one.check.checker import check_proof
 from marginopt.solvers.zero_one.engines import engine as stretches
 from marginopt.solvers.zero_one.engines.box_pool import grown
@@ -73,6 +74,46 @@ def _same(found: mo.Result, alone: mo.Result) -> None:
     assert (found.objective, found.bound, found.nodes) == (alone.objective, alone.bound, alone.nodes)
 
 
+class Here(AsynchronousTeam):
+    """Two workers that are function calls; they may be deaf to what is no slice."""
+
+    slots = 2
+
+    def __init__(self, ready: bool) -> None:
+        super().__init__()
+        self._ready, self._done = ready, list[Done]()
+        self.numbers: list[int] = []
+
+    def submit(self, number: int, job: Job, task: Any) -> None:
+        self.numbers.append(number)
+        if number > 0 or self._ready:
+            self._done.append(Done(number, job(task, 1)))
+
+    def collect(self, seconds: float) -> list[Done]:
+        done, self._done = self._done, []
+        return done
+
+    def cancel(self) -> None:
+        self._done.clear()
+
+
+@pytest.mark.parametrize("ready", [True, False])
+def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
+    large: Any, monkeypatch: pytest.MonkeyPatch, ready: bool
+) -> None:
+    stated, alone, whole = large
+    team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._ship
+    monkeypatch.setattr(algorithm, "cluster_team", lambda cluster: team)
+    monkeypatch.setattr(stretches, "STRETCH", 2e5)
+    monkeypatch.setattr(subtrees, "HEAD", whole.nodes + 1)
+    monkeypatch.setattr(subtrees, "EFFORT", np.inf)
+    monkeypatch.setattr(subtrees.SubtreeEngine, "_ship", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
+    found = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
+    _same(found, whole)
+    assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(found.details["slices"]) + 1))
+    assert (found.details["slices"] > 0) == ready and (ships[0] < 200 if ready else not ships)
+
+
 # -- open nodes -----------------------------------------------------------------------------------------------------
 
 
@@ -104,6 +145,27 @@ def test_open_nodes_go_out_and_in_and_the_search_goes_on_as_it_would_have(small:
         assert rest.unresolved == np.inf
         total += rest.nodes
     assert total == alone.nodes
+
+
+def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(small: Any) -> None:
+    stated, _, alone = small
+    start = Options(threads=1, start={"w": alone.values["w"]})
+    shared = ZeroOneBB(engine="boxes", restarts=0).init(stated.view(ZeroOneProblem), start, np.random.default_rng(0)).shared
+    first = BoxEngine(shared)
+    first.pause = alone.nodes // 3
+    first.work(60.0)
+    engine = subtrees.SubtreeEngine(shared, first, Here(True), None)
+    engine._ship()
+    whole = first.open
+    drawn = engine.drawn(len(whole) // 4)
+    rest = engine._parts[0][2]
+    assert drawn.lower.base is rest.lower.base is not None and engine._bytes() == whole.nbytes
+    more = engine.drawn(len(whole) // 2)
+    left = engine._parts[0][2]
+    assert more.lower.base is drawn.lower.base and left.lower.base is None and engine._bytes() == left.nbytes < whole.nbytes / 2
+    for name, array in whole.arrays().items():
+        np.testing.assert_array_equal(array, np.concatenate([n.arrays()[name] for n in (drawn, more, left)]), err_msg=name)
+    assert len(drawn.chosen(slice(0, 0))) == 0 and len(engine.drawn(10**6)) == len(left) and not engine._parts
 
 
 @pytest.mark.parametrize("times", [2, 4])

@@ -11,7 +11,7 @@ from .edges import edges
 from .exploration import explore
 from .newton import newton
 from .pairing import pair_up
-from .pool import move
+from .pool import gather, move, spread
 from .records import (
     BUDGET,
     CANDIDATE,
@@ -37,6 +37,6 @@ from .records import (
 
 __all__ = [
     "BUDGET", "CANDIDATE", "DONE", "FREE", "GROW", "KEPT", "LEAF", "NOW", "PAGE", "RESERVE", "ROUNDS", "VIOLATED", "WIDEST",
-    "Data", "Pool", "Room", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_room", "explore", "move",
-    "newton", "pair_up",
+    "Data", "Pool", "Room", "edges", "empty_node", "empty_pairs", "empty_relaxation", "empty_room", "explore", "gather",
+    "move", "newton", "pair_up", "spread",
 ]  # fmt: skip

@@ -122,3 +122,32 @@ def move(node: Node, source: Pool, target: Pool, count: int) -> None:
         target.ident[r] = ident
         push(target.heap, target.now.waiting, target.key, 2 * r)
         target.now.waiting += 1
+
+
+@entry
+def gather(pool: Pool, records: Any, point: Any, state: Any, lower: Any) -> None:
+    """The points of these records one after the other, their states and lower ends: out of the pages."""
+    points, states, lowers, link = pool.point, pool.state, pool.lower, pool.link
+    at = 0
+    for r in records:
+        page = pool.page[r]
+        for i in range(pool.count[r]):
+            k = i % PAGE
+            if i > 0 and k == 0:
+                page = link[page]
+            point[at], state[at], lower[at] = points[page, k], states[page, k], lowers[page, k]
+            at += 1
+
+
+@entry
+def spread(pool: Pool, counts: Any, point: Any, state: Any, lower: Any) -> None:
+    """So many points for each record, one after the other: into the pool's first pages."""
+    points, states, lowers = pool.point, pool.state, pool.lower
+    at, page = 0, -1
+    for count in counts:
+        for i in range(count):
+            k = i % PAGE
+            if k == 0:
+                page += 1
+            points[page, k], states[page, k], lowers[page, k] = point[at], state[at], lower[at]
+            at += 1
