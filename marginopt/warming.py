@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from .code_cache import CodeCache
 from .errors import InputError, WriteError
-from .models.code_cache import CodeCache
 from .models.formulations import all_formulations
 from .models.model import Model
 from .solvers.api import solve

@@ -11,7 +11,7 @@ import numpy as np
 from ..rows import Rows
 from .appraisal import Appraisal
 from .arrays import FloatArray, row_norms_squared
-from .rounding import UNIT, Rounded, dot, gamma, total
+from .rounding import UNIT, Rounded, dot, gamma, total_of_positive
 
 __all__ = ["LinearProblem"]
 
@@ -66,13 +66,14 @@ class LinearProblem:
         w = np.asarray(values["w"], dtype=np.float64)
         known = multipliers is not None and "margin" in multipliers
         alpha = np.asarray(multipliers["margin"]) if multipliers is not None and known else None
-        squares = dot(w, w)
-        length, height, blocks = float(np.sqrt(squares.upper)) * (1.0 + 4.0 * UNIT), 0, 0
-        primal, dual, weighed = squares.times(self.mu), Rounded(0.0), 0.0
+        square = dot(w, w)
+        length, height, blocks = float(np.sqrt(square.upper)) * (1.0 + 4.0 * UNIT), 0, 0
+        primal, dual, weighed = square.times(self.mu), Rounded(0.0), 0.0
         pulled = np.zeros(w.size)
         for start, stop, block in self.rows.blocks():
             y, part = self.y[start:stop], slice(start, stop)
-            norms = np.sqrt(row_norms_squared(block)) * (1.0 + 1e-12)
+            squares = row_norms_squared(block) if isinstance(block, np.ndarray) else block.row_squares()
+            norms = np.sqrt(squares) * (1.0 + 1e-12)
             costs = self.costs[part]
             primal += self._loss(1.0 - y * (block @ w), costs, gamma(w.size + 2) * norms * length)
             height, blocks = max(height, stop - start), blocks + 1
@@ -110,15 +111,15 @@ class LinearProblem:
             terms, errors = costs * slack, costs * error
         else:
             terms, errors = costs * slack * slack, costs * error * (2.0 * slack + error)
-        found = total(terms)
+        found = total_of_positive(terms)
         lost = float((errors + 4.0 * UNIT * terms).sum()) * (1.0 + gamma(terms.size))
         return Rounded(found.value, (found.error + lost) * (1.0 + 4.0 * UNIT))
 
     def _conjugate(self, alpha: FloatArray, costs: FloatArray) -> Rounded:
         """Σα, less Σ α²/(4c) where q = 2."""
         if self.power == 1:
-            return total(alpha)
+            return total_of_positive(alpha)
         terms = alpha * (alpha / (4.0 * costs))
-        rounded = total(terms)
+        rounded = total_of_positive(terms)
         lost = 4.0 * UNIT * float(terms.sum()) * (1.0 + gamma(terms.size))
-        return total(alpha) - Rounded(rounded.value, rounded.error + lost)
+        return total_of_positive(alpha) - Rounded(rounded.value, rounded.error + lost)

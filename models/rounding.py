@@ -18,7 +18,18 @@ import numpy as np
 
 from .arrays import FloatArray
 
-__all__ = ["UNIT", "Rounded", "below", "dot", "gamma", "total", "transposed_product", "two_product", "two_sum"]
+__all__ = [
+    "UNIT",
+    "Rounded",
+    "below",
+    "dot",
+    "gamma",
+    "total",
+    "total_of_positive",
+    "transposed_product",
+    "two_product",
+    "two_sum",
+]
 
 #: Relative error of one operation.
 UNIT = 2.0**-53
@@ -104,6 +115,20 @@ def total(terms: FloatArray) -> Rounded:
         size += half
         partial = np.concatenate([sums, partial[2 * half :]])
     return _with_corrections(float(partial[0]), lost[:size])
+
+
+def total_of_positive(terms: FloatArray) -> Rounded:
+    """Σ terms, none of which is negative: sums of 16 at a time in any order, and of these again, so that γ is of their depth.
+
+    A tenth of `total`'s time. Where nothing cancels its error is a few units of the result, not half of one.
+    """
+    partial, depth = np.asarray(terms, dtype=np.float64).ravel(), 0
+    while partial.size > _FEW:
+        width = partial.size // 16
+        whole = partial[: 16 * width].reshape(16, width).sum(axis=0)
+        partial, depth = np.concatenate([whole, partial[16 * width :]]), depth + 16
+    found = total(partial)
+    return Rounded(found.value, (found.error + gamma(depth) * found.value) * (1.0 + 4.0 * UNIT))
 
 
 def dot(a: FloatArray, b: FloatArray, error: FloatArray | float = 0.0) -> Rounded:

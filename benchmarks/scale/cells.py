@@ -4,14 +4,18 @@ from __future__ import annotations
 
 import importlib.util
 import json
-from collections.abc import Iterable, Mapping
+import multiprocessing
+import os
+import time
+from collections.abc import Callable, Iterable, Mapping
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from simplex import last_line, spent
 
-__all__ = ["growth", "in_process", "installed", "row_of", "spent"]
+__all__ = ["growth", "in_process", "installed", "row_of", "spent", "watched"]
 
 SCRIPT = Path(__file__).parents[1] / "scale.py"
 #: Columns that a cell may fill, and how they are written.
@@ -21,6 +25,53 @@ NUMBERS = {"seconds": ".2f", "cpu": ".2f", "peak_mb": ".0f", "gap": ".1e"}
 def in_process(table: str, case: Mapping[str, Any]) -> dict[str, Any]:
     """What the table's ``cell`` gives for a case, in a fresh process with one thread, or why it gave nothing."""
     return last_line([str(SCRIPT), "--cell", table, json.dumps(dict(case))], 1, 3 * case["limit"] + 300)
+
+
+def watched(work: Callable[[dict[str, Any], Connection], None], case: dict[str, Any]) -> dict[str, Any]:
+    """The last row that some work sends, in a fork that is killed at the case's limit of processor seconds (Linux).
+
+    A peer inside its own code hears nothing: it is looked at from outside, five times a second, with the most that it has held.
+    The seconds count from the first row, which is sent once the data are there.
+    """
+    ours, its = multiprocessing.get_context("fork").Pipe()
+    fork = multiprocessing.get_context("fork").Process(target=work, args=(case, its))
+    fork.start()
+    its.close()
+    begin, wall, row, held = None, 0.0, {}, 0.0
+    while fork.is_alive() or ours.poll():
+        try:
+            row = ours.recv() if ours.poll(0.2) else row
+        except EOFError:
+            break
+        now, held = _processor(fork.pid), max(held, _held(fork.pid))
+        if row and begin is None:
+            begin, wall = now, time.perf_counter()
+        if begin is not None and now - begin > case["limit"]:
+            fork.kill()
+            fork.join()
+            last = f"{row['status']} had a gap of {row['gap']:.1e}" if "gap" in row else "no tolerance ended"
+            status = f"killed after {now - begin:.0f} processor s; {last}"
+            return {"seconds": time.perf_counter() - wall, "cpu": now - begin, "peak_mb": held, "status": status}
+    fork.join()
+    return row if "gap" in row else {"status": f"failed: exit code {fork.exitcode}", "peak_mb": held}
+
+
+def _processor(pid: int | None) -> float:
+    """Processor seconds of a process and its threads; 0 where it is gone."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    except OSError:
+        return 0.0
+    return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+
+
+def _held(pid: int | None) -> float:
+    """MB that a process has held at most."""
+    try:
+        lines = Path(f"/proc/{pid}/status").read_text().splitlines()
+    except OSError:
+        return 0.0
+    return sum(int(line.split()[1]) for line in lines if line.startswith("VmHWM:")) / 1024
 
 
 def installed(packages: Mapping[str, str]) -> list[str]:

@@ -2,7 +2,8 @@
 
 min ½||w||² + C Σ (1 - y_i x_i'w)_+^q, the intercept a column of ones. Ours opens the file (`mo.open_rows`) and stops at a
 certified gap of 1e-3. A peer is given the matrix in memory and one tolerance after the other, until its objective is within 1e-3
-of our bound; what it took at that tolerance is its row (that one has to find it is not counted).
+of our bound; what it took at that tolerance is its row (that one has to find it is not counted). All its tolerances together
+may take ``--limit`` processor seconds, then it is killed, in the midst of one too.
 """
 
 from __future__ import annotations
@@ -12,11 +13,12 @@ import os
 import time
 import warnings
 from collections.abc import Callable, Iterator
+from multiprocessing.connection import Connection
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-from cells import growth, in_process, installed, row_of, spent
+from cells import growth, in_process, installed, row_of, spent, watched
 
 #: Sizes by effort.
 DENSE = {"tiny": (500,), "quick": (20_000, 50_000), "normal": (50_000, 200_000, 1_000_000), "full": (100_000, 300_000, 1_000_000)}
@@ -41,11 +43,14 @@ def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--sizes", type=int, nargs="+", help="of dense and sparse, in place of the effort's")
     command.add_argument("--folder", type=Path, default=Path("out/scale"), help="where generated sets are written")
     command.add_argument("--keep", action="store_true", help="leave the generated sets there")
+    command.add_argument("--peers", nargs="*", default=list(PEERS), choices=PEERS)
+    command.add_argument("--losses", nargs="+", default=["hinge", "squared"], choices=("hinge", "squared"))
     command.add_argument("--memory", type=float, help="memory_limit of ours, bytes")
 
 
 def table(a: argparse.Namespace) -> None:
-    peers = installed({peer: module for peer, (module, _) in PEERS.items()})
+    peers = installed({peer: PEERS[peer][0] for peer in a.peers})
+    powers = [power for power, loss in ((1, "hinge"), (2, "squared")) if loss in a.losses]
     a.folder.mkdir(parents=True, exist_ok=True)
     print("| data | n | loss | C | solver | seconds | processor s | MB | gap | |\n|---|---|---|---|---|---|---|---|---|---|")
     rows: list[dict[str, Any]] = []
@@ -53,15 +58,16 @@ def table(a: argparse.Namespace) -> None:
         sizes = {"dense": DENSE, "sparse": SPARSE}[name][a.effort] if name in ("dense", "sparse") else (0,)
         for n in a.sizes if a.sizes and sizes[0] else sizes:
             path = made(name, n, a.folder) if n else Path(os.environ["MARGINOPT_DATA"]) / f"{name}.libsvm.bz2"
-            for C, power in ((C, power) for C in a.C for power in (1, 2)):
+            for C, power in ((C, power) for C in a.C for power in powers):
                 case = {"path": str(path), "C": C, "power": power, "limit": a.limit, "memory": a.memory}
-                first = in_process("linear", case | {"peer": "marginopt"})
-                found = [("marginopt", first)]
-                if "bound" in first:
-                    found += [(peer, in_process("linear", case | {"peer": peer, "bound": first["bound"]})) for peer in peers]
-                for peer, row in found:
+                bound: dict[str, float] = {}
+                for peer in ("marginopt", *peers):
+                    row = in_process("linear", case | {"peer": peer} | bound)
                     rows.append({"data": name, "n": n, "power": power, "C": C, "peer": peer, **row})
                     print(line(rows[-1]), flush=True)
+                    if peer == "marginopt" and "bound" not in row:
+                        break
+                    bound = bound or {"bound": row["bound"]}
             if not a.keep and n:
                 path.unlink()
     print(growth(["data", "loss", "C", "solver"], [(named(r), r["n"], r["cpu"]) for r in rows if r.get("gap", 1.0) <= GAP]))
@@ -147,7 +153,7 @@ def objective(X: Any, y: Any, w: Any, C: float, power: int) -> float:
 
 
 def cell(case: dict[str, Any]) -> dict[str, Any]:
-    return ours(case) if case["peer"] == "marginopt" else theirs(case)
+    return ours(case) if case["peer"] == "marginopt" else watched(theirs, case)
 
 
 def ours(case: dict[str, Any]) -> dict[str, Any]:
@@ -199,22 +205,20 @@ def fitted(peer: str, case: dict[str, Any], tol: float) -> Callable[[Any, Any], 
     return lambda X, y: np.ravel(last.fit(X, y).coef_)
 
 
-def theirs(case: dict[str, Any]) -> dict[str, Any]:
-    """The first tolerance at which the objective is near enough to the bound."""
+def theirs(case: dict[str, Any], to: Connection) -> None:
+    """A row for each tolerance, up to the first one at which the objective is near enough to the bound."""
     warnings.simplefilter("ignore")
     X, y = in_memory(Path(case["path"]))
     small = np.linspace(0, y.size - 1, 200).astype(np.int64)
     fitted(case["peer"], case, 0.1)(X[small], y[small])
-    row: dict[str, Any] = {}
-    start = time.process_time()
+    to.send({"status": "its data are there"})
     for tol in PEERS[case["peer"]][1]:
         begin, cpu = time.perf_counter(), time.process_time()
         w = np.asarray(fitted(case["peer"], case, tol)(X, y), dtype=np.float64)
         row = spent(begin, cpu) | {"status": f"tolerance {tol:g}"}
         row["objective"] = objective(X, y, w, case["C"], case["power"])
         row["gap"] = (row["objective"] - case["bound"]) / row["objective"]
+        to.send(row)
         if row["gap"] <= GAP:
-            return row
-        if time.process_time() - start > case["limit"]:
-            break
-    return row | {"status": row["status"] + ", its last"}
+            return
+    to.send(row | {"status": row["status"] + ", its last"})

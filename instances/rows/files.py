@@ -7,12 +7,10 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager
 from dataclasses import dataclass
 
 import numpy as np
-import scipy.sparse as sp
 
-from ...errors import DataError
-from ...rows import Rows
+from ...rows import Rows, SparseBlock
 from ..arrays import FloatArray
-from .stored import StoredArray
+from .stored import Buffer, StoredArray
 
 __all__ = ["DenseRows", "SparseRows"]
 
@@ -53,21 +51,19 @@ class DenseRows(Rows):
     def _reading(self) -> Iterator[Callable[[int, int], FloatArray]]:
         p, first = self.shape[1], int(self.intercept)
         plain = self.array.dtype == np.float64 and self.array.dtype.isnative and not self.intercept
-        raw, block = np.empty(0, dtype=self.array.dtype), np.empty((0, p))
+        raw, ones = Buffer(self.array.dtype), np.empty((0, p))
         with self.array.opened() as handle:
 
             def read(start: int, stop: int) -> FloatArray:
-                nonlocal raw, block
+                nonlocal ones
                 count = stop - start
-                if raw.size < count * self.array.width:
-                    raw = np.empty(count * self.array.width, dtype=self.array.dtype)
                 rows = self.array.read(handle, start, stop, raw)
                 if plain:
                     return rows
-                if block.shape[0] < count:
-                    block = np.ones((count, p))
-                block[:count, first:] = rows
-                return block[:count]
+                if ones.shape[0] < count:
+                    ones = np.ones((count, p))
+                ones[:count, first:] = rows
+                return ones[:count]
 
             yield read
 
@@ -103,43 +99,13 @@ class SparseRows(Rows):
         """Stored ones, and the column of ones."""
         return self.data.shape[0] + (self.shape[0] if self.intercept else 0)
 
-    def reading(self) -> AbstractContextManager[Callable[[int, int], sp.csr_array]]:
+    def reading(self) -> AbstractContextManager[Callable[[int, int], SparseBlock]]:
         """Reads three pieces for each block."""
         return self._reading()
 
     @contextmanager
-    def _reading(self) -> Iterator[Callable[[int, int], sp.csr_array]]:
-        p = self.shape[1]
+    def _reading(self) -> Iterator[Callable[[int, int], SparseBlock]]:
+        from .reader import SparseReader  # with compiled loops, which not everybody who reads a data set needs
+
         with ExitStack() as stack:
-            values, places, ends = (stack.enter_context(part.opened()) for part in (self.data, self.indices, self.indptr))
-
-            def read(start: int, stop: int) -> sp.csr_array:
-                indptr = self.indptr.read(ends, start, stop + 1).astype(np.int64)
-                first, last = int(indptr[0]), int(indptr[-1])
-                if (np.diff(indptr) < 0).any() or first < 0 or last > self.data.shape[0]:
-                    raise DataError(f"{self.indptr.path}: row ends between rows {start} and {stop} are no CSR matrix's")
-                data, indices = self.data.read(values, first, last), self.indices.read(places, first, last)
-                return self._block(data, indices, indptr - first, p, start)
-
-            yield read
-
-    def _block(self, data: np.ndarray, indices: np.ndarray, indptr: np.ndarray, p: int, start: int) -> sp.csr_array:
-        if indices.size and not 0 <= indices.min() <= indices.max() < self.columns_stored:
-            raise DataError(f"{self.indices.path}: column {indices.max()} after row {start}; there are {self.columns_stored}")
-        if self.intercept:
-            data, indices, indptr = _with_ones(data, indices, indptr)
-        data = data.astype(np.float64, copy=False)
-        block = sp.csr_array((data, indices.astype(np.int32, copy=False), indptr.astype(np.int32)), shape=(indptr.size - 1, p))
-        if not block.has_canonical_format:
-            block.sum_duplicates()
-        return block
-
-
-def _with_ones(data: np.ndarray, indices: np.ndarray, indptr: np.ndarray) -> tuple[FloatArray, np.ndarray, np.ndarray]:
-    """CSR arrays with a column of ones before the others."""
-    indptr = indptr + np.arange(indptr.size)
-    stored = np.ones(int(indptr[-1]), dtype=np.bool_)
-    stored[indptr[:-1]] = False
-    values, places = np.ones(stored.size), np.zeros(stored.size, dtype=np.int32)
-    values[stored], places[stored] = data, indices + 1
-    return values, places, indptr
+            yield SparseReader(self.data, self.indices, self.indptr, (self.columns_stored, int(self.intercept)), stack).read

@@ -8,6 +8,7 @@ import zipfile
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
 from typing import IO, Any
 
@@ -17,12 +18,25 @@ import numpy.typing as npt
 from ...errors import DataError
 from ...files import FAULTS, fault
 
-__all__ = ["StoredArray", "stored_in_npz", "stored_npy"]
+__all__ = ["Buffer", "StoredArray", "stored_in_npz", "stored_npy"]
 
 _HEADERS: dict[tuple[int, int], Callable[[IO[bytes]], tuple[tuple[int, ...], bool, np.dtype[Any]]]] = {
     (1, 0): np.lib.format.read_array_header_1_0,
     (2, 0): np.lib.format.read_array_header_2_0,
 }
+
+
+class Buffer:
+    """An array that is used again, and grows where more is asked for."""
+
+    def __init__(self, dtype: npt.DTypeLike) -> None:
+        self._array: npt.NDArray[Any] = np.empty(0, dtype=dtype)
+
+    def first(self, count: int) -> npt.NDArray[Any]:
+        """So many numbers; what was in them before may be gone."""
+        if self._array.size < count:
+            self._array = np.empty(count, dtype=self._array.dtype)
+        return self._array[:count]
 
 
 @dataclass(frozen=True)
@@ -37,7 +51,7 @@ class StoredArray:
     shape: tuple[int, ...]
     dtype: np.dtype[Any]
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Numbers of one row."""
         return math.prod(self.shape[1:])
@@ -60,10 +74,10 @@ class StoredArray:
             raise DataError(f"{self.path} is shorter than its header says: {need:,} bytes are needed")
         return handle
 
-    def read(self, handle: IO[bytes], start: int, stop: int, into: npt.NDArray[Any] | None = None) -> npt.NDArray[Any]:
-        """Rows from start to stop, into the beginning of an array of this type where one is given."""
+    def read(self, handle: IO[bytes], start: int, stop: int, into: Buffer | None = None) -> npt.NDArray[Any]:
+        """Rows from start to stop, into a buffer of this type where one is given."""
         count = (stop - start) * self.width
-        flat = np.empty(count, dtype=self.dtype) if into is None else into.reshape(-1)[:count]
+        flat = np.empty(count, dtype=self.dtype) if into is None else into.first(count)
         handle.seek(self.offset + start * self.width * self.dtype.itemsize)
         left = memoryview(flat.data).cast("B")
         while left.nbytes:

@@ -14,7 +14,7 @@ from typing import Any, TypeVar, cast, final
 
 import numba as nb
 
-from ...models.code_cache import CodeCache
+from ...code_cache import CodeCache
 from .lean_compiler import CALLED, LINKED
 
 __all__ = ["FAST", "Loops", "entry", "inlined", "inner"]

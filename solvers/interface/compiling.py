@@ -16,7 +16,7 @@ from typing import Any, ClassVar
 
 from numba.core import event
 
-from ...models.code_cache import CodeCache
+from ...code_cache import CodeCache
 from ...terminal import StatusLine
 
 __all__ = ["CompileClock", "compile_clock"]

@@ -10,7 +10,7 @@ from typing import Any
 
 from ..interface.compiled import entry
 
-__all__ = ["add_squares", "slope", "sparse_products", "weigh"]
+__all__ = ["add_squares", "slope", "weigh"]
 
 
 @entry
@@ -46,16 +46,6 @@ def slope(t: float, u: Any, du: Any, a: Any, c: Any, step: int, sigma: float, sq
         w = 2.0 * ci * max(r, 0.0) if square else min(max(a[i] + sigma * r, 0.0), ci)
         total += w * du[i]
     return total
-
-
-@entry
-def sparse_products(data: Any, indices: Any, indptr: Any, y: Any, w: Any, into: Any) -> None:
-    """y_i x_i'w."""
-    for i in range(y.size):
-        total = 0.0
-        for k in range(indptr[i], indptr[i + 1]):
-            total += data[k] * w[indices[k]]
-        into[i] = y[i] * total
 
 
 @entry

@@ -21,7 +21,7 @@ from ...errors import InputError, TooLargeError
 from ...models.arrays import FloatArray
 from ...models.memory import most_held
 from ...models.views import LinearProblem
-from ...rows import BLOCK_BYTES
+from ...rows import BLOCK_BYTES, sampled
 from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..records.answer import Answer
 from ..records.options import Options
@@ -119,7 +119,7 @@ class LinearNewton(Algorithm[LinearProblem, LinearState]):
         """Classifier, σ and second derivatives (of the squared hinge) of a problem on some of the rows, as heavy as all."""
         n, p = view.rows.shape
         count = _sample_size(view)
-        rows = view.rows.sampled(count)
+        rows = sampled(view.rows, count)
         pieces = [slice(start, stop) for start, stop in view.rows.sample_pieces(count)]
         y = np.concatenate([view.y[piece] for piece in pieces])
         costs = np.concatenate([view.costs[piece] for piece in pieces]) * (n / y.size)

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...models.arrays import FloatArray
 from ...models.views import LinearProblem
-from ...rows import LOOK_BYTES
-from .loops import add_squares, sparse_products
+from ...rows import LOOK_BYTES, Block
+from .loops import add_squares
 
 __all__ = ["curvature_times", "margins", "margins_and_pulled", "pulled", "second_derivatives", "squares_of_columns"]
 
@@ -21,7 +19,7 @@ Curved = Callable[[slice], FloatArray]
 Weights = Callable[[slice, FloatArray], FloatArray]
 
 
-def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, Any]]:
+def _parts(problem: LinearProblem, block_bytes: float) -> Iterator[tuple[slice, Block]]:
     for start, stop, block in problem.rows.blocks(block_bytes):
         yield slice(start, stop), block
 
@@ -30,15 +28,8 @@ def margins(problem: LinearProblem, w: FloatArray, block_bytes: float) -> FloatA
     """y_i x_i'w."""
     found = np.empty(problem.n)
     for part, block in _parts(problem, block_bytes):
-        _margins(block, problem.y[part], w, found[part])
+        np.multiply(block @ w, problem.y[part], out=found[part])
     return found
-
-
-def _margins(block: Any, y: FloatArray, w: FloatArray, into: FloatArray) -> None:
-    if isinstance(block, np.ndarray):
-        np.multiply(block @ w, y, out=into)
-    else:
-        sparse_products(block.data, block.indices, block.indptr, y, w, into)
 
 
 def margins_and_pulled(
@@ -48,7 +39,7 @@ def margins_and_pulled(
     found, pulled = np.empty(problem.n), np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, min(block_bytes, LOOK_BYTES)):
         y = problem.y[part]
-        _margins(block, y, w, found[part])
+        np.multiply(block @ w, y, out=found[part])
         pulled += block.T @ (weights(part, found[part]) * y)
     return found, pulled
 
@@ -75,7 +66,7 @@ def second_derivatives(
         if isinstance(block, np.ndarray):
             dense.add(block, d)
         else:
-            add_squares(block.data, block.indices, block.indptr, d, H)
+            add_squares(*block.arrays(), d, H)
     dense.finish()
     if not isinstance(block, np.ndarray):
         H += np.tril(H, -1).T
@@ -112,10 +103,10 @@ def curvature_times(problem: LinearProblem, curved: Curved, v: FloatArray, block
     found = np.zeros(v.size)
     for part, block in _parts(problem, block_bytes):
         d = curved(part)
-        chosen = np.flatnonzero(d)
-        rows: Any = block[chosen] if chosen.size < 0.5 * d.size else block
-        d = d[chosen] if rows is not block else d
-        found += rows.T @ (d * (rows @ v))
+        if isinstance(block, np.ndarray) and np.count_nonzero(d) < 0.5 * d.size:
+            chosen = np.flatnonzero(d)
+            block, d = block[chosen], d[chosen]
+        found += block.T @ (d * (block @ v))
     return found
 
 
@@ -124,7 +115,5 @@ def squares_of_columns(problem: LinearProblem, curved: Curved, block_bytes: floa
     found = np.zeros(problem.rows.shape[1])
     for part, block in _parts(problem, block_bytes):
         d = curved(part)
-        dense = isinstance(block, np.ndarray)
-        squares = block * block if dense else sp.csr_array((block.data**2, block.indices, block.indptr), block.shape)
-        found += squares.T @ d
+        found += (block * block).T @ d if isinstance(block, np.ndarray) else block.column_squares(d)
     return found

@@ -17,14 +17,16 @@ from marginopt.verbs import Verb
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
-#: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, rows, pictures.
-LEAVES = ("errors", "extensions", "files", "rows", "drawing", "svg", "terminal", "display", "verbs")
+#: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
+#: rows, pictures.
+LEAVES = ("errors", "extensions", "files", "code_cache", "rows", "drawing", "svg", "terminal", "display", "verbs")
 #: Which parts of marginopt each part may import; "face" is marginopt/ itself without its leaves.
 ALLOWED = {
     "errors": set(),
     "extensions": {"errors"},
     "files": {"errors"},
-    "rows": {"errors"},
+    "code_cache": set(),
+    "rows": {"rows", "errors", "code_cache"},
     "svg": set(),
     "terminal": set(),
     "display": {"errors"},

@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings, strategies as st
 
-from marginopt.models.rounding import below, dot, total
+from marginopt.models.rounding import below, dot, total, total_of_positive
 
 NUMBERS = st.floats(-1e140, 1e140, allow_nan=False)
 
@@ -30,6 +30,15 @@ def test_few_terms_and_many(n: int) -> None:
     found, exact = total(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
     assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
     assert found.error <= 1e-16 * abs(found.value) + 1e-20 * np.abs(terms).sum()
+
+
+@pytest.mark.parametrize("n", [0, 1, 250, 251, 4_017, 20_001])
+@pytest.mark.parametrize("scale", [1.0, 1e152])
+def test_sums_of_what_is_not_negative(n: int, scale: float) -> None:
+    terms = np.random.default_rng(n).random(n) ** 30 * scale
+    found, exact = total_of_positive(terms), sum(map(Fraction, terms.tolist()), Fraction(0))
+    assert abs(Fraction(found.value) - exact) <= Fraction(found.error)
+    assert found.error <= 1e-14 * found.value
 
 
 @settings(deadline=None, max_examples=40)

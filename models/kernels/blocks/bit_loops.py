@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numba.extending import intrinsic
 
-from ...code_cache import kept
+from ....code_cache import kept
 
 __all__ = ["accumulate_table", "count_rows", "table_products", "table_rows"]
 

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...code_cache import kept
+from ....code_cache import kept
 
 __all__ = ["accumulate_both", "accumulate_double", "finish_single"]
 

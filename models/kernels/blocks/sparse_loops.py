@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...code_cache import kept
+from ....code_cache import kept
 
 __all__ = ["LANES", "PANEL", "gather_rows", "scatter_rows"]
 

@@ -148,28 +148,33 @@ def test_wide_rows_need_no_square_matrix(monkeypatch: pytest.MonkeyPatch) -> Non
 _MEASURED = """
 import sys, warnings
 warnings.simplefilter("ignore")
+import numpy as np
 import marginopt as mo
 from marginopt.models.memory import most_held
-data = mo.open_rows(sys.argv[1], sys.argv[2])
-mo.solve(mo.HingeSVM(data.X.sampled(2_000), data.y[:1984], 2.0), "linear-newton", tol=1e-2)  # compiled code is loaded
+from marginopt.rows import sampled
+data = mo.open_rows(sys.argv[1])
+y = np.resize([1.0, -1.0], 1984)
+mo.solve(mo.Margin(sampled(data.X, 2_000), y, sys.argv[2], "half-l2"), "linear-newton", tol=1e-2)  # compiled code is loaded
 limit = float(most_held() + 24e6)
-result = mo.solve(mo.HingeSVM(data.X, data.y, 2.0), tol=1e-3, memory_limit=limit)
+result = mo.solve(mo.Margin(data.X, data.y, sys.argv[2], "half-l2", weights=2.0), tol=1e-3, memory_limit=limit)
 print(result.certificate.gap, limit, most_held())
 """
 
 
-def test_the_memory_limit_holds(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("sparse", "loss"), [(False, "hinge"), (True, "squared-hinge")])
+def test_the_memory_limit_holds(tmp_path: Path, sparse: bool, loss: str) -> None:
     """64 MB of rows in 24 MB beside what the process held, measured."""
-    rng, n = np.random.default_rng(0), 80_000
+    rng, n, path = np.random.default_rng(0), 130_000 if sparse else 80_000, tmp_path / "rows.npz"
     y = np.where(np.arange(n) % 2 == 0, 1.0, -1.0)
-    np.save(tmp_path / "y.npy", y)
-    rows = np.lib.format.open_memmap(tmp_path / "X.npy", "w+", np.float64, (n, 100))
-    for start in range(0, n, 10_000):
-        rows[start : start + 10_000] = rng.standard_normal((10_000, 100)) + 0.1 * y[start : start + 10_000, None]
-    rows.flush()
-    told = subprocess.run(
-        [sys.executable, "-c", _MEASURED, tmp_path / "X.npy", tmp_path / "y.npy"], capture_output=True, text=True, check=True
-    )
+    if sparse:
+        columns = np.arange(n)[:, None] % 10 + 10 * np.arange(40)
+        values = rng.standard_normal((n, 40)) + 0.1 * y[:, None]
+        parts = {"X_data": values.ravel(), "X_indices": columns.ravel().astype(np.int32), "X_shape": np.array([n, 400])}
+        np.savez(path, **parts, X_indptr=np.arange(0, 40 * n + 1, 40), y=y)
+    else:
+        np.savez(path, X=rng.standard_normal((n, 100)) + 0.1 * y[:, None], y=y)
+    assert path.stat().st_size > 60e6
+    told = subprocess.run([sys.executable, "-c", _MEASURED, path, loss], capture_output=True, text=True, check=True)
     gap, limit, peak = map(float, told.stdout.split())
     assert gap <= 1e-3
     assert peak <= limit

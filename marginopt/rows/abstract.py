@@ -1,0 +1,111 @@
+"""An n × p matrix whose rows come in blocks."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager
+from functools import cached_property
+from typing import TYPE_CHECKING, ClassVar, TypeAlias
+
+import numpy as np
+
+from .blocks import SparseBlock
+from .transposed import FloatArray, Transposed
+
+if TYPE_CHECKING:  # with compiled loops
+    from .summary import Columns
+
+__all__ = ["BLOCK_BYTES", "LOOK_BYTES", "Block", "Rows"]
+
+#: Consecutive rows: dense in C order, or CSR.
+Block: TypeAlias = FloatArray | SparseBlock
+
+#: Bytes of a block of rows, as float64, at most.
+BLOCK_BYTES = 2**25
+#: Bytes of a block where nothing else is asked for: several looks at it find it in the processor's cache, and what is done
+#: outside a solver (the certificate, a summary) holds little.
+LOOK_BYTES = 2**20
+
+
+class Rows(ABC):
+    """An n × p matrix in float64 whose rows come in blocks."""
+
+    ndim: ClassVar[int] = 2
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """(n, p)."""
+
+    @property
+    @abstractmethod
+    def entries(self) -> int:
+        """Number of entries that are stored."""
+
+    @abstractmethod
+    def reading(self) -> AbstractContextManager[Callable[[int, int], Block]]:
+        """A function (start, stop) to these rows, whose result holds until it is called again."""
+
+    @property
+    def row_bytes(self) -> float:
+        """Bytes of a row on average."""
+        n, p = self.shape
+        return 8.0 * p if self.entries == n * p else 16.0 * self.entries / n + 8.0
+
+    @property
+    def pass_bytes(self) -> int:
+        """Bytes of a block that serve a solver's pass best: what is read or put together should stay in the cache."""
+        return LOOK_BYTES
+
+    def blocks(self, block_bytes: float = LOOK_BYTES) -> Iterator[tuple[int, int, Block]]:
+        """(start, stop, rows), one after the other; a block holds until the next one is asked for."""
+        n = self.shape[0]
+        height = max(int(block_bytes / self.row_bytes), 1)
+        with self.reading() as read:
+            for start in range(0, n, height):
+                stop = min(start + height, n)
+                yield start, stop, read(start, stop)
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Xw."""
+        found = np.empty(self.shape[0])
+        for start, stop, block in self.blocks():
+            found[start:stop] = block @ w
+        return found
+
+    @property
+    def T(self) -> Transposed:
+        """X', which can be multiplied by a vector."""
+        return Transposed(self)
+
+    def pulled(self, v: FloatArray) -> FloatArray:
+        """X'v, added up block by block."""
+        found = np.zeros(self.shape[1])
+        for start, stop, block in self.blocks():
+            found += block.T @ v[start:stop]
+        return found
+
+    def sample_pieces(self, count: int, pieces: int = 64) -> list[tuple[int, int]]:
+        """(start, stop) of pieces of one length with ``count`` rows, spread over all; nothing depends on chance."""
+        n = self.shape[0]
+        length = max(min(count, n) // pieces, 1)
+        starts = np.unique(np.linspace(0, n - length, pieces).astype(np.int64))
+        return [(int(start), int(start) + length) for start in starts]
+
+    @cached_property
+    def columns(self) -> Columns:
+        """Extremes, squares and digest; one pass, in which every entry is looked at.
+
+        Raises
+        ------
+        DataError
+            NaN or infinite entries; the first row that has one.
+        """
+        from .summary import Columns
+
+        return Columns.of(self.shape, self.entries, self.blocks())
+
+    def __repr__(self) -> str:
+        n, p = self.shape
+        return f"{type(self).__name__}({n:,} x {p:,}, {self.entries:,} entries)"

@@ -1,0 +1,102 @@
+"""Consecutive sparse rows: what is asked of them, and such as are a slice of a SciPy array."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, TypeAlias, final
+
+import numpy as np
+import numpy.typing as npt
+import scipy.sparse as sp
+
+from .transposed import FloatArray, Transposed
+
+__all__ = ["CSR", "CsrBlock", "SparseBlock", "stacked"]
+
+#: ``data``, ``indices`` and ``indptr`` of `scipy.sparse.csr_array`, ``data`` in float64.
+CSR: TypeAlias = tuple[FloatArray, npt.NDArray[Any], npt.NDArray[Any]]
+
+
+class SparseBlock(ABC):
+    """Sparse rows whose columns increase along each row, so that none is there twice."""
+
+    @property
+    @abstractmethod
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+
+    @abstractmethod
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Xw."""
+
+    @property
+    def T(self) -> Transposed:
+        """X', which can be multiplied by a vector."""
+        return Transposed(self)
+
+    @abstractmethod
+    def pulled(self, v: FloatArray) -> FloatArray:
+        """X'v."""
+
+    @abstractmethod
+    def row_squares(self) -> FloatArray:
+        """||x_i||²."""
+
+    @abstractmethod
+    def column_squares(self, d: FloatArray) -> FloatArray:
+        """Σ d_i x_ij²."""
+
+    @abstractmethod
+    def arrays(self) -> CSR:
+        """The stored numbers, a column of ones among them."""
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class CsrBlock(SparseBlock):
+    """Rows of an array in memory.
+
+    Attributes
+    ----------
+    rows : csr_array
+    """
+
+    rows: sp.csr_array
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return int(self.rows.shape[0]), int(self.rows.shape[1])
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Xw."""
+        return np.asarray(self.rows @ w)
+
+    def pulled(self, v: FloatArray) -> FloatArray:
+        """X'v."""
+        return np.asarray(self.rows.T @ v)
+
+    def row_squares(self) -> FloatArray:
+        """||x_i||²."""
+        return np.asarray(self._squares() @ np.ones(self.rows.shape[1]))
+
+    def column_squares(self, d: FloatArray) -> FloatArray:
+        """Σ d_i x_ij²."""
+        return np.asarray(self._squares().T @ d)
+
+    def arrays(self) -> CSR:
+        """The arrays themselves."""
+        return self.rows.data, self.rows.indices, self.rows.indptr
+
+    def _squares(self) -> sp.csr_array:
+        return sp.csr_array((self.rows.data * self.rows.data, self.rows.indices, self.rows.indptr), shape=self.rows.shape)
+
+
+def stacked(blocks: Sequence[CSR], columns: int) -> sp.csr_array:
+    """Blocks one below the other."""
+    data, indices = (np.concatenate([block[k] for block in blocks]) for k in (0, 1))
+    before = np.cumsum([0, *(block[0].size for block in blocks)])
+    indptr = np.concatenate([[0], *(block[2][1:] + start for block, start in zip(blocks, before, strict=False))])
+    return sp.csr_array((data, indices, indptr), shape=(indptr.size - 1, columns))

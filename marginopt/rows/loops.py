@@ -1,0 +1,136 @@
+"""Compiled passes over a block of rows: dense in C order, or CSR arrays whose row ends may begin anywhere."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..code_cache import kept
+
+__all__ = [
+    "NO_COLUMN", "NO_ENDS", "SORTED", "UNSORTED", "as_singles", "check", "column_squares", "expand", "look_at_dense",
+    "look_at_sparse", "pulled", "row_squares", "times",
+]  # fmt: skip
+
+#: What `check` finds: columns increase along each row; they do not; one is out of range; row ends decrease.
+SORTED, UNSORTED, NO_COLUMN, NO_ENDS = 0, 1, 2, 3
+
+_exact, _sums = kept(frozenset()), kept(frozenset({"reassoc", "contract", "nsz"}))
+
+
+@_exact
+def check(indices: Any, ends: Any, columns: int) -> tuple[int, int]:
+    """What was found of the columns of rows that end where all of ``indices`` end, and in which row.
+
+    An index that is no larger than the one before it is the first of its row, or the row is not in order; so both are counted.
+    """
+    for i in range(ends.size - 1):
+        if ends[i + 1] < ends[i]:
+            return NO_ENDS, i
+    low, high, falls = 0, -1, 0
+    for k in range(indices.size):
+        low, high = min(low, indices[k]), max(high, indices[k])
+    for k in range(1, indices.size):
+        falls += indices[k] <= indices[k - 1]
+    if low < 0 or high >= columns:
+        for i in range(ends.size - 1):
+            for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+                if indices[k] < 0 or indices[k] >= columns:
+                    return NO_COLUMN, i
+    for i in range(ends.size - 1):
+        k = ends[i] - ends[0]
+        if k > 0 and ends[i + 1] > ends[i]:
+            falls -= indices[k] <= indices[k - 1]
+    return (SORTED if falls == 0 else UNSORTED), 0
+
+
+@_exact
+def expand(data: Any, indices: Any, ends: Any, ones: int, values: Any, places: Any) -> None:
+    """The same rows in other types, a one before each where ``ones`` is 1."""
+    at = 0
+    for i in range(ends.size - 1):
+        if ones:
+            values[at], places[at] = 1.0, 0
+            at += 1
+        for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+            values[at], places[at] = data[k], indices[k] + ones
+            at += 1
+
+
+@_sums
+def times(data: Any, indices: Any, ends: Any, w: Any, into: Any) -> None:
+    """x_i'w."""
+    for i in range(into.size):
+        total = 0.0
+        for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+            total += data[k] * w[indices[k]]
+        into[i] = total
+
+
+@_sums
+def pulled(data: Any, indices: Any, ends: Any, v: Any, into: Any) -> None:
+    """into += Σ v_i x_i."""
+    for i in range(v.size):
+        if v[i] != 0.0:
+            for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+                into[indices[k]] += v[i] * data[k]
+
+
+@_sums
+def row_squares(data: Any, ends: Any, into: Any) -> None:
+    """||x_i||²."""
+    for i in range(into.size):
+        total = 0.0
+        for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+            x = np.float64(data[k])
+            total += x * x
+        into[i] = total
+
+
+@_sums
+def column_squares(data: Any, indices: Any, ends: Any, d: Any, into: Any) -> None:
+    """into_j += Σ d_i x_ij²."""
+    for i in range(d.size):
+        if d[i] != 0.0:
+            for k in range(ends[i] - ends[0], ends[i + 1] - ends[0]):
+                x = np.float64(data[k])
+                into[indices[k]] += d[i] * x * x
+
+
+@_exact
+def look_at_sparse(data: Any, indices: Any, low: Any, high: Any, squares: Any, counts: Any) -> None:
+    """Least and largest entry, sum of squares and number of entries of every column, added to what they were.
+
+    An entry that is not finite makes the column's sum of squares so too.
+    """
+    for k in range(data.size):
+        j, x = indices[k], data[k]
+        low[j] = x if x < low[j] else low[j]
+        high[j] = x if x > high[j] else high[j]
+        squares[j] += x * x
+        counts[j] += 1
+
+
+@_exact
+def look_at_dense(X: Any, low: Any, high: Any, squares: Any) -> None:
+    """The same of an array, whose entries need no counting."""
+    for i in range(X.shape[0]):
+        for j in range(X.shape[1]):
+            x = X[i, j]
+            low[j] = x if x < low[j] else low[j]
+            high[j] = x if x > high[j] else high[j]
+            squares[j] += x * x
+
+
+@_exact
+def as_singles(values: Any, into: Any) -> bool:
+    """Whether float32 holds all of these numbers; they are then in ``into``."""
+    for begin in range(0, values.size, 64):
+        same = True
+        for k in range(begin, min(begin + 64, values.size)):
+            into[k] = values[k]
+            same &= into[k] == values[k]
+        if not same:
+            return False
+    return True

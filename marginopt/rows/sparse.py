@@ -1,0 +1,80 @@
+"""Sparse rows as files have them: products are compiled, and nothing is converted or copied for them."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import numpy.typing as npt
+
+from . import loops
+from .blocks import CSR, SparseBlock
+from .transposed import FloatArray
+
+__all__ = ["StoredBlock"]
+
+
+@final
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredBlock(SparseBlock):
+    """CSR arrays of any of the types that loops are compiled for, and a column of ones before them.
+
+    Attributes
+    ----------
+    data : ndarray, float32 or float64
+    indices : ndarray, int32 or int64
+    ends : ndarray of int64, rows + 1
+        Where rows begin and end; the first one may begin anywhere.
+    columns : int
+        Stored ones.
+    ones : int
+        1 where a column of ones comes first, which is not stored, else 0.
+    """
+
+    data: npt.NDArray[Any]
+    indices: npt.NDArray[Any]
+    ends: npt.NDArray[np.int64]
+    columns: int
+    ones: int
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        """Rows and columns."""
+        return self.ends.size - 1, self.columns + self.ones
+
+    def __matmul__(self, w: FloatArray) -> FloatArray:
+        """Xw."""
+        found = np.empty(self.ends.size - 1)
+        loops.times(self.data, self.indices, self.ends, w[self.ones :], found)
+        return found + w[0] if self.ones else found
+
+    def pulled(self, v: FloatArray) -> FloatArray:
+        """X'v."""
+        found = np.zeros(self.columns + self.ones)
+        loops.pulled(self.data, self.indices, self.ends, v, found[self.ones :])
+        if self.ones:
+            found[0] = v.sum()
+        return found
+
+    def row_squares(self) -> FloatArray:
+        """||x_i||²."""
+        found = np.empty(self.ends.size - 1)
+        loops.row_squares(self.data, self.ends, found)
+        return found + 1.0 if self.ones else found
+
+    def column_squares(self, d: FloatArray) -> FloatArray:
+        """Σ d_i x_ij²."""
+        found = np.zeros(self.columns + self.ones)
+        loops.column_squares(self.data, self.indices, self.ends, d, found[self.ones :])
+        if self.ones:
+            found[0] = d.sum()
+        return found
+
+    def arrays(self) -> CSR:
+        """Copies, the ones among them."""
+        height = self.ends.size - 1
+        size = self.data.size + height * self.ones
+        data, indices = np.empty(size), np.empty(size, dtype=np.int32)
+        loops.expand(self.data, self.indices, self.ends, self.ones, data, indices)
+        return data, indices, (self.ends - self.ends[0]) + self.ones * np.arange(height + 1)

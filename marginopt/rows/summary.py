@@ -1,0 +1,101 @@
+"""What one pass that looks at every entry tells of rows: extremes and squares of columns, and a digest of all."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Any, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+from ..errors import DataError
+from .blocks import CSR, SparseBlock
+from .loops import as_singles, look_at_dense, look_at_sparse
+from .transposed import FloatArray
+
+__all__ = ["Columns"]
+
+#: The numbers of a block row by row, and where they are in sparse ones.
+_Held: TypeAlias = CSR | tuple[FloatArray, None, None]
+
+
+@dataclass(frozen=True, eq=False)
+class Columns:
+    """Least and largest entry and mean square of every column, and the digest of all entries."""
+
+    low: FloatArray
+    high: FloatArray
+    mean_squares: FloatArray
+    digest: str
+
+    @classmethod
+    def of(cls, shape: tuple[int, int], entries: int, blocks: Iterable[tuple[int, int, FloatArray | SparseBlock]]) -> Columns:
+        """One pass over the blocks of a matrix, (start, stop, rows).
+
+        Raises
+        ------
+        DataError
+            NaN or infinite entries; the first row that has one.
+        """
+        n, p = shape
+        low, high, squares = np.full(p, np.inf), np.full(p, -np.inf), np.zeros(p)
+        counts, digest = np.zeros(p, dtype=np.int64), _Digest(shape, entries)
+        for start, _, block in blocks:
+            if isinstance(block, np.ndarray):
+                look_at_dense(block, low, high, squares)
+                held: _Held = block.reshape(-1), None, None
+            else:
+                held = block.arrays()
+                look_at_sparse(held[0], held[1], low, high, squares, counts)
+            if not np.isfinite(squares).all():  # an entry is not finite, or its square too large
+                _check_finite(start, p, held)
+            digest.add(*held)
+        if entries != n * p:  # what is not stored is zero
+            holes = counts < n
+            low[holes], high[holes] = np.minimum(low[holes], 0.0), np.maximum(high[holes], 0.0)
+        return cls(low, high, squares / n, digest.text())
+
+
+class _Digest:
+    """SHA-256 of a matrix, the same for every way of storing it: blocks are of the same rows and written in the same way.
+
+    Numbers are written as float32 where that holds all of a block, which is half of the bytes; columns and lengths of rows as the
+    shortest integers that hold p.
+    """
+
+    def __init__(self, shape: tuple[int, int], entries: int) -> None:
+        self._whole = hashlib.sha256(repr((shape, entries)).encode())
+        self._integer = np.min_scalar_type(shape[1])
+        self._singles = np.empty(0, dtype=np.float32)
+
+    def add(self, values: FloatArray, indices: npt.NDArray[Any] | None, indptr: npt.NDArray[Any] | None) -> None:
+        self._numbers(values)
+        if indices is not None and indptr is not None:
+            self._write(indices.astype(self._integer))
+            self._write(np.diff(indptr).astype(self._integer))
+
+    def _numbers(self, values: FloatArray) -> None:
+        if self._singles.size < values.size:
+            self._singles = np.empty(values.size, dtype=np.float32)
+        short = as_singles(values, self._singles)
+        self._whole.update(b"single" if short else b"double")
+        self._write(self._singles[: values.size] if short else values)
+
+    def _write(self, values: npt.NDArray[Any]) -> None:
+        self._whole.update(np.ascontiguousarray(values).data)
+
+    def text(self) -> str:
+        return self._whole.hexdigest()
+
+
+def _check_finite(start: int, p: int, held: _Held) -> None:
+    values, indices, indptr = held
+    if np.isfinite(values).all():
+        return
+    bad = int(np.flatnonzero(~np.isfinite(values))[0])
+    row, column = divmod(bad, p)
+    if indices is not None and indptr is not None:
+        row, column = int(np.searchsorted(indptr, bad, side="right")) - 1, int(indices[bad])
+    raise DataError(f"X must be finite: row {start + row}, column {column}, counting from 0, is {values[bad]}")
