@@ -5,9 +5,10 @@ from __future__ import annotations
 import os
 import re
 import shlex
+import signal
 import sys
-from collections.abc import Mapping
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -27,6 +28,7 @@ from marginopt.relaxations import BigM, Conic, gap_report
 from marginopt.relaxations.report.store import CellStore
 from marginopt.selection import select
 from marginopt.solvers.parallel import team_of
+from marginopt.solvers.parallel.team import AsynchronousTeam
 
 pytest.importorskip("distributed")
 
@@ -69,44 +71,114 @@ def _figures(cell: Any) -> dict[str, Any]:
     return {k: pytest.approx(v, rel=1e-6, abs=1e-9) if isinstance(v, float) else v for k, v in said.items()}
 
 
-def test_the_others_are_those_of_one_process(client: Any) -> None:
-    _others(client, joblib.parallel_config("dask", client=client))
+# -- the calls that have no store -----------------------------------------------------------------------------------
+
+X, y = clouds(0, 60, 3)
+Z, TWO = X[:, 1:], np.where(y > 0, "a", "b")
 
 
-def test_they_are_so_on_ray(monkeypatch: pytest.MonkeyPatch) -> None:
+def _path(**where: Any) -> list[Any]:
+    return mo.path(mo.HingeSVM(X, y, lam=1.0), "lam", [0.1, 1.0, 10.0], solver="clarabel", update=False, **where).objectives
+
+
+def _compare(**where: Any) -> list[Any]:
+    table = mo.compare(mo.HingeSVM(X, y, lam=1.0), ["clarabel", "scs", ("smo-box", {"tol": 1e-8})], threads=1, **where)
+    return [[row.solver for row in table.rows], [r.objective for r in table.results.values()]]
+
+
+def _select(**where: Any) -> list[Any]:
+    choice = select(Z, y, "cv", C=[0.5, 2.0], gammas=[0.1, 1.0, 4.0], **where)
+    return [choice.details["accuracy"], choice.models_trained, choice.gamma]
+
+
+def _folds(**where: Any) -> list[Any]:
+    with _within(where):
+        return [mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, TWO).cv_scores_]
+
+
+def _classes(**where: Any) -> list[Any]:
+    with _within(where):
+        return [mo.L2SVC().fit(Z, np.where(Z[:, 0] > 0.7, "c", TWO)).decision_function(Z)]
+
+
+def _within(where: Mapping[str, Any]) -> AbstractContextManager[Any]:
+    """Estimators have no ``cluster`` of their own: joblib's words for it."""
+    cluster = where.get("cluster")
+    if cluster is None:
+        return nullcontext()
+    return joblib.parallel_config("ray") if cluster == "ray" else joblib.parallel_config("dask", client=cluster)
+
+
+OTHERS = {"path": _path, "compare": _compare, "select": _select, "folds": _folds, "classes": _classes}
+
+
+class Deadly:
+    """A job whose first task takes its worker with it."""
+
+    def __init__(self, job: Any, died: Path) -> None:
+        self._job, self._died = job, died
+
+    def __call__(self, task: Any, threads: int | None) -> Any:
+        try:
+            self._died.open("x").close()
+            os.kill(os.getpid(), signal.SIGKILL)
+        except FileExistsError:  # it has happened
+            pass
+        return self._job(task, threads)
+
+
+def _killing(monkeypatch: pytest.MonkeyPatch, died: Path) -> list[list[int]]:
+    """A worker is killed in the first task of a call; which results come back, for each run on a team."""
+    cloudpickle.register_pickle_by_value(sys.modules[__name__])  # workers do not see the tests' folder
+    run, back = AsynchronousTeam.run, list[list[int]]()
+
+    def deadly(team: AsynchronousTeam, job: Any, tasks: Iterable[Any]) -> Iterator[tuple[int, Any]]:
+        back.append([])
+        for number, value in run(team, Deadly(job, died), tasks):
+            back[-1].append(number)
+            yield number, value
+
+    monkeypatch.setattr(AsynchronousTeam, "run", deadly)
+    return back
+
+
+def _the_same(call: str, **where: Any) -> None:
+    alone, away = OTHERS[call](), OTHERS[call](**where)
+    for here, there in zip(alone, away, strict=True):
+        assert here == there if isinstance(here, list) and isinstance(here[0], str) else np.allclose(here, there, rtol=1e-9)
+
+
+def _each_once(back: list[list[int]]) -> None:
+    """Nothing lost, nothing twice."""
+    assert len(back[0]) >= 2 and all(sorted(numbers) == list(range(len(numbers))) for numbers in back)
+
+
+@pytest.mark.parametrize("call", OTHERS)
+def test_a_worker_is_killed_in_each_call_and_the_results_are_those_of_one_process(
+    call: str, cluster: DaskCluster, client: Any, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    alive = [worker for worker in cluster.workers if worker.poll() is None]
+    back = _killing(monkeypatch, tmp_path / "died")
+    _the_same(call, cluster=client)
+    _each_once(back)
+    assert sum(worker.poll() == -signal.SIGKILL for worker in alive) == 1
+
+
+def test_they_are_so_on_ray(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pytest.importorskip("ray", reason="marginopt[ray] is not installed")
     from ray.util.joblib import register_ray
 
     register_ray()
     with ray_cluster(monkeypatch):
-        _others("ray", joblib.parallel_config("ray"))
         ours, theirs = _report(cluster="ray"), _report()
+        for call in OTHERS:
+            with monkeypatch.context() as patch:
+                back = _killing(patch, tmp_path / call)
+                _the_same(call, cluster="ray")
+            assert (tmp_path / call).exists()
+            _each_once(back)
     for part in ("instances", "relaxations", "exacts", "kappas"):
         assert [_figures(c) for c in getattr(ours, part)] == [_figures(c) for c in getattr(theirs, part)], part
-
-
-def _others(cluster: Any, within: AbstractContextManager[Any]) -> None:
-    X, y = clouds(0, 60, 3)
-    model = mo.HingeSVM(X, y, lam=1.0)
-    values = [0.1, 1.0, 10.0]
-    Z, two = X[:, 1:], np.where(y > 0, "a", "b")
-    three = np.where(Z[:, 0] > 0.7, "c", two)
-
-    def everything(**where: Any) -> list[Any]:
-        found: list[Any] = [mo.path(model, "lam", values, solver="clarabel", update=False, **where).objectives]
-        table = mo.compare(model, ["clarabel", ("smo-box", {"tol": 1e-8})], threads=1, **where)
-        found += [[row.solver for row in table.rows], [r.objective for r in table.results.values()]]
-        choice = select(Z, y, "cv", C=[0.5, 2.0], gammas=[0.1, 1.0, 4.0], **where)
-        return [*found, choice.details["accuracy"], choice.models_trained, choice.gamma]
-
-    alone, away = everything(), everything(cluster=cluster)
-    for here, there in zip(alone, away, strict=True):
-        assert here == there if isinstance(here, list) and isinstance(here[0], str) else np.allclose(here, there, rtol=1e-9)
-    one = mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, two), mo.L2SVC().fit(Z, three)
-    with within:
-        other = mo.HingeSVCCV([0.1, 1.0, 10.0], cv=3).fit(Z, two), mo.L2SVC().fit(Z, three)
-    assert (one[0].cv_scores_ == other[0].cv_scores_).all()
-    assert np.allclose(one[1].decision_function(Z), other[1].decision_function(Z), rtol=1e-9)
 
 
 def test_a_path_of_updates_is_no_parallel_work(client: Any) -> None:
