@@ -7,8 +7,9 @@
     python benchmarks/zero_one.py targets [--only 200x3 100x10] [--seeds 5] [--tols 1e-4 1e-6] [--out rows.csv]
                                           the times that the solver is to meet
     python benchmarks/zero_one.py real    [--out rows.csv]       immunotherapy, pima, the strongest features of breast-ljubljana
-    python benchmarks/zero_one.py slim    [--only breastcancer-best ...] [--limit 600]
-                                          scoring systems, MIPLIB's and their authors' other ones, by supports-bb
+    python benchmarks/zero_one.py slim    [--only breastcancer-best ...] [--limit 600] [--write DIR]
+                                          scoring systems, MIPLIB's and their authors' other ones, by supports-bb; with --write
+                                          their proofs, checked
     python benchmarks/zero_one.py miplib  [--only gsvm2rl5 ...] [--limit 120] [--write DIR]
                                           MIPLIB's gsvm2rl: best values, bounds, and with --write points for other readers
     python benchmarks/zero_one.py easy    [--only sonar ...] [--limit 5]
@@ -220,6 +221,7 @@ def main() -> None:
         command.add_argument("--tol", type=float, default=1e-6)
     fifth = commands.add_parser("slim")
     fifth.add_argument("--only", nargs="+", default=[], choices=["-".join(key) for key in zero_one_slim.PUBLISHED])
+    fifth.add_argument("--write", type=Path, help="a folder for proof logs, each checked")
     fifth.add_argument("--limit", type=float, default=600.0)
     open_ones = commands.add_parser("miplib")
     open_ones.add_argument("--only", nargs="+", default=[], choices=list(zero_one_miplib.PUBLISHED))
@@ -238,7 +240,7 @@ def main() -> None:
         zero_one_summary.summarise(args.files, args.tol, args.only_threads, args.published)
         return
     if args.command == "slim":
-        zero_one_slim.slim(args.only, args.limit)
+        zero_one_slim.slim(args.only, args.limit, args.write)
         return
     if args.command == "miplib":
         zero_one_miplib.miplib(args.only, args.limit, args.write)

@@ -197,7 +197,9 @@ repeat until the heap is empty, or its least bound >= cut
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems
 repeat until the heap is empty, or its least bound is above every better value
-    take the node of least bound; search below it in depth for 400 nodes; put back what stays open
+    many features, opposite points hardly ever alike: a linear program over pairs of these points bounds the node of least bound
+        its multipliers, made whole, are the bound; the system nearest to its solution may lower UB; split where it is not whole
+    else take the node of least bound; search below it in depth for 400 nodes; put back what stays open
         carry "not 0" and the most coefficients that are allowed into the box
         bound <- prices of the coefficients that are not 0 + the cheaper class of each cell of points with one score
         if a node of this bound may be better than UB

@@ -57,8 +57,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
 
     Parameters
     ----------
-    branching : {"auto", "supports", "signs"}
-        What is decided first: which coefficients are not 0, or each with its sign. By the number of features and of their values.
+    branching : {"auto", "supports", "signs", "pairs"}
+        What is decided first: which coefficients are not 0, or each with its sign. By pairs: each node has a linear program over
+        pairs of opposite points (`solvers.scoring.pairs`). Chosen by the number of features, of their values, and of opposite
+        points with equal rows.
     descents : int
         Descents for an incumbent before the search, at most; fewer where they take long.
     proof : str, optional
@@ -82,8 +84,8 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     )
 
     def __post_init__(self) -> None:
-        if self.branching not in ("auto", "supports", "signs"):
-            raise InputError(f"branching must be 'auto', 'supports' or 'signs'; it is {self.branching!r}")
+        if self.branching not in ("auto", "supports", "signs", "pairs"):
+            raise InputError(f"branching must be 'auto', 'supports', 'signs' or 'pairs'; it is {self.branching!r}")
         if isinstance(self.descents, bool) or not isinstance(self.descents, int) or self.descents < 1:
             raise InputError(f"descents must be an integer ≥ 1; it is {self.descents!r}")
         if self.proof is not None:
@@ -107,8 +109,10 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
                 f"the intercept would range from {low:.3g} to {high:.3g}, and scores are whole numbers up to 2^53: "
                 "give features in smaller numbers, or intercept_range"
             )
-        log = None if self.proof is None else ProofLog(str(self.proof), view)
-        search = Search(reduce_problem(view), rng, None if log is None else log.take, self.branching)
+        reduced = reduce_problem(view)
+        log = None if self.proof is None else ProofLog(str(self.proof), reduced)
+        listeners = (None, None) if log is None else (log.take, log.certify)
+        search = Search(reduced, rng, listeners[0], self.branching, listeners[1])
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
         descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))
@@ -159,10 +163,12 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         bound = max(state.floor, search.bound)
         details: Mapping[str, Any] = {
             "value": str(search.value), "proved_bound": str(bound), "open_nodes": search.open_nodes,
-            "distinct_rows": len(search.reduced.Z), "branching": "supports" if search.by_support else "signs",
+            "distinct_rows": len(search.reduced.Z), "branching": search.branching,
         }  # fmt: skip
         unwritten = None
         if state.log is not None:
+            for held in search.held:
+                state.log.certify(held.number, held.multipliers)
             state.log.finish(search.bound, search.rho0, search.rho)
             details, unwritten = {**details, "proof": str(self.proof)}, state.log.fault
         return Answer(
@@ -178,7 +184,7 @@ def _load() -> None:
 
     X = np.array([[0.0, 1.0], [1.0, 0.0], [1.0, 1.0], [2.0, 1.0], [0.0, 2.0]])
     y = np.array([1.0, -1.0, 1.0, -1.0, -1.0])
-    for branching in ("supports", "signs"):
+    for branching in ("supports", "signs", "pairs"):
         bounds = np.array([3.0, 3.0])
         problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
         search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)

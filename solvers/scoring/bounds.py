@@ -167,8 +167,8 @@ def _cells(rows: Any, l: Any, u: Any, s: Any) -> Any:
 
 
 @inner
-def bound(rows: Any, l: Any, u: Any, must: Any, more: Any, cut: Any, s: Any) -> Any:
-    """Tighten the node and bound it: (units, or some number ≥ cut; more)."""
+def bound(rows: Any, l: Any, u: Any, must: Any, more: Any, cut: Any, flows: Any, s: Any) -> Any:
+    """Tighten the node and bound it, by flows too where that is asked for: (units, or some number ≥ cut; more)."""
     units, more = _tighten(rows, l, u, must, more)
     if units >= cut:
         return units, more
@@ -176,7 +176,7 @@ def bound(rows: Any, l: Any, u: Any, must: Any, more: Any, cut: Any, s: Any) -> 
     errors = np.int64(0)
     for c in range(count):
         errors += min(s.P[c], s.Q[c])
-    if units + errors >= cut:
+    if units + errors >= cut or not flows:
         return units + errors, more
     wide = rows.whole
     for t in range(active):  # whole rows that differ can differ by 2 in score: no pairs but those of one cell

@@ -6,28 +6,30 @@ from fractions import Fraction
 
 from ...errors import WriteError
 from ...models.arrays import IntArray
-from ...models.formulations.margin.scoring_problem import ScoringProblem
 from ..zero_one.proof.log_file import LogFile
 from .check import FORMAT
+from .multipliers import Multipliers
+from .reduced import Reduced
 from .tree import CLOSED
 
 __all__ = ["ProofLog"]
 
 
 class ProofLog:
-    """Writes splits as they come. Which nodes are closed follows from them: those that are not split.
+    """Writes splits and multipliers as they come. Which nodes are closed follows from the splits: those that are not split.
 
     Parameters
     ----------
     path : str
-    problem : ScoringProblem
+    reduced : Reduced
     """
 
-    def __init__(self, path: str, problem: ScoringProblem) -> None:
+    def __init__(self, path: str, reduced: Reduced) -> None:
         self._file = LogFile(path)
-        p = problem
+        self._reduced, self._written = reduced, set[int]()
+        p = reduced.problem
         self._file.write([{
-            "format": FORMAT, "version": 1, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
+            "format": FORMAT, "version": 2, "X": p.X.tolist(), "y": p.y.tolist(), "weights": p.weights.tolist(),
             "lower": p.lower.tolist(), "upper": p.upper.tolist(), "intercept": list(p.intercept), "price": str(p.price),
             "size_price": str(p.size_price), "most": p.most, "threshold": str(p.threshold),
         }])  # fmt: skip
@@ -42,6 +44,17 @@ class ProofLog:
         splits = events[events[:, 0] != CLOSED].tolist()
         if splits:
             self._file.write([{"splits": splits}])
+
+    def certify(self, number: int, multipliers: Multipliers) -> None:
+        """Write a node's multipliers, once: pairs of points in the place of pairs of rows."""
+        if number in self._written:
+            return
+        self._written.add(number)
+        plus, minus = (self._reduced.points[c][multipliers.pairs[:, c]].tolist() for c in (0, 1))
+        pairs = [list(pair) for pair in zip(plus, minus, multipliers.cover, multipliers.margin, strict=True)]
+        denominator = str(multipliers.denominator * self._reduced.unit)
+        record = {"node": number, "denominator": denominator, "limit": multipliers.limit, "pairs": pairs}
+        self._file.write([{"multipliers": [record]}])
 
     def finish(self, bound: Fraction, rho0: int, rho: IntArray) -> None:
         """Write the claim and the seal."""

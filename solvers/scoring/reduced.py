@@ -43,6 +43,10 @@ class Reduced:
         Scores of a point of class +1 and one of class -1 that are both right differ by 2t at least; less what rounding takes.
     whole : bool
         Whether scores are whole numbers and doubles hold them.
+    exact : bool
+        Whether costs and prices are whole in units, none rounded.
+    points : ndarray of int (2, m)
+        A point of class +1, and one of class -1, with this row; -1 where there is none.
     """
 
     problem: ScoringProblem
@@ -56,6 +60,8 @@ class Reduced:
     size_price: int
     apart: float
     whole: bool
+    exact: bool
+    points: IntArray
 
     def units(self, value: Fraction) -> int:
         """The least whole number of units that is not below a value: a bound that reaches it has reached the value."""
@@ -78,8 +84,9 @@ def reduce_problem(problem: ScoringProblem) -> Reduced:
     if unit * most > _MOST_UNITS:  # numerator and denominator apart: their quotient may be beyond the doubles
         unit = Fraction(2) ** math.floor(math.log2(_MOST_UNITS) - math.log2(most.numerator) + math.log2(most.denominator))
     in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)
-    sums = np.zeros((2, len(rows)), dtype=np.int64)
+    sums, points = np.zeros((2, len(rows)), dtype=np.int64), np.full((2, len(rows)), -1)
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
+    points[(problem.y < 0).astype(np.intp), back.ravel()] = np.arange(problem.y.size)
     reach = float((np.abs(rows) @ np.maximum(np.abs(problem.lower), np.abs(problem.upper))).max(initial=0.0))
     exact = problem.whole and reach < 2.0**50
     rounding = 0.0 if exact else reach * (4 * rows.shape[1] + 8) * 2.0**-52
@@ -96,4 +103,6 @@ def reduce_problem(problem: ScoringProblem) -> Reduced:
         size_price=int(problem.size_price * unit),
         apart=apart,
         whole=exact,
+        exact=all((x * unit).denominator == 1 for x in {*costs, problem.price, problem.size_price}),
+        points=points,
     )

@@ -10,18 +10,23 @@ from typing import Any
 
 import numpy as np
 
-from ...models.arrays import FloatArray, IntArray
+from ...models.arrays import IntArray
 from .bounds import ALL, rows_of
+from .choices import branching_for, greedy_order, spread_of
 from .descent import best_intercept, descend, room_for
+from .multipliers import Box, Held, Multipliers
+from .pairs import PairProgram, Relaxed, middle
 from .reduced import Reduced
-from .tree import Stack, below, stack_for
+from .tree import HALVES, Stack, below, split, stack_for
 
 __all__ = ["Search"]
 
 #: Nodes bounded below one open node before the next one is taken.
 _STRETCH = 400
-#: Features from which supports are decided before signs, where columns have few values.
-_MANY, _FEW_VALUES = 17, 4
+#: Bytes of a node's multipliers, about.
+_OF_PAIRS = 20_000
+#: Share of a feature from which a solution over pairs uses it.
+_USED = 0.1
 #: Systems from which a small support is descended.
 _TRIES = 6
 
@@ -37,6 +42,8 @@ class Search:
         Of the incumbents' starting points.
     listener : callable, optional
         Receives every event (`tree.Stack.events`), in order.
+    certifier : callable, optional
+        Receives a node's number and multipliers, where what lies below it is closed by them.
 
     Attributes
     ----------
@@ -50,6 +57,7 @@ class Search:
     rng: np.random.Generator
     listener: Callable[[IntArray], None] | None = None
     branching: str = "auto"
+    certifier: Callable[[int, Multipliers], None] | None = None
     rho0: int = 0
     rho: IntArray = field(init=False)
     value: Fraction = field(init=False)
@@ -61,10 +69,10 @@ class Search:
         r, problem = self.reduced, self.reduced.problem
         d = r.Z.shape[1]
         self.rows = rows_of(r)
-        self.stack: Stack = stack_for(r, greedy_order(r), _spread(r))
-        self.by_support = self.branching == "supports" or (
-            self.branching == "auto" and d >= _MANY and int(r.levels.max(initial=1)) <= _FEW_VALUES
-        )
+        self.stack: Stack = stack_for(r, greedy_order(r), spread_of(r))
+        if self.branching == "auto":
+            self.branching = branching_for(r)
+        self.program = PairProgram(r) if self.branching == "pairs" else None
         self.lower, self.upper = problem.lower.astype(np.int64), problem.upper.astype(np.int64)
         self.box = (self.lower, self.upper, *map(np.int64, problem.intercept))
         self.t = float(problem.threshold) if not r.whole else r.apart / 2.0
@@ -72,7 +80,7 @@ class Search:
         nothing = np.zeros(d, dtype=np.int64)
         intercept = self._intercept(nothing)
         self._take_incumbent(problem.value(intercept, nothing.astype(np.float64)), intercept, nothing)
-        root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0)
+        root = (self.lower.copy(), self.upper.copy(), np.zeros(d, dtype=np.bool_), 0, None)
         heapq.heappush(self.heap, (0, 0, root))
         self.stack.now.next = 1
 
@@ -153,29 +161,74 @@ class Search:
     @property
     def memory(self) -> int:
         """Bytes of the open nodes, about."""
-        return len(self.heap) * (400 + 17 * self.rho.size)
+        return len(self.heap) * (400 + 17 * self.rho.size + (0 if self.program is None else _OF_PAIRS))
 
     @property
     def bound(self) -> Fraction:
         """The proved lower bound."""
         return min(self.reduced.bound(self.heap[0][0]), self.value) if self.heap else self.value
 
+    @property
+    def held(self) -> list[Held]:
+        """What bounds the open nodes, beyond what the checker finds itself."""
+        return [node[-1] for _, _, node in self.heap if node[-1] is not None]
+
     def step(self, most: int = _STRETCH) -> None:
-        """Search below the open node of least bound."""
-        units, number, (lower, upper, must, more) = heapq.heappop(self.heap)
+        """Search below the open node of least bound; by pairs, that node alone."""
+        units, number, (lower, upper, must, more, held) = heapq.heappop(self.heap)
         k = self.stack
         k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
+        if self.program is None:
+            self._below(most)
+        else:
+            held = self._bounded_by_pairs(self.program, Box(lower, upper, must), held)
+        for t in range(int(k.now.top)):
+            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), held)
+            heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
+        k.now.top = 0
+
+    def _below(self, most: int) -> None:
+        """Search below the first node on the stack, in depth; what stays open is on it then."""
+        k = self.stack
         k.now.top, end = 1, self.nodes + most
         while k.now.top > 0 and self.nodes < end:
             before = self.nodes
-            below(self.rows, k, np.int64(self.cut), end - self.nodes, self.by_support)
+            below(self.rows, k, np.int64(self.cut), end - self.nodes, self.branching == "supports")
             self._take()
             if self.nodes == before and k.now.top + 5 > k.bound.size:
                 break
-        for t in range(int(k.now.top)):
-            node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]))
-            heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
-        k.now.top = 0
+
+    def _bounded_by_pairs(self, program: PairProgram, box: Box, held: Held | None) -> Held | None:
+        """Put what is left of the first node's children on the stack, and say what bounds them."""
+        k = self.stack
+        if k.bound[0] < self.cut and box.single:
+            self.single(box.lower)
+            return held
+        relaxed: Relaxed | None = None
+        if k.bound[0] < self.cut:
+            units, relaxed = program.bound(box, held, self.cut)
+            if relaxed is not None:
+                self._round(relaxed)
+                if units > k.bound[0]:
+                    k.bound[0], held = units, Held(int(k.number[0]), relaxed.held)
+        if k.bound[0] >= self.cut:
+            if held is not None and self.certifier is not None:
+                self.certifier(held.number, held.multipliers)
+            return held
+        j, half = middle(box) if relaxed is None else relaxed.split(box)
+        split(self.rows, k, np.int64(HALVES), np.int64(j), np.int64(half), np.int64(self.cut))
+        self._take()
+        return held
+
+    def _round(self, relaxed: Relaxed) -> None:
+        """Descend from the system that is nearest to a solution, on the features that this uses."""
+        rho = np.clip(np.rint(relaxed.rho), self.lower, self.upper).astype(np.int64)
+        used = relaxed.use.sum(axis=0)
+        support = np.flatnonzero(used > _USED)
+        support = support[np.argsort(-used[support], kind="stable")[: self.reduced.problem.most]]
+        chosen = np.zeros_like(rho)
+        chosen[support] = rho[support]
+        self._descend(chosen, support, 0)
 
     def _take(self) -> None:
         """Hand the events on, and look at the single systems in fractions."""
@@ -198,29 +251,3 @@ class Search:
         near = {int(b) + s for b in np.unique(turns) for s in (-1, 0, 1)} | set(problem.intercept)
         for rho0 in near:
             self.offer(int(np.clip(rho0, *problem.intercept)), rho)
-
-
-def greedy_order(reduced: Reduced) -> IntArray:
-    """Columns, each the one by which fewest errors are left in cells beside those before it."""
-    codes, P, Q = reduced.codes, reduced.positive, reduced.negative
-    left, order = list(range(len(codes))), []
-    cells = np.zeros(codes.shape[1], dtype=np.int64)
-    while left:
-        finer = [np.unique(cells * reduced.levels[j] + codes[j], return_inverse=True)[1].ravel() for j in left]
-        errors = [int(np.minimum(np.bincount(f, P), np.bincount(f, Q)).sum()) for f in finer]
-        best = int(np.argmin(errors))
-        order.append(left.pop(best))
-        cells = finer[best]
-        if errors[best] == 0:
-            break
-    return np.array([*order, *left], dtype=np.int64)
-
-
-def _spread(reduced: Reduced) -> FloatArray:
-    """Mean |x_j - x'_j| over rows of the two classes (a sample of them)."""
-    pick = np.random.default_rng(0)
-    sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]
-    if not all(side.size for side in sides):
-        return np.ones(reduced.Z.shape[1])
-    a, b = (pick.choice(side, 4000) for side in sides)
-    return np.asarray(np.abs(reduced.Z[a] - reduced.Z[b]).mean(axis=0) + 1e-12)

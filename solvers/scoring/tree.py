@@ -22,7 +22,7 @@ from .bounds import ALL, Scratch, bound, scratch_for
 from .compiled import entry, inner
 from .reduced import Reduced
 
-__all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "stack_for"]
+__all__ = ["BEGIN", "CLOSED", "HALVES", "SIGN", "SUPPORT", "Stack", "below", "split", "stack_for"]
 
 #: Events: what happened to a node.
 CLOSED, BEGIN, SUPPORT, SIGN, HALVES = 0, 1, 2, 3, 4
@@ -76,9 +76,9 @@ def _event(k: Any, kind: Any, number: Any, j: Any, half: Any) -> Any:
 
 
 @inner
-def _push(rows: Any, k: Any, slot: Any, cut: Any, parent: Any) -> Any:
+def _push(rows: Any, k: Any, slot: Any, cut: Any, flows: Any, parent: Any) -> Any:
     """Bound the child that lies at ``slot``, and number it; closed where it reaches the cut."""
-    units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, k.scratch)
+    units, more = bound(rows, k.lower[slot], k.upper[slot], k.must[slot], k.more[slot], cut, flows, k.scratch)
     k.more[slot], k.bound[slot], k.number[slot] = more, max(units, parent), k.now.next
     k.now.next += 1
     k.now.nodes += 1
@@ -172,6 +172,31 @@ def _worst_first(k: Any, base: Any, count: Any) -> Any:
             k.bound[worst], k.number[worst] = units, number
 
 
+@inner
+def _split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any, flows: Any) -> Any:
+    """Put in the place of the node above the top those of its children that are not closed."""
+    at, number, parent = k.now.top, k.number[k.now.top], k.bound[k.now.top]
+    _event(k, kind, number, j, half)
+    children = 3 if kind in (SUPPORT, SIGN) else 2
+    origin = k.bound.size - 2
+    _copy(k, at, origin)
+    kept = 0
+    for c in range(children):
+        slot = at + kept
+        _copy(k, origin, slot)
+        _child(k, slot, kind, j, half, c)
+        kept += _push(rows, k, slot, cut, flows, parent)
+    _worst_first(k, at, kept)
+    k.now.top += kept
+
+
+@entry
+def split(rows: Any, k: Any, kind: Any, j: Any, half: Any, cut: Any) -> Any:
+    """Split the one node on the stack; its children are bounded by prices and cells."""
+    k.now.top = 0
+    _split(rows, k, kind, j, half, cut, False)
+
+
 @entry
 def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
     """Search below the nodes on the stack until it is empty, ``most`` nodes were bounded, or a list is full."""
@@ -192,18 +217,7 @@ def below(rows: Any, k: Any, cut: Any, most: Any, by_support: Any) -> Any:
             k.now.systems += 1
             continue
         half = (k.lower[at, j] + k.upper[at, j]) // 2
-        _event(k, kind, number, j, half)
-        children = 3 if kind in (SUPPORT, SIGN) else 2
-        origin = k.bound.size - 2
-        _copy(k, at, origin)
-        kept = 0
-        for c in range(children):
-            slot = at + kept
-            _copy(k, origin, slot)
-            _child(k, slot, kind, j, half, c)
-            kept += _push(rows, k, slot, cut, parent)
-        _worst_first(k, at, kept)
-        k.now.top += kept
+        _split(rows, k, kind, j, half, cut, True)
 
 
 assert ALL > 0

@@ -137,7 +137,7 @@ def test_a_thousand_forged_logs_are_refused(seed: int, tmp_path: Path) -> None:
 def test_a_broken_seal_and_no_log_at_all(tmp_path: Path) -> None:
     proved(1, tmp_path / "a.log")
     text = (tmp_path / "a.log").read_text()
-    (tmp_path / "b.log").write_text(text.replace('"version": 1', '"version":  1'))
+    (tmp_path / "b.log").write_text(text.replace('"version": 2', '"version":  2'))
     assert "seal" in check_scoring_proof(tmp_path / "b.log").message
     (tmp_path / "c.log").write_text("{}\n")
     assert not check_scoring_proof(tmp_path / "c.log").valid

@@ -1,0 +1,52 @@
+"""How a search branches: by supports, signs or pairs; in which order columns come, and how much each moves scores."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from ...models.arrays import FloatArray, IntArray
+from .reduced import Reduced
+
+__all__ = ["branching_for", "greedy_order", "spread_of"]
+
+#: Features from which supports are decided before signs, where columns have few values.
+_MANY, _FEW_VALUES = 17, 4
+#: Where opposite points with equal rows cost at most one in so many of the smaller class, pairs of points say more than cells.
+_ALIKE = 10
+
+
+def branching_for(reduced: Reduced) -> str:
+    """By pairs where opposite points are told apart by many features; by support where columns have few values; else by signs."""
+    r = reduced
+    if r.Z.shape[1] < _MANY:
+        return "signs"
+    alike, few = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
+    if alike * _ALIKE <= few:
+        return "pairs"
+    return "supports" if int(r.levels.max(initial=1)) <= _FEW_VALUES else "signs"
+
+
+def greedy_order(reduced: Reduced) -> IntArray:
+    """Columns, each the one by which fewest errors are left in cells beside those before it."""
+    codes, P, Q = reduced.codes, reduced.positive, reduced.negative
+    left, order = list(range(len(codes))), []
+    cells = np.zeros(codes.shape[1], dtype=np.int64)
+    while left:
+        finer = [np.unique(cells * reduced.levels[j] + codes[j], return_inverse=True)[1].ravel() for j in left]
+        errors = [int(np.minimum(np.bincount(f, P), np.bincount(f, Q)).sum()) for f in finer]
+        best = int(np.argmin(errors))
+        order.append(left.pop(best))
+        cells = finer[best]
+        if errors[best] == 0:
+            break
+    return np.array([*order, *left], dtype=np.int64)
+
+
+def spread_of(reduced: Reduced) -> FloatArray:
+    """Mean |x_j - x'_j| over rows of the two classes (a sample of them)."""
+    pick = np.random.default_rng(0)
+    sides = [np.flatnonzero(side > 0) for side in (reduced.positive, reduced.negative)]
+    if not all(side.size for side in sides):
+        return np.ones(reduced.Z.shape[1])
+    a, b = (pick.choice(side, 4000) for side in sides)
+    return np.asarray(np.abs(reduced.Z[a] - reduced.Z[b]).mean(axis=0) + 1e-12)
