@@ -1,5 +1,6 @@
-"""The conflict engine's passes and its search: early bounds, states that are restored, subtrees that cover."""
+"""The conflict engine's passes and its search: early bounds, states that are restored, subtrees that cover, factors."""
 
+import numba as nb
 import numpy as np
 import pytest
 from data import clouds
@@ -13,6 +14,7 @@ from marginopt.solvers.zero_one.engines import dive as dives
 from marginopt.solvers.zero_one.engines.dive import Dive
 from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
 from marginopt.solvers.zero_one.kernels import conflicts as k
+from marginopt.solvers.zero_one.kernels.conflicts.factors import back_solve, exclude, extend, orthogonalise
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -138,3 +140,36 @@ def test_lists_without_room_cost_time_and_nothing_else(seed, monkeypatch):
         assert dive.stack.size.size <= max(points // 14, 1)
         solves.append(dive.stack.now.solves)
     assert solves[-1] < solves[0]
+
+
+@nb.njit(error_model="numpy")
+def _without(g, V, R, k, drop, z, r):
+    """Factor the first k rows, look at row k, and take row ``drop`` out."""
+    for a in range(k):
+        extend(g, V, R, a, z)
+    orthogonalise(g, V, R, k, z)
+    rest = exclude(g, V, R, k, drop, z)
+    back_solve(R, k - 1, r)
+    return float(rest)
+
+
+@pytest.mark.parametrize("near", [1.0, 1e-3, 1e-7])
+def test_a_row_taken_out_leaves_factors_of_the_others(near):
+    """The rows left are V'R, V is orthonormal, and the new row is its combination of them and a rest orthogonal to them."""
+    rng = np.random.default_rng(3)
+    for p, count in ((1, 1), (3, 2), (6, 6), (9, 7)):
+        for drop in range(count):
+            rows = rng.standard_normal((count + 1, p))
+            rows[count] = rows[:count].sum(axis=0) + near * rows[count]  # much of it cancels
+            g, V, R = np.zeros((p + 2, p)), np.zeros((p + 2, p)), np.zeros((p + 2, p + 2))
+            z, r = np.zeros(p), np.zeros(p + 2)
+            g[: count + 1] = rows
+            rest = _without(g, V, R, count, drop, z, r)
+            left, m = np.delete(rows, drop, axis=0), count - 1
+            np.testing.assert_allclose(g[:count], left)
+            np.testing.assert_allclose(V[:m] @ V[:m].T, np.eye(m), atol=1e-12)
+            np.testing.assert_allclose(np.triu(R[:m, :m]).T @ V[:m], left[:m], atol=1e-11)
+            nearest = left[:m].T @ r[:m]
+            np.testing.assert_allclose(nearest + z, left[m], atol=1e-8)
+            np.testing.assert_allclose(V[:m] @ z, 0.0, atol=1e-11)
+            assert rest == pytest.approx(np.linalg.norm(z), abs=1e-13)

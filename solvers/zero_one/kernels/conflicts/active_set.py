@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..compiled import EPS, entry, inner
+from .factors import back_solve, exclude, extend, include, orthogonalise
 from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
 
 #: Violations that are none.
@@ -155,41 +156,6 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
             g[j] = (rows.a[first, j] + rows.a[second, j]) / scale
 
 
-@inner
-def _orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
-    """Row k of ``g`` against the orthonormal V[:k]: R[:k, k] and the rest z (Gram-Schmidt, twice); returns ||z||."""
-    p = z.size
-    for j in range(p):
-        z[j] = g[k, j]
-    for a in range(k):
-        R[a, k] = 0.0
-    for _ in range(2):
-        for a in range(k):
-            t = dot(V[a], z)
-            R[a, k] += t
-            for j in range(p):
-                z[j] -= t * V[a, j]
-    return math.sqrt(dot(z, z))
-
-
-@inner
-def _extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
-    """Make row k of ``g`` part of the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
-    R[k, k] = max(_orthogonalise(g, V, R, k, z), 1e-300)
-    for j in range(z.size):
-        V[k, j] = z[j] / R[k, k]
-
-
-@inner
-def _back_solve(R: Any, k: int, r: Any) -> None:
-    """r = R[:k, :k]⁻¹ R[:k, k]: the combination of the active constraints nearest to constraint k."""
-    for a in range(k - 1, -1, -1):
-        t = R[a, k]
-        for b in range(a + 1, k):
-            t -= R[a, b] * r[b]
-        r[a] = t / R[a, a]
-
-
 @entry
 def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
     """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
@@ -203,7 +169,7 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
     q = active.count[0]
     V, R, r, z = active.V, active.R, scratch.r, scratch.z
     for a in range(active.ready[0], q):
-        _extend(g, V, R, a, z)
+        extend(g, V, R, a, z)
     active.ready[0] = q
     scale, level, tau, pull = scratch.scale, scratch.level, rows.tau, rows.pull
     for i in range(ok.size):
@@ -222,12 +188,12 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
                 active.count[0] = q
                 return (OPTIMUM, dot(w, w)) if short < 1e-7 else (TROUBLE, 0.0)
         step_up = 0.0
+        _constraint(rows, first, second, g[q])
+        size = math.sqrt(dot(g[q], g[q]))
+        rest = orthogonalise(g, V, R, q, z)
         while True:
-            _constraint(rows, first, second, g[q])
             pair[q, 0], pair[q, 1] = first, second
-            size = math.sqrt(dot(g[q], g[q]))
-            rest = _orthogonalise(g, V, R, q, z)
-            _back_solve(R, q, r)
+            back_solve(R, q, r)
             drop, t1 = -1, np.inf
             for a in range(q):
                 if r[a] > 1e-12 and u[a] < t1 * r[a]:
@@ -263,19 +229,14 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
                     active.count[0] = q + 1
                     return CONFLICT, N
             if t1 < t2:
+                rest = exclude(g, V, R, q, drop, z)
                 q -= 1
                 for a in range(drop, q):
                     u[a] = u[a + 1]
                     pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
-                    for j in range(p):
-                        g[a, j] = g[a + 1, j]
-                for a in range(drop, q):
-                    _extend(g, V, R, a, z)
                 active.ready[0] = q
                 continue
-            R[q, q] = max(rest, 1e-300)
-            for j in range(p):
-                V[q, j] = z[j] / R[q, q]
+            include(V, R, q, z, rest)
             q += 1
             active.ready[0] = q
             break

@@ -15,6 +15,28 @@ from .stack import Stack, free_points, inherit, pack_listed
 PACKINGS = 3
 #: A packing goes on as if one more point were deleted where no more than this times its weight is missing.
 AHEAD = 2.0
+#: How much less keenly a free point is taken up that more listed conflicts share than any other: by 1 + `SHARED`.
+SHARED = 5.0
+
+
+@inner
+def _set_keen(stack: Stack, first: int, last: int, away: float, met: Any, keen: Any) -> None:
+    """How keenly the dual method takes up each point: the fewer conflicts of the list have it, the more.
+
+    A point that many conflicts need is best left to the next one of a packing: prices, as if of column generation.
+    """
+    state = stack.state
+    for i in range(state.size):
+        met[i] = 0.0
+    for c in range(first, last):
+        for k in range(stack.size[c]):
+            met[stack.listed[c, k]] += 1.0
+    most = 1.0
+    for i in range(state.size):
+        most = max(most, met[i])
+    share = SHARED / most
+    for i in range(state.size):
+        keen[i] = 1.0 / (1.0 + share * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
 
 
 @inner
@@ -71,7 +93,7 @@ def expand(
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
             ok[i] = state[i] != FREE
-            keen[i] = 1.0 if state[i] == FREE else KEEN if state[i] == KEPT else away
+        _set_keen(stack, first, last, away, room_for.met, keen)
         extra = stack.extra[level]
         room = cut - spent + pad
         if room - extra <= 0.0:

@@ -110,6 +110,7 @@ class Room(NamedTuple):
     keen: Any  #: (n,)
     left: Any  #: (n,) weights that are not packed yet
     mark: Any  #: (n,)
+    met: Any  #: (n,) how many listed conflicts have the point
     points: Any  #: (2p + 6,) free points of a conflict
 
 
@@ -117,5 +118,5 @@ def empty_room(n: int, p: int, exact: int) -> Room:
     """Room for n points in p coordinates, ``exact`` of them without the stretched intercept's."""
     return Room(
         no_active(p), no_active(p), no_active(exact), empty_scratch(n, p), empty_scratch(n, exact), np.zeros(n, np.bool_),
-        np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(2 * p + 6, np.int64),
+        np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(2 * p + 6, np.int64),
     )  # fmt: skip
