@@ -190,7 +190,7 @@ def test_a_limit_leaves_a_log_of_what_is_proved(tmp_path: Path) -> None:
     X = rng.normal(size=(60, 18)).round(2)
     y = np.where(X @ rng.normal(size=18) + rng.normal(size=60) > 0, 1.0, -1.0)
     model = mo.ScoringSystem(np.column_stack([np.ones(60), X]), y, C0=0.02)
-    result = mo.solve(model, "supports-bb", proof=str(tmp_path / "a.log"), node_limit=6)
+    result = mo.solve(model, "supports-bb", proof=str(tmp_path / "a.log"), node_limit=6, branching="pairs")
     assert result.status is mo.Status.NODE_LIMIT
     assert 0 < result.bound < result.objective
     report = check_scoring_proof(tmp_path / "a.log", model)
