@@ -46,27 +46,34 @@ def classify(r: Ramp, k: Node) -> float:
     for j in range(p):
         mid[j] = min(max(0.5 * (lo[j] + hi[j]), lo[j]), hi[j])
         half[j] = max(hi[j] - mid[j], mid[j] - lo[j]) * (1.0 + 2.0 * EPS)
-    margins(A, n, mid, k.at)
+    low, high, at, undecided = k.low, k.high, k.at, k.undecided
+    margins(A, n, mid, at)
     for i in range(n):
-        reach, size = 0.0, 0.0
-        for j in range(p):
-            reach += abs(A[j, i]) * half[j]
-            size += abs(A[j, i] * mid[j])
+        low[i], high[i] = 0.0, 0.0  # the reach and the size of the terms, then the margins: loops over points are vectors
+    for j in range(p):
+        reach, size = half[j], abs(mid[j])
+        for i in range(n):
+            a = abs(A[j, i])
+            low[i] += a * reach
+            high[i] += a * size
+    for i in range(n):
+        reach, size = low[i], high[i]
         spare = 4.0 * (p + 4) * EPS * (size + reach + 1.0)
-        k.low[i], k.high[i] = k.at[i] - reach - spare, k.at[i] + reach + spare
-    flat, constant, height = 1.0 - r.width, 0.0, r.slope * r.width
+        low[i], high[i] = at[i] - reach - spare, at[i] + reach + spare
+    flat, constant, height, slope, corner = 1.0 - r.width, 0.0, r.slope * r.width, r.slope, r.corner
+    costs, left, slopes, begins = r.costs, k.left, k.slopes, k.begins
     for i in range(n):
-        low, high = k.low[i], k.high[i]
-        k.left[i], k.slopes[i], k.begins[i] = 0.0, 0.0, 1.0
-        k.undecided[i] = low < 1.0 and high > flat
-        if high <= flat:
-            constant += r.costs[i] * height
-        elif low < 1.0:
-            k.left[i] = r.costs[i]
-            ends = max(low, r.corner)
-            if low < flat and high < 1.0:
-                k.begins[i] = high
-                k.slopes[i] = (height - r.slope * (1.0 - high)) / (high - ends) * (1.0 - 8.0 * EPS)
+        least, most = low[i], high[i]
+        left[i], slopes[i], begins[i] = 0.0, 0.0, 1.0
+        undecided[i] = least < 1.0 and most > flat
+        if most <= flat:
+            constant += costs[i] * height
+        elif least < 1.0:
+            left[i] = costs[i]
+            ends = max(least, corner)
+            if least < flat and most < 1.0:
+                begins[i] = most
+                slopes[i] = (height - slope * (1.0 - most)) / (most - ends) * (1.0 - 8.0 * EPS)
             else:
-                k.slopes[i] = height / max(r.width, 1.0 - ends) * (1.0 - 8.0 * EPS)
+                slopes[i] = height / max(r.width, 1.0 - ends) * (1.0 - 8.0 * EPS)
     return constant

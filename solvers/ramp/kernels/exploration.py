@@ -31,15 +31,17 @@ def _coordinate(r: Ramp, k: Node, missing: float) -> int:
     the norm's two points differ most.
     """
     best, most, widest, ranges = 0, 0.0, 0, 0.0
-    for i in range(r.costs.size):
-        if k.undecided[i]:
-            ranges += r.costs[i] * r.slope * (k.high[i] - k.low[i])
+    A, costs, undecided, low, high = r.rows, r.costs, k.undecided, k.low, k.high
+    for i in range(costs.size):
+        if undecided[i]:
+            ranges += costs[i] * r.slope * (high[i] - low[i])
     of_norm = ranges < missing and k.basis.size > r.sides.shape[0]
     for j in range(k.w.size):
         largest = abs(k.steep[j] - k.polar[j]) if of_norm else 0.0
-        for i in range(r.costs.size):
-            if k.undecided[i] and not of_norm:
-                largest = max(largest, abs(r.rows[j, i]))
+        if not of_norm:
+            for i in range(costs.size):
+                if undecided[i]:
+                    largest = max(largest, abs(A[j, i]))
         if largest * (k.hi[j] - k.lo[j]) > most:
             best, most = j, largest * (k.hi[j] - k.lo[j])
         if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:

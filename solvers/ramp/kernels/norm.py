@@ -22,22 +22,25 @@ _EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
 @inner
 def _products(r: Ramp, p: FloatArray, u: Any) -> None:
     """u_j = x_j'p."""
+    atoms = r.atoms  # read through the record at every step the loops would not be vectors
+    x = p[0]
     for a in range(u.size):
-        u[a] = r.atoms[0, a] * p[0]
+        u[a] = atoms[0, a] * x
     for j in range(1, p.size):
+        x = p[j]
         for a in range(u.size):
-            u[a] += r.atoms[j, a] * p[j]
+            u[a] += atoms[j, a] * x
 
 
 @inner
 def into_polar(r: Ramp, k: Node, p: FloatArray) -> None:
     """p, scaled down until |x_j'p| ≤ 1 for all atoms of the problem as it was before its coordinates were turned."""
-    u, size, largest = k.products, 0.0, 1.0
+    u, errors, size, largest = k.products, r.atom_errors, 0.0, 1.0
     for j in range(p.size):
         size += abs(p[j])
     _products(r, p, u)
     for a in range(u.size):
-        largest = max(largest, abs(u[a]) + r.atom_errors[a] * size)
+        largest = max(largest, abs(u[a]) + errors[a] * size)
     for j in range(p.size):
         p[j] = p[j] * (1.0 - 8.0 * EPS) / largest if size < math.inf else 0.0
 

@@ -47,47 +47,56 @@ def _distances(r: Ramp, k: Node, rows: Any, columns: Any) -> None:
     Single precision: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms| with the rounding of each;
     twice that is allowed.
     """
-    A, half, P, above = r.rows, k.half, k.pairs, k.relaxation.most
-    p, words = half.size, (columns.size + 63) >> 6
-    for i in range(r.costs.size):
-        if k.undecided[i]:
-            spare = 2.0 * SINGLE * (p + 6) * abs(k.at[i] - 1.0)
-            for j in range(p):
-                spare += abs(A[j, i]) * (8.0 * EPS * (p + 4) * abs(k.mid[j]) + 2.0 * SINGLE * (p + 6) * half[j])
-            above[i] = k.at[i] - 1.0 + spare
+    A, half, mid, at, P, above, spare = r.rows, k.half, k.mid, k.at, k.pairs, k.relaxation.most, k.relaxation.err
+    M, sums = P.scaled, P.sums
+    (p, n), words = A.shape, (columns.size + 63) >> 6
+    for i in range(n):
+        spare[i] = 2.0 * SINGLE * (p + 6) * abs(at[i] - 1.0)
+    for j in range(p):
+        wide = 8.0 * EPS * (p + 4) * abs(mid[j]) + 2.0 * SINGLE * (p + 6) * half[j]
+        for i in range(n):
+            spare[i] += abs(A[j, i]) * wide
+    for i in range(n):
+        above[i] = at[i] - 1.0 + spare[i]
     for t in range(words << 6):
-        P.sums[t] = above[columns[t]] if t < columns.size else np.inf
+        sums[t] = above[columns[t]] if t < columns.size else np.inf
         for j in range(p):
-            P.scaled[j, t] = A[j, columns[t]] * half[j] if t < columns.size else 0.0
+            M[j, t] = A[j, columns[t]] * half[j] if t < columns.size else 0.0
     for s in range(rows.size):
         i, acc = rows[s], k.pays[s]
         base = np.float32(above[i])
         for t in range(words << 6):
-            acc[t] = base + P.sums[t]
-        for j in range(p):
+            acc[t] = -(base + sums[t])
+        j = 0  # three coordinates in a pass: the loop waits for ``acc``, not for the arithmetic
+        while j + 2 < p:
+            x, y, z = np.float32(A[j, i] * half[j]), np.float32(A[j + 1, i] * half[j + 1]), np.float32(A[j + 2, i] * half[j + 2])
+            for t in range(words << 6):
+                acc[t] -= abs(x + M[j, t]) + abs(y + M[j + 1, t]) + abs(z + M[j + 2, t])
+            j += 3
+        while j < p:
             x = np.float32(A[j, i] * half[j])
             for t in range(words << 6):
-                acc[t] += abs(x + P.scaled[j, t])
-        for t in range(words << 6):
-            acc[t] = -acc[t]
+                acc[t] -= abs(x + M[j, t])
+            j += 1
 
 
 @inner
 def _pairs_that_pay(r: Ramp, k: Node, rows: Any, columns: Any, least: float) -> None:
     """Bits of ``k.pairs.adjacent``: pairs that pay at least that much, and more than the envelopes of both at w."""
     P, share, words = k.pairs, k.relaxation.env, (columns.size + 63) >> 6
-    width, need = np.float32(r.width), np.float32(least * r.width)
+    width, need, adjacent = np.float32(r.width), np.float32(least * r.width), P.adjacent
+    envs = P.envs
     for t in range(words << 6):
-        P.envs[t] = share[columns[t]] if t < columns.size else np.inf
+        envs[t] = share[columns[t]] if t < columns.size else np.inf
     for s in range(rows.size):
         own, pays = np.float32(share[rows[s]]), k.pays[s]
         for q in range(words):
+            paid, others = pays[q << 6 : (q << 6) + 64], envs[q << 6 : (q << 6) + 64]
             bits = np.uint64(0)
             for b in range(64):
-                t = (q << 6) + b
-                pay = min(pays[t], width)
-                bits |= np.uint64((pay >= need) & (pay > own + P.envs[t])) << np.uint64(b)
-            P.adjacent[s, q] = bits
+                pay = min(paid[b], width)
+                bits |= np.uint64((pay >= need) & (pay > own + others[b])) << np.uint64(b)
+            adjacent[s, q] = bits
 
 
 @inner

@@ -33,33 +33,43 @@ _STOP = 1e-7
 
 
 @inner
-def _hinge(r: Ramp, k: Node, row: Any, i: int, begins: float, cap: float) -> None:
-    """A row of the relaxation: cap (begins - a_i'w)_+, the beginning lowered by its rounding."""
-    R, p = k.relaxation, k.w.size
-    size = abs(begins)
+def _fill(r: Ramp, k: Node, count: Any) -> None:
+    """The rows of the hinges listed in ``k.hinges``, their beginnings in ``R.b``, a coordinate at a time: cap (begins - a_i'w)_+.
+
+    The beginning is lowered by its rounding.
+    """
+    R, A, n, p, listed, at = k.relaxation, r.rows, r.costs.size, k.w.size, k.hinges, k.at
+    b, size, points, rows = R.b, R.u, R.position, R.rows
+    for t in range(count):
+        points[t] = listed[t] if listed[t] < n else listed[t] - n
+        size[t] = abs(b[t])
     for j in range(p):
-        size += abs(r.rows[j, i] * k.mid[j])
-        R.rows[j, row] = r.rows[j, i] * k.half[j] / k.scale[j]
-    R.b[row], R.cap[row] = begins - k.at[i] - 4.0 * (p + 4) * EPS * size, cap
+        by, mid = k.half[j] / k.scale[j], abs(k.mid[j])
+        for t in range(count):
+            a = A[j, points[t]]
+            size[t] += abs(a) * mid
+            rows[j, t] = a * by
+    for t in range(count):
+        b[t] = b[t] - at[points[t]] - 4.0 * (p + 4) * EPS * size[t]
 
 
 @inner
 def _hinges(r: Ramp, k: Node, count: Any) -> tuple[int, float]:
     """Rows of all points: (how many, the constant of those that begin below 1)."""
-    constant = 0.0
-    for i in range(r.costs.size):
-        rest = r.costs[i] * r.slope
-        if k.left[i] > 0.0:
-            cap = k.left[i] * k.slopes[i]
-            _hinge(r, k, count, i, k.begins[i], cap)
-            k.hinges[count] = i
-            constant += k.left[i] * r.slope * (1.0 - k.begins[i])
+    R, costs, left, slopes, begins, low, listed = k.relaxation, r.costs, k.left, k.slopes, k.begins, k.low, k.hinges
+    b, caps, slope, corner, constant = R.b, R.cap, r.slope, r.corner, 0.0
+    for i in range(costs.size):
+        rest = costs[i] * slope
+        if left[i] > 0.0:
+            cap = left[i] * slopes[i]
+            b[count], caps[count], listed[count] = begins[i], cap, i
+            constant += left[i] * slope * (1.0 - begins[i])
             rest -= cap
             count += 1
-        if k.low[i] < r.corner and rest > 0.0:  # a hinge of no height has no smoothed value either
-            _hinge(r, k, count, i, r.corner, rest * (1.0 - 4.0 * EPS))
-            k.hinges[count] = r.costs.size + i
+        if low[i] < corner and rest > 0.0:  # a hinge of no height has no smoothed value either
+            b[count], caps[count], listed[count] = corner, rest * (1.0 - 4.0 * EPS), costs.size + i
             count += 1
+    _fill(r, k, count)
     return count, constant
 
 
