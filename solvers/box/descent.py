@@ -36,7 +36,9 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
 
     Projected Newton steps (`newton`) are tried whenever the operations that they need are fewer than those that the descent has
     used so far, and an interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems never see
-    either, ill-conditioned ones cost at most a few times what the best of the three would have.
+    either, ill-conditioned ones cost at most a few times what the best of the three would have. From a start inside the box,
+    where the matrix is kept, Newton's step comes first: it costs about what the matrix did, and ends where the box does not bind
+    (pinball losses).
 
     Parameters
     ----------
@@ -81,6 +83,8 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             return Outcome.CONVERGED
         if state.now.epochs + state.finish_steps >= state.limit:
             return Outcome.ITERATION_LIMIT
+        if self.finish and state.now.epochs == 0 and self._inside(state):
+            return Outcome.CONVERGED
         before = state.gap
         work = max(1, int(seconds * _LOOP))
         reached = state.descend(1 if state.limit < np.inf else work)  # one epoch at a time
@@ -100,27 +104,33 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
             state.violation = max(0.1 * state.violation, smallest)
         return Outcome.RUNNING
 
+    def _inside(self, state: BoxState) -> bool:
+        """Newton's step from a start inside the box of a matrix that is kept; whether it converged."""
+        view, m = state.view, state.view.n
+        price = m**3 / 3.0 / _BLAS
+        inside = bool(((state.a > view.lower) & (state.a < view.upper)).all())
+        if view.gram is None or not inside or time.perf_counter() + price > state.deadline:
+            return False
+        self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, state.aim), "newton")
+        return state.converged()
+
     def _finished(self, state: BoxState) -> bool:
         """Run a finisher if one is cheaper than the descent so far; whether it converged."""
         view = state.view
         m, r = view.n, view.width
         free = int(np.count_nonzero((state.a > view.lower) & (state.a < view.upper)))
         spent = float(state.now.work) / _LOOP
-
-        def aim() -> float:
-            return 0.5 * state.tol * max(map(abs, state.pair))
-
         width = 0 if view.gram is not None else r
         price = _NEWTON * (free * free * (width + free / 3.0) + 6.0 * m * r) / _BLAS
         left = state.deadline - time.perf_counter()
         if state.finish_seconds + price <= spent and price <= left and state.gap <= state.tried / 3.0:
             state.tried = state.gap
-            self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, aim), "newton")
+            self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, state.aim), "newton")
         price = interior_operations(view) / _BLAS
         if not state.converged() and not state.interior and price <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True
             state.settle()
-            self._take(state, interior_point(state.view, aim), "interior")
+            self._take(state, interior_point(state.view, state.aim), "interior")
         return state.converged()
 
     def _take(self, state: BoxState, run: FinishRun, step: str) -> None:

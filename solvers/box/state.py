@@ -81,6 +81,10 @@ class BoxState:
         primal, bound = self.pair
         return relative_gap(primal, bound) <= self.tol or self.gap <= 1e-15
 
+    def aim(self) -> float:
+        """The gap that a finisher is to reach."""
+        return 0.5 * self.tol * max(map(abs, self.pair))
+
     def refresh(self) -> None:
         """w, the gradient, the objective and the gap in float64 from the data."""
         view = self.view

@@ -94,6 +94,17 @@ def test_warm_start_at_the_optimum_needs_no_epoch() -> None:
     assert again.status is Status.OPTIMAL
 
 
+@pytest.mark.parametrize("width", [1.0, 0.02])
+def test_newton_comes_first_from_inside_the_box(width: float) -> None:
+    rng = np.random.default_rng(4)
+    Z = rng.normal(size=(40, 60))
+    program = BoxProgram(Z, rng.normal(size=40), np.full(40, -width), np.full(40, width), np.zeros(40))
+    unconstrained = np.linalg.solve(Z @ Z.T, -program.q)
+    result = solvers.solve(program, BoxDescent(), tol=1e-9)
+    np.testing.assert_allclose(result.objective, solvers.solve(program, "clarabel", tol=1e-9).objective, rtol=1e-6)
+    assert (result.details["epochs"] == 0) == bool((np.abs(unconstrained) < width).all())
+
+
 def test_same_seed_same_run() -> None:
     program = _program(3, 120, 6)
     runs = [solvers.solve(program, "boxqp", seed=5) for _ in range(2)]
