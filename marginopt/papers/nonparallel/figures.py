@@ -17,7 +17,7 @@ from ...pictures.nonparallel import draw_training
 from ..effort import Effort
 from ..four import NPSVC
 from ..record import Experiment, PaperFigure, Results, Run
-from .protocol import points_of
+from .protocol import points_of, split_of
 
 __all__ = ["FIGURES"]
 
@@ -32,8 +32,7 @@ _SYMBOLS = {"r1": "r1", "r2": "r2", "c": "c", "mu": "μ", "d": "d", "dual_weight
 def _fitted(run: Mapping[str, Any], **parameters: Any) -> tuple[KernelNPSVC, float, Any, Any]:
     """The classifier on 60% of the points, its accuracy on the rest, and these."""
     X, y = points_of(run["dataset"], run["points"])
-    order = np.random.default_rng(run["seed"]).permutation(len(y))
-    train, test = np.split(order, [round(0.6 * len(y))])
+    train, test = split_of(len(y), run["seed"])
     model = KernelNPSVC(
         kernel=RBF(gamma_by_rule("npsvc", X[train])), orientation="rest", standardise=False, max_iter=15, **parameters
     )

@@ -8,13 +8,12 @@ from ..effort import Effort
 from ..four import NPSVC
 from ..judge import mean_of
 from ..published import published
-from ..record import Entry, PaperTable, Published, Run
-from .protocol import METHODS, SETS, SIZES
+from ..record import Entry, PaperTable, Published
+from .protocol import METHODS, SETS, size_run
 
 __all__ = ["TABLES"]
 
 _COLUMNS = ("n_train", "n_test", "features", "classes")
-_ROUNDED = "60% of the 7,291 points are 4,374.6: rounded down there, to the nearest whole number here."
 
 
 def _entries(effort: Effort) -> Sequence[Entry]:
@@ -23,9 +22,8 @@ def _entries(effort: Effort) -> Sequence[Entry]:
         Entry(
             (r["dataset"], column),
             Published.of(r[column]),
-            (Run.of(SIZES, dataset=SETS[r["dataset"]]),),
+            (size_run(r["dataset"]),),
             mean_of(column),
-            (_ROUNDED,) if r["dataset"] == "USPS" and column.startswith("n_") else (),
         )
         for r in rows
         if r["dataset"] in effort.rows(tuple(SETS), ("Pendigits",))

@@ -17,7 +17,7 @@ from marginopt.papers.effort import effort_of
 from marginopt.papers.finding import figures, tables
 from marginopt.papers.nonparallel import deep_figures, table_3
 from marginopt.papers.nonparallel.figures import EVOLUTION, SWEEP
-from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker
+from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SIZES, maker, split_of
 from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
@@ -185,3 +185,12 @@ def test_what_is_fast_enough_has_all_points_and_is_judged(effort: str) -> None:
         if entry.labels[0] in ("Pendigits", "USPS"):
             assert points == ({0} if {entry.labels[1], "K-NPSVC++"} <= whole else {2000})
         assert len(points) == 1
+
+
+@pytest.mark.parametrize(
+    ("points", "parts"), [(1404, (842, 562)), (10992, (6595, 4397)), (2000, (1200, 800)), (7291, (4374, 2917))]
+)
+def test_a_split_has_the_printed_sizes(points: int, parts: tuple[int, int]) -> None:
+    train, test = split_of(points, 3)
+    assert (len(train), len(test)) == parts
+    np.testing.assert_array_equal(np.sort(np.concatenate([train, test])), np.arange(points))
