@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import time
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines.boxes import BoxEngine
+from marginopt.solvers.zero_one.subtrees import engine as rule
 from marginopt.solvers.zero_one.subtrees.shares import Shares
 
 # -- recording ------------------------------------------------------------------------------------------------------
@@ -86,15 +88,14 @@ class Costs:
     """What is assumed besides the tree.
 
     ``latency``: seconds of a message one way; ``handling``: the coordinator's seconds for each slice, out and in; ``per_node``:
-    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded; ``first``: nodes that
-    the coordinator searches before it calls the workers, which are ready when their answer comes.
+    its seconds for each node that comes back; ``stretch``: how much longer every node takes than recorded. Workers have
+    loaded what they run: they are ready when their answer comes.
     """
 
     latency: float = 1e-3
     handling: float = 4e-3
     per_node: float = 2e-5
     stretch: float = 1.0
-    first: int = 50
 
 
 @dataclass
@@ -157,13 +158,14 @@ def simulate(tree: Tree, workers: int, costs: Costs) -> Outcome:
 
 def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], float]:
     """What is open when the first worker is ready, and when that is: breadth-first, as best-first nearly is."""
-    pool, clock, count, called = [0], 0.0, 0, 0.0
-    while pool and (count < costs.first or clock < called + 2.0 * costs.latency + costs.handling):
+    pool, clock, count, ready = [0], 0.0, 0, math.inf
+    while pool and (count % rule.FEW or clock < ready):
         node = pool.pop(0)
         clock += seconds[node]
         count += 1
-        called = clock if count == costs.first else called
         pool += tree.children[node]
+        if count % rule.FEW == 0 and ready == math.inf and (count >= rule.CALL or clock >= 1e-9 * rule.CALL_EFFORT):
+            ready = clock + 2.0 * costs.latency + costs.handling
     return pool, clock
 
 

@@ -29,6 +29,10 @@ __all__ = ["HEAD", "SubtreeEngine"]
 #: Nodes, or effort (about nanoseconds), of the search here after which nodes are handed out though no worker is ready yet: an
 #: easy problem does not wait for workers that have to load compiled code first.
 HEAD, EFFORT = 1500, 1e9
+#: Nodes, or effort, after which the workers are called: what is over by then needs none.
+CALL, CALL_EFFORT = 50, 1e7
+#: Nodes here between two looks for an answer; one may take a second.
+FEW = 8
 
 
 class SubtreeEngine(Engine):
@@ -130,6 +134,7 @@ class SubtreeEngine(Engine):
         """A stretch of the search in this process."""
         if not self._shipped:
             self._first.begin_stretch()
+            self._first.pause = min(self._first.pause, self._first.nodes + FEW)
 
     def work(self, seconds: float) -> Outcome:
         """Search here, and once the pool is there hand out and take in for about ``seconds``."""
@@ -159,10 +164,12 @@ class SubtreeEngine(Engine):
         return sum(memory for *_, memory in self._parts)
 
     def _begun(self) -> bool:
-        """Whether the workers' turn has come; they are called after the first stretch."""
-        self._desk.rouse(load, self.ground)
-        self._desk.tend(0.0)
-        return self._desk.awake or self._first.nodes >= HEAD or self._first.effort >= EFFORT
+        """Whether the workers' turn has come."""
+        nodes, effort = self._first.nodes, self._first.effort
+        if nodes >= CALL or effort >= CALL_EFFORT:
+            self._desk.rouse(load, self.ground)
+            self._desk.tend(0.0)
+        return self._desk.awake or nodes >= HEAD or effort >= EFFORT
 
     def _ship(self) -> None:
         self._shipped = True
