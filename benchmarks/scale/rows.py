@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import argparse
 import os
+import tempfile
 import time
 import warnings
 from collections.abc import Callable, Iterator
@@ -35,6 +36,8 @@ PEERS: dict[str, tuple[str, tuple[float, ...]]] = {
     "skglm": ("skglm", (1.0, 0.1, 0.01, 1e-3)),
 }
 GAP = 1e-3
+#: By the power.
+LOSSES = {1: "hinge", 2: "squared-hinge"}
 
 
 def arguments(command: argparse.ArgumentParser) -> None:
@@ -158,20 +161,16 @@ def cell(case: dict[str, Any]) -> dict[str, Any]:
 
 def ours(case: dict[str, Any]) -> dict[str, Any]:
     import marginopt as mo
-    from marginopt.margin import Hinge, SquaredHinge
 
     warnings.simplefilter("ignore")
-    small = np.random.default_rng(0).standard_normal((300, 3))
-    y = np.where(small[:, 0] > 0, 1.0, -1.0)
-    import scipy.sparse as sp
-
-    for matrix in (small, sp.csr_array(small)):
-        mo.solve(mo.HingeSVM(matrix, y, 1.0), "linear-newton")  # compiled code is loaded
+    with tempfile.TemporaryDirectory() as folder:
+        for kind in ("dense", "sparse"):  # compiled code is loaded
+            small = mo.open_rows(made(kind, 500, Path(folder)))
+            mo.solve(mo.Margin(small.X, small.y, LOSSES[case["power"]], "half-l2"), "linear-newton")
     begin, cpu = time.perf_counter(), time.process_time()
     data = mo.open_rows(case["path"])
     opened = time.process_time() - cpu
-    loss = Hinge() if case["power"] == 1 else SquaredHinge()
-    model = mo.Margin(data.X, data.y, loss, "half-l2", weights=case["C"])
+    model = mo.Margin(data.X, data.y, LOSSES[case["power"]], "half-l2", weights=case["C"])
     result = mo.solve(model, "linear-newton", tol=GAP, threads=1, memory_limit=case.get("memory"))
     row = spent(begin, cpu) | {
         "opened": opened,

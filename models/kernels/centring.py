@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from ..arrays import FloatArray, Points, frozen, row_norms_squared, to_dense
+from ..arrays import FloatArray, Points, frozen, to_dense
 from .kernels import Kernel, Linear
 
 __all__ = ["Place", "placed"]
@@ -37,6 +37,7 @@ def placed(kernel: Kernel, X: Points) -> Place:
     if not isinstance(X, np.ndarray) or not (isinstance(kernel, Linear) or kernel.translation_invariant):
         return Place(X)
     centre = X.mean(axis=0)
-    if not float(centre @ centre) > _FAR * float(row_norms_squared(X - centre).mean()):
+    moved = X - centre
+    if not float(centre @ centre) > _FAR * float(np.vdot(moved, moved)) / len(X):
         return Place(X)
-    return Place(frozen(X - centre), frozen(centre))
+    return Place(frozen(moved), frozen(centre))

@@ -17,7 +17,7 @@ from ..arrays import FloatArray, IntArray, Points
 from .kernels import Kernel, Linear, Polynomial
 from .sparse_products import FeatureProducts
 
-__all__ = ["SingleArray", "SingleData", "by_feature", "products", "single_values"]
+__all__ = ["SingleArray", "SingleData", "by_feature", "products", "scaled_products", "single_values"]
 
 SingleArray: TypeAlias = npt.NDArray[np.float32]
 
@@ -58,6 +58,11 @@ def single_values(kernel: Kernel, data: SingleData, indices: IntArray, columns: 
             power *= base
         return power
     return None
+
+
+def scaled_products(X: SingleArray, indices: IntArray, scale: float, out: SingleArray | None) -> SingleArray:
+    """scale·X[indices] X' of dense points, without a pass over the result for the scale."""
+    return np.matmul(np.float32(scale) * X[indices], X.T, out=out)
 
 
 def products(

@@ -15,7 +15,7 @@ from .bit_distances import BitDistances
 from .blocks.entries import Entries
 from .blocks.float32_tiles import Panel
 from .centring import Place, placed
-from .float32 import SingleArray, SingleData, single_values
+from .float32 import SingleArray, SingleData, scaled_products, single_values
 from .functions.kernel import RadialKernel
 from .gram_operator import BLOCK, GramOperator, MatrixGram, in_pieces, pieces
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
@@ -62,7 +62,12 @@ class KernelGram(GramOperator):
     @cached_property
     def diagonal(self) -> FloatArray:
         """scale·(k_ii + offset + ridge)."""
-        return np.asarray(self.scale * (self.kernel.diagonal(self.X) + self.offset + self.ridge))
+        return np.asarray(self.scale * (self._own + self.offset + self.ridge))
+
+    @cached_property
+    def _own(self) -> FloatArray:
+        """k_ii."""
+        return self.kernel.diagonal(self.X)
 
     @property
     def loading(self) -> FloatArray:
@@ -95,7 +100,7 @@ class KernelGram(GramOperator):
             seen = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
             largest = float(np.abs(seen).max())
             return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
-        return entry, np.sqrt(np.abs(self.kernel.diagonal(self.X)))
+        return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
         """Errors of the entries, of summing n terms, of the offset and of the ridge."""
@@ -200,22 +205,19 @@ class KernelGram(GramOperator):
 
     def single_columns(self, indices: IntArray, out: SingleArray | None = None) -> SingleArray:
         """Columns in float32 from float32 data: BLAS products, then the kernel's function in place."""
-        signs, diagonal = self._single_signs, np.asarray(self.scale * self._ridge_at(indices), dtype=np.float32)
+        signs, plain = self._single_signs, self._single.plain if isinstance(self.kernel, Linear) else None
         if self._radial is not None:
             block = self._radial.single_rows(indices, signs, self.offset, self.scale, out)
-            block[np.arange(len(indices)), indices] += diagonal
-            return block
-        values = single_values(self.kernel, self._single, indices)
-        if values is None:
-            return super().single_columns(indices, out)
-        block = values if out is None else out
-        if self.signs is None:  # a pass over the columns costs as much as a product of a few features
-            np.multiply(values + np.float32(self.offset) if self.offset else values, np.float32(self.scale), out=block)
+        elif isinstance(plain, np.ndarray) and self.signs is None and not self.offset:  # a pass costs what a few features do
+            block = scaled_products(plain, indices, self.scale, out)
         else:
-            np.add(values, np.float32(self.offset), out=block)
+            values = single_values(self.kernel, self._single, indices)
+            if values is None:
+                return super().single_columns(indices, out)
+            block = np.add(values, np.float32(self.offset), out=values if out is None else out)
             block *= signs
             block *= (np.float32(self.scale) * signs[indices])[:, None]
-        block[np.arange(len(indices)), indices] += diagonal
+        block[np.arange(len(indices)), indices] += np.asarray(self.scale * self._ridge_at(indices), dtype=np.float32)
         return block
 
     def single_block(self, rows: IntArray, columns: IntArray) -> SingleArray:
@@ -227,8 +229,7 @@ class KernelGram(GramOperator):
             values = single_values(self.kernel, self._single, rows, columns)
             if values is None:
                 return super().single_block(rows, columns)
-            block = values
-            block += np.float32(self.offset)
+            block = np.add(values, np.float32(self.offset), out=values)
             block *= signs[columns]
             block *= (np.float32(self.scale) * signs[rows])[:, None]
         place = np.full(self.n, -1, dtype=np.int64)
