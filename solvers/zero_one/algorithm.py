@@ -33,6 +33,7 @@ from .incumbent import Polish, trivial_incumbent
 from .pieces import check_pieces, checkpoint_of, keep, take_up
 from .proof.conflict_recorder import ConflictRecorder
 from .reduced import for_boxes, reduce_problem
+from .smallest import smallest_problem
 from .state import ZeroOneState
 from .transfer import Earlier, as_earlier, ends_first
 from .turns import EngineName, first_engine, incumbents_sought, rested_engine
@@ -285,10 +286,8 @@ def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
 @functools.cache
 def _load_engine(engine: Literal["boxes", "conflicts"]) -> None:
     """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
-    rows = np.array([[1.0, 0.5, 0.1], [1.0, -0.4, 0.2], [-1.0, 0.3, 0.7], [-1.0, -0.2, -0.3]])
-    view = ZeroOneProblem(rows, np.full(4, 0.3), np.array([True, True, True]))
     algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
-    state = algorithm.init(view, Options(threads=1), np.random.default_rng(0))
+    state = algorithm.init(smallest_problem(), Options(threads=1), np.random.default_rng(0))
     for _ in range(100):
         if algorithm.advance(state, 1.0) is not Outcome.RUNNING:
             break

@@ -19,12 +19,16 @@ from ..engines.boxes import COUNTS, Begun, BoxEngine
 from ..engines.engine import Limits, Shared
 from ..engines.ground import Ground
 from ..engines.open_nodes import OpenNodes
-from ..incumbent import Incumbent, Polish
+from ..incumbent import Incumbent, Polish, trivial_incumbent
 from ..proof.box_writer import BoxRecords
+from ..reduced import for_boxes, reduce_problem
+from ..smallest import smallest_problem
 from .outcomes import check_counts, check_numbers, check_point, check_work, lines_of
 
 __all__ = ["NODES", "Found", "Slice", "load", "search"]
 
+#: Gap of the problem that loads the loops.
+_LOADED = 1e-6
 #: Nodes of a slice at most: their numbers in the proof log are those from a multiple of this on.
 NODES = 1 << 26
 #: Bytes of a worker's open nodes beyond which it searches nearly depth-first: what it hands back travels.
@@ -107,10 +111,11 @@ class Found:
 
 
 def load(ground: Ground, threads: int | None) -> None:
-    """Have what slices of this ground need: their arrays are here now, and the compiled loops are loaded."""
-    from ..algorithm import ZeroOneBB
-
-    ZeroOneBB(engine="boxes").load(ground.reduced.problem)
+    """Have what slices of this ground need: their arrays are here now, and a slice of the smallest problem loads the loops."""
+    reduced = for_boxes(reduce_problem(smallest_problem()))
+    incumbent = trivial_incumbent(reduced)
+    first = BoxEngine(Shared(reduced, incumbent, Polish.of(reduced), Limits(_LOADED)))
+    search(Slice(first.ground, Own(first.open.arrays()), incumbent.w, incumbent.value, _LOADED, 1.0, 1, False), threads)
 
 
 def search(task: Slice, threads: int | None) -> Found:
