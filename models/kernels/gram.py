@@ -183,7 +183,7 @@ class KernelGram(GramOperator):
                 if panels:
                     BitDistances.load_panel(self.entry_kind)
         elif isinstance(self.kernel, RBF):
-            RBFExponents.load(rows=single, products=large)
+            RBFExponents.load(rows=single, products=large, panels=panels)
 
     @cached_property
     def _radial(self) -> RBFExponents | BitDistances | None:

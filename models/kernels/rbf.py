@@ -16,8 +16,10 @@ import numpy as np
 import scipy.sparse as sp
 
 from ..arrays import FloatArray, IntArray, Points, row_norms_squared
+from .blocks.entries import Entries
 from .blocks.float32_tiles import BlockPanel, ExponentPanel, Panel
-from .blocks.rounded_tiles import LARGEST, RoundedPanel
+from .blocks.rounded_tiles import RoundedPanel
+from .blocks.strips import STRIP, Strips
 from .float32 import SingleArray, by_feature, products
 from .kernels import RBF
 from .sparse_products import FeatureProducts
@@ -48,14 +50,16 @@ class RBFExponents:
 
     @staticmethod
     @functools.cache
-    def load(*, rows: bool, products: bool) -> None:
-        """Load (or compile, once for a machine) the loops of float32 rows of dense points, and of products with them."""
+    def load(*, rows: bool, products: bool, panels: bool) -> None:
+        """Load (or compile, once for a machine) the loops of dense points: float32 rows of all, products, float32 panels."""
         n = _ROWS + 2
         points, one = RBFExponents(np.zeros((n, 1)), np.zeros(n)), np.ones(n, dtype=np.float32)
         if rows:
             points.single_rows(np.arange(2), one, 0.0, 1.0)
         if products:
             points.product(np.ones(n))
+        if panels:
+            points.panel(np.arange(n), one, 0.0, 1.0, np.zeros(n)).product(np.arange(2), one)
 
     @cached_property
     def _single(self) -> tuple[Any, SingleArray]:
@@ -98,7 +102,7 @@ class RBFExponents:
     def panel(self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> ExponentPanel:
         """scale·s_i s_j (k(x_i, x_j) + offset) + δ_ij·loading_i for dense data, between the given points and any others."""
         Z, half = self._single
-        return ExponentPanel(Z, half, signs, offset, scale, loading, points)
+        return ExponentPanel(Z, half, Entries(signs=signs, loading=loading, step=scale, shift=scale * offset), points)
 
     def rounded_panel(
         self, points: IntArray, signs: SingleArray, offset: float, scale: float, loading: FloatArray
@@ -106,9 +110,9 @@ class RBFExponents:
         """The same with entries of two bytes, for sparse data too."""
         ones = np.ones(self.half.size, dtype=np.float32)
         if sp.issparse(self.Z):
-            values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, LARGEST), points)
+            values: Panel = BlockPanel(lambda rows, columns: self.single_block(rows, columns, ones, 0.0, 1.0), points)
         else:
-            values = self.panel(points, ones, 0.0, LARGEST, np.zeros(self.half.size))
+            values = self.panel(points, ones, 0.0, 1.0, np.zeros(self.half.size))
         return RoundedPanel(values, signs, offset, scale, loading)
 
     def product(self, weights: FloatArray) -> FloatArray:
@@ -128,28 +132,26 @@ class RBFExponents:
 
     def _dense_product(self, Z: FloatArray, support: IntArray, weights: FloatArray) -> FloatArray:
         """The product; entries between points of the support are computed once for both of their places."""
-        from .blocks.rbf_loops import accumulate_both, accumulate_double
-
-        order = np.concatenate([support, np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)])
-        across, half, count = np.ascontiguousarray(Z[order].T), self.half[order], workers(support.size * self.half.size)
-        size, n, sums = support.size, order.size, np.zeros((count, order.size))
+        rest = np.setdiff1d(np.arange(self.half.size), support, assume_unique=True)
+        size = -(-support.size // STRIP) * STRIP  # other points begin with a strip: before them may be points without weight
+        order, given = np.zeros(size + rest.size, dtype=np.int64), np.zeros(size)
+        order[: support.size], order[size:], given[: support.size] = support, rest, weights
+        Z, half, n, count = Z[order], self.half[order], order.size, workers(support.size * self.half.size)
+        strips, sums = Strips(Z, half), np.zeros((count, n))
 
         def add(starts: range, out: FloatArray) -> None:
             store = np.empty(_ROWS * _WIDTH)
             for start in starts:
                 stop = min(start + _ROWS, size)
-                points, own, mine = Z[support[start:stop]], half[start:stop], weights[start:stop]
                 edges = [start, *range(stop, size, _WIDTH), *range(size, n, _WIDTH), n]
                 for first, last in itertools.pairwise(edges):
-                    shape = (stop - start, last - first)
-                    block = np.matmul(points, across[:, first:last], out=store[: shape[0] * shape[1]].reshape(shape))
+                    block = store[: (stop - start) * (last - first)].reshape(stop - start, last - first)
+                    strips.powers(Z[start:stop], half[start:stop], first, block)
+                    out[first:last] += given[start:stop] @ block
                     if stop <= first < size:
-                        part = weights[first:last]
-                        accumulate_both(block, half[first:last], own, mine, part, out[first:last], out[start:stop])
-                    else:
-                        accumulate_double(block, half[first:last], own, mine, out[first:last])
+                        out[start:stop] += block @ given[first:last]
 
         share(lambda k: add(range(k * _ROWS, size, count * _ROWS), sums[k]), count)
-        result = np.empty(n)
-        result[order] = sums.sum(axis=0)
+        result, total = np.empty(self.half.size), sums.sum(axis=0)
+        result[support], result[rest] = total[: support.size], total[size:]
         return result

@@ -28,7 +28,7 @@ class Entries:
         Of e.
     table : ndarray of float32, optional
     signs, loading : ndarray (n,), optional
-        Of all points, where e are whole numbers.
+        Of all points, where e are not Q_ij themselves.
     step, shift : float
     """
 
@@ -42,7 +42,7 @@ class Entries:
     @property
     def rounding(self) -> float:
         """Standard deviation of what values lose in whole numbers: that of a number that is anywhere in its step."""
-        return self.step / math.sqrt(12.0) if self.table is None and self.signs is not None else 0.0
+        return self.step / math.sqrt(12.0) if self.table is None and self.kind.kind == "u" else 0.0
 
     def given(self, points: IntArray, weights: SingleArray) -> SingleArray:
         """The weights that the table's values are multiplied with."""

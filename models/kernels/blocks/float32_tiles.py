@@ -14,6 +14,7 @@ import numpy as np
 from ...arrays import FloatArray, IntArray
 from ..float32 import SingleArray
 from .entries import Entries, Tile
+from .strips import Strips
 
 __all__ = ["BlockPanel", "ExponentPanel", "Panel"]
 
@@ -48,10 +49,15 @@ class Panel(ABC):
 
     def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
         """Q[indices, points] weights."""
-        total = np.zeros(indices.size)
+        entries, total = self.entries, np.zeros(indices.size)
+        given = entries.given(self.points, weights)
         for first, last, tile in self.tiles(indices, self.points.size):
-            total += tile @ weights[first:last]
-        return total
+            total += tile @ given[first:last]
+        if entries.signs is None:
+            return total
+        own = np.zeros(entries.signs.size, dtype=np.float32)
+        own[self.points] = weights
+        return entries.finished(indices, total, own[indices], float(given.sum(dtype=np.float64)))
 
 
 class BlockPanel(Panel):
@@ -70,44 +76,32 @@ class BlockPanel(Panel):
 class ExponentPanel(Panel):
     """Of Q_ij = scale·s_i s_j (2^(z_i'z_j - h_i - h_j) + offset) + δ_ij·loading_i, the RBF kernel on dense points.
 
+    What is stored, and what tiles hold, are the powers alone: float32 would lose digits of them in a sum with the offset.
+
     Parameters
     ----------
-    Z, half, signs : ndarray of float32
-        z of all points as rows, h and s.
-    offset, scale : float
-    loading : ndarray (n,)
+    Z, half : ndarray of float32
+        z of all points as rows, and h.
+    entries : Entries
+        Signs, offset, scale and loading.
     points : ndarray of int
     """
 
-    def __init__(
-        self,
-        Z: SingleArray,
-        half: SingleArray,
-        signs: SingleArray,
-        offset: float,
-        scale: float,
-        loading: FloatArray,
-        points: IntArray,
-    ) -> None:
+    def __init__(self, Z: SingleArray, half: SingleArray, entries: Entries, points: IntArray) -> None:
         super().__init__(points)
-        self._Z, self._half, self._signs, self._loading = Z, half, signs, loading
-        self._offset, self._scale = np.float32(offset), np.float32(scale)
-        self._across, self._halves, self._own = np.ascontiguousarray(Z[points].T), half[points], signs[points]
-        self._place = np.full(half.size, -1, dtype=np.int64)
-        self._place[points] = np.arange(points.size)
+        self.entries = entries
+        self._Z, self._half, self._strips = Z, half, Strips(Z[points], half[points])
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, SingleArray]]:
-        """A product with the points, then the exponential in place."""
-        from .rbf_loops import finish_single
-
-        left, half, signs, at = self._Z[indices], self._half[indices], self._signs[indices], self._place[indices]
-        loading = self._loading[indices].astype(np.float32)
+        """Powers of two."""
+        left, half = self._Z[indices], self._half[indices]
         store = np.empty(indices.size * min(stop, _WIDTH), dtype=np.float32)
         for first in range(0, stop, _WIDTH):
             last = min(first + _WIDTH, stop)
             tile = store[: indices.size * (last - first)].reshape(indices.size, last - first)
-            np.matmul(left, self._across[:, first:last], out=tile)
-            finish_single(tile, self._halves[first:last], half, self._own[first:last], signs, self._offset, self._scale)
-            here = np.flatnonzero((at >= first) & (at < last))
-            tile[here, at[here] - first] += loading[here]
+            self._strips.powers(left, half, first, tile)
             yield first, last, tile
+
+    def rows(self, indices: IntArray, out: Tile) -> None:
+        """Powers between indices and points[:m], written in place: a tile's copy would take half as long as its values."""
+        self._strips.powers(self._Z[indices], self._half[indices], 0, out)

@@ -14,12 +14,9 @@ import numpy as np
 
 from ....code_cache import kept
 
-__all__ = ["accumulate_both", "accumulate_double", "finish_single"]
+__all__ = ["accumulate_double", "finish_single"]
 
 _njit = kept(frozenset({"contract", "nsz", "nnan", "arcp"}))
-
-#: Sums may be taken in any order: they vectorise.
-_sum_njit = kept(frozenset({"reassoc", "contract", "nsz", "nnan", "arcp"}))
 
 _BLOCK = 512
 _LN2 = math.log(2.0)
@@ -63,17 +60,6 @@ def _powers(row: Any, half: Any, shared: Any, power: Any) -> None:
         power[k] = (np.int64(whole) + bias) << shift
 
 
-@_sum_njit
-def _add(row: Any, two: Any, weight: float, weights: Any, sums: Any) -> float:
-    """sums_k += weight·row_k·two_k; gives Σ weights_k row_k two_k."""
-    total = 0.0
-    for k in range(row.size):
-        value = row[k] * two[k]
-        sums[k] += weight * value
-        total += weights[k] * value
-    return total
-
-
 @_njit
 def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -> None:
     """out_j += Σ_i weights_i·2^min(0, block_ij - half_j - own_i), all in float64; the block is overwritten."""
@@ -88,16 +74,3 @@ def accumulate_double(block: Any, half: Any, own: Any, weights: Any, out: Any) -
             _powers(row, half[b:e], own[i], power)
             for k in range(row.size):
                 sums[k] += weight * (row[k] * two[k])
-
-
-@_njit
-def accumulate_both(block: Any, half: Any, own: Any, weights: Any, given: Any, out: Any, back: Any) -> None:
-    """`accumulate_double`, and back_i += Σ_j given_j·2^min(0, block_ij - half_j - own_i): the entry ij is the entry ji too."""
-    power = np.empty(_BLOCK, dtype=np.int64)
-    two = power.view(np.float64)
-    n = block.shape[1]
-    for b in range(0, n, _BLOCK):
-        e = min(n, b + _BLOCK)
-        for i in range(block.shape[0]):
-            _powers(block[i, b:e], half[b:e], own[i], power)
-            back[i] += _add(block[i, b:e], two, weights[i], given[b:e], out[b:e])

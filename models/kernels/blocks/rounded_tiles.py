@@ -28,7 +28,7 @@ class RoundedPanel(Panel):
     Parameters
     ----------
     values : Panel
-        Of 65535·k; what is multiplied at once is not rounded.
+        Of k; what is multiplied at once is not rounded.
     signs : ndarray of float32
     offset, scale : float
     loading : ndarray (n,)
@@ -37,20 +37,16 @@ class RoundedPanel(Panel):
     def __init__(self, values: Panel, signs: SingleArray, offset: float, scale: float, loading: FloatArray) -> None:
         super().__init__(values.points)
         self.entries = Entries(ROUNDED, None, signs, loading, scale / LARGEST, scale * offset)
-        self._values, self._n = values, signs.size
+        self._values = values
 
     def tiles(self, indices: IntArray, stop: int) -> Iterator[tuple[int, int, Tile]]:
         """65535·k in float32."""
-        return self._values.tiles(indices, stop)
+        for first, last, tile in self._values.tiles(indices, stop):
+            tile *= tile.dtype.type(LARGEST)
+            yield first, last, tile
 
     def rows(self, indices: IntArray, out: Tile) -> None:
         """65535·k between indices and points[:m], rounded."""
         for first, last, tile in self.tiles(indices, out.shape[1]):
             tile += tile.dtype.type(0.5)
             np.copyto(out[:, first:last], tile, casting="unsafe")
-
-    def product(self, indices: IntArray, weights: SingleArray) -> FloatArray:
-        """Q[indices, points] weights."""
-        given, own = self.entries.given(self.points, weights), np.zeros(self._n, dtype=np.float32)
-        own[self.points] = weights
-        return self.entries.finished(indices, super().product(indices, given), own[indices], float(given.sum()))

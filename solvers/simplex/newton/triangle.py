@@ -27,7 +27,7 @@ Block: TypeAlias = tuple[int, int, Tile | None]
 #: Rows of a block, and blocks for each thread between two yields.
 _ROWS, _TOGETHER = 128, 8
 #: An entry is read so many times as fast as it is computed.
-_READ = 4
+_READ = 2
 #: Entries are rounded where less than two thirds of the first points' own ones fit into the limit: a part of what is `wanted`.
 _WORTH = 4 / 9
 
