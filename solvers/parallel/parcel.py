@@ -30,6 +30,11 @@ class Parcel:
     keys: tuple[str, ...]
     buffers: tuple[Any, ...] = ()
 
+    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
+        """Buffers travel without copies from protocol 5 on, and as bytes before it."""
+        buffers = self.buffers if protocol >= 5 else tuple(bytes(buffer) for buffer in self.buffers)
+        return Parcel, (self.body, self.keys, buffers)
+
 
 @dataclass(frozen=True, eq=False)
 class Own:

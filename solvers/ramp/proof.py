@@ -21,8 +21,8 @@ from .check.statement import FORMAT
 
 __all__ = ["ProofLog"]
 
-#: Left to the checker's own rounding: this share of the claimed bound, and so many last places of all costs for each term of a
-#: sum. The share of a multiplier's cap that counts as all of it.
+#: Left to the checker's own rounding: this share of the claimed bound, and so many last places of all costs, and of what the
+#: terms of margins cost by their slopes, for each term of a sum. The share of a multiplier's cap that counts as all of it.
 _SLACK, _PLACES, _FULL = 1e-8, 4.0 * 2.0**-52, 1e-12
 
 
@@ -40,8 +40,7 @@ class ProofLog:
     """
 
     def __init__(self, path: str, problem: RampProblem, V: FloatArray, cut: float) -> None:
-        self._file, self._V, self._atoms = LogFile(path), V, problem.atoms
-        self._spare = _PLACES * (sum(problem.A.shape) + 16) * float(problem.costs.sum()) * problem.height
+        self._file, self._V, self._problem = LogFile(path), V, problem
         arrays = {name: getattr(problem, name).tolist() for name in ("A", "costs", "curvature", "atoms")}
         beyond = problem.beyond if np.isfinite(problem.beyond) else None
         ramp = {"height": problem.height, "width": problem.width, "beyond": beyond}
@@ -92,9 +91,17 @@ class ProofLog:
 
     def finish(self, bound: float, w: FloatArray) -> None:
         """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal."""
-        claimed = max(bound * (1.0 - _SLACK) - self._spare, 0.0) if np.isfinite(bound) else 0.0
-        self._file.write([{"bound": claimed, "w": w.tolist(), "combination": _combination(self._atoms, w)}])
+        claimed = max(bound * (1.0 - _SLACK) - _spare(self._problem, w), 0.0) if np.isfinite(bound) else 0.0
+        self._file.write([{"bound": claimed, "w": w.tolist(), "combination": _combination(self._problem.atoms, w)}])
         self._file.seal()
+
+
+def _spare(problem: RampProblem, w: FloatArray) -> float:
+    """What rounding may cost near w: of sums of costs, and of margins, which slopes turn into costs."""
+    n, p = problem.A.shape
+    terms = 1.0 + np.abs(problem.A) @ np.abs(w)
+    steep = problem.height / problem.width * float(problem.costs @ terms)
+    return _PLACES * ((n + p + 16) * float(problem.costs.sum()) * problem.height + (p + 4) * steep)
 
 
 def _combination(atoms: FloatArray, w: FloatArray) -> list[float]:

@@ -97,7 +97,7 @@ def test_arrays_that_a_task_alone_has_travel_with_it_as_they_lie(client: Any) ->
     parcel = packer.pack({"own": Own(own), "shared": X})
     assert len(packer.arrays) == 1 and len(parcel.body) < LARGE and len(parcel.buffers) == 2
     assert np.shares_memory(np.frombuffer(parcel.buffers[0]), X)  # no copy was made
-    for one in (parcel, pickle.loads(pickle.dumps(parcel))):
+    for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
         _equal(unpack(one, packer.arrays)["own"].arrays, own)
     with team_of(cluster=client) as team:
         _equal(team.all(gives_back, [Own(own)])[0], own)
