@@ -1,6 +1,7 @@
 """Tasks as they travel: pickled without their large arrays, which are named by their content and travel once.
 
-Arrays that one task alone has (`Own`) travel with it, as they lie in memory: no copy is made on the way to the network.
+Arrays that one task alone has (`Own`) travel with it, copied once. (Buffers that nobody copies ended the process, by a garbage
+collection that found one still exported.)
 """
 
 from __future__ import annotations
@@ -24,16 +25,10 @@ LARGE = 4096
 
 @dataclass(frozen=True)
 class Parcel:
-    """A task without its large arrays, the names of these, and the bytes of arrays that it alone has."""
+    """A task without its large arrays, and the names of these."""
 
     body: bytes
     keys: tuple[str, ...]
-    buffers: tuple[Any, ...] = ()
-
-    def __reduce_ex__(self, protocol: Any) -> tuple[Any, ...]:
-        """Buffers travel without copies from protocol 5 on, and as bytes before it."""
-        buffers = self.buffers if protocol >= 5 else tuple(bytes(buffer) for buffer in self.buffers)
-        return Parcel, (self.body, self.keys, buffers)
 
 
 @dataclass(frozen=True, eq=False)
@@ -47,10 +42,10 @@ class Own:
 
     def __reduce__(self) -> tuple[Any, ...]:
         known = {name: (array.dtype.str, array.shape) for name, array in self.arrays.items()}
-        return _own, (known, [pickle.PickleBuffer(np.ascontiguousarray(array).data) for array in self.arrays.values()])
+        return _own, (known, [array.tobytes() for array in self.arrays.values()])
 
 
-def _own(known: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[Any]) -> Own:
+def _own(known: Mapping[str, tuple[str, tuple[int, ...]]], buffers: list[bytes]) -> Own:
     found = zip(known.items(), buffers, strict=True)
     return Own({name: np.frombuffer(buffer, dtype).reshape(shape) for (name, (dtype, shape)), buffer in found})
 
@@ -59,15 +54,8 @@ class _Pickler(cloudpickle.Pickler):  # type: ignore[misc]
     """Leaves the packer's arrays out."""
 
     def __init__(self, file: io.BytesIO, packer: Packer) -> None:
-        self.packer, self.keys, self.buffers = packer, dict[str, None](), list[Any]()
-        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL, buffer_callback=self._stays)
-
-    def _stays(self, buffer: pickle.PickleBuffer) -> bool:
-        """Whether bytes are in the body: a few of them are."""
-        if buffer.raw().nbytes < LARGE:
-            return True
-        self.buffers.append(buffer)
-        return False
+        super().__init__(file, protocol=pickle.HIGHEST_PROTOCOL)
+        self.packer, self.keys = packer, dict[str, None]()
 
     def persistent_id(self, value: Any) -> str | None:
         if type(value) is not np.ndarray or value.nbytes < LARGE or value.dtype.hasobject:
@@ -81,7 +69,7 @@ class _Unpickler(pickle.Unpickler):
     """Puts them back."""
 
     def __init__(self, parcel: Parcel, arrays: Mapping[str, Any]) -> None:
-        super().__init__(io.BytesIO(parcel.body), buffers=parcel.buffers)
+        super().__init__(io.BytesIO(parcel.body))
         self._arrays = arrays
 
     def persistent_load(self, key: str) -> Any:
@@ -119,7 +107,7 @@ class Packer:
         file = io.BytesIO()
         pickler = _Pickler(file, self)
         pickler.dump(task)
-        return Parcel(file.getvalue(), tuple(pickler.keys), tuple(pickler.buffers))
+        return Parcel(file.getvalue(), tuple(pickler.keys))
 
 
 def unpack(parcel: Parcel, arrays: Mapping[str, Any]) -> Any:

@@ -91,12 +91,11 @@ def test_a_parcel_has_no_large_array_in_it_and_comes_back_whole() -> None:
     assert found["columns"].flags.f_contiguous and not found["X"].flags.f_contiguous
 
 
-def test_arrays_that_a_task_alone_has_travel_with_it_as_they_lie(client: Any) -> None:
+def test_arrays_that_a_task_alone_has_travel_with_it(client: Any) -> None:
     own = {"X": X, "columns": np.asfortranarray(X), "few": np.arange(3, dtype=np.int8), "none": np.zeros((0, 4))}
     packer = Packer()
     parcel = packer.pack({"own": Own(own), "shared": X})
-    assert len(packer.arrays) == 1 and len(parcel.body) < LARGE and len(parcel.buffers) == 2
-    assert np.shares_memory(np.frombuffer(parcel.buffers[0]), X)  # no copy was made
+    assert len(packer.arrays) == 1 and len(parcel.body) > 2 * X.nbytes
     for one in (parcel, *(pickle.loads(pickle.dumps(parcel, protocol)) for protocol in (4, 5))):
         _equal(unpack(one, packer.arrays)["own"].arrays, own)
     with team_of(cluster=client) as team:
