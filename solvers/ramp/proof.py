@@ -91,7 +91,8 @@ class ProofLog:
 
     def finish(self, bound: float, w: FloatArray) -> None:
         """Write the claim, a little below the bound, the incumbent with the combination of atoms that it is, and the seal."""
-        claimed = max(bound * (1.0 - _SLACK) - _spare(self._problem, w), 0.0) if np.isfinite(bound) else 0.0
+        below = bound * (1.0 - _SLACK) - _spare(self._problem, w)
+        claimed = below if 0.0 < below < np.inf else 0.0  # NaN, of sums that overflow, claims nothing
         self._file.write([{"bound": claimed, "w": w.tolist(), "combination": _combination(self._problem.atoms, w)}])
         self._file.seal()
 
@@ -99,8 +100,9 @@ class ProofLog:
 def _spare(problem: RampProblem, w: FloatArray) -> float:
     """What rounding may cost near w: of sums of costs, and of margins, which slopes turn into costs."""
     n, p = problem.A.shape
-    terms = 1.0 + np.abs(problem.A) @ np.abs(w)
-    steep = problem.height / problem.width * float(problem.costs @ terms)
+    with np.errstate(over="ignore", invalid="ignore"):
+        terms = 1.0 + np.abs(problem.A) @ np.abs(w)
+        steep = problem.height / problem.width * float(problem.costs @ terms)
     return _PLACES * ((n + p + 16) * float(problem.costs.sum()) * problem.height + (p + 4) * steep)
 
 

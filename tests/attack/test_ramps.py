@@ -78,3 +78,14 @@ def test_packed_logs_are_read_within_a_limit(tmp_path: Path, monkeypatch: pytest
     assert "unpacks to 100,000 characters" in mo.check_proof(tmp_path / "line.gz").message
     (tmp_path / "lines.gz").write_bytes(gzip.compress(b'{"format": "marginopt-scoring-proof"}\n' * 10**5))
     assert "unpacks to more than 1,000,000" in mo.check_proof(tmp_path / "lines.gz").message
+
+
+@pytest.mark.filterwarnings("ignore:overflow", "ignore:invalid")
+def test_a_log_whose_sums_overflow_claims_nothing(tmp_path: Path) -> None:
+    """What the checker is left was infinite or NaN, and a NaN would have been the claim."""
+    rng = np.random.default_rng(0)
+    X, y = np.c_[np.ones(8), 1e150 * rng.normal(size=(8, 2))], np.sign(rng.normal(size=8))
+    model = mo.Margin(X, y, mo.margin.Ramp(2, 2), mo.margin.L1(), weights=1e300)
+    mo.solve(model, "ramp-bb", proof=str(tmp_path / "p.log"), node_limit=100)
+    report = mo.check_proof(tmp_path / "p.log", model)
+    assert report.valid and report.bound == 0.0
