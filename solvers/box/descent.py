@@ -1,4 +1,4 @@
-"""Coordinate descent on box QPs in factor form, with Newton and interior-point finishers, certified by the duality gap."""
+"""Coordinate descent on box QPs in factor form, with finishers by Newton's method, certified by the duality gap."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from ..interface.algorithm import Algorithm, Measure, Outcome
 from ..records.answer import Answer
 from ..records.options import Options
 from . import records
+from .active_set import active_set_steps
 from .interior import interior_operations, interior_point
 from .newton import FinishRun, newton_steps
 from .state import BoxState, load_descent, make_state
@@ -34,11 +35,12 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
     float64. Where the view gives its factor in single precision, rounds go on from that gradient (iterative refinement), and the
     factor is computed in float64 once its rounding is larger than the violation.
 
-    Projected Newton steps (`newton`) are tried whenever the operations that they need are fewer than those that the descent has
-    used so far, and an interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems never see
-    either, ill-conditioned ones cost at most a few times what the best of the three would have. From a start inside the box,
-    where the matrix is kept, Newton's step comes first: it costs about what the matrix did, and ends where the box does not bind
-    (pinball losses).
+    Newton's method, by active sets (`active_set`) where the matrix is kept and by projected steps (`newton`) where a factor of
+    lower rank is, is tried whenever the operations that it needs are fewer than those that the descent has used so far, and an
+    interior-point method (`interior`) once in a run, by the same rule: well-conditioned problems never see either,
+    ill-conditioned ones cost at most a few times what the best of the three would have. From a start inside the box, where the
+    matrix is kept, active sets come first: a step costs about what the matrix did, and few are needed where the box binds for a
+    part of the variables only (pinball losses).
 
     Parameters
     ----------
@@ -111,8 +113,16 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         inside = bool(((state.a > view.lower) & (state.a < view.upper)).all())
         if view.gram is None or not inside or time.perf_counter() + price > state.deadline:
             return False
-        self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, state.aim), "newton")
+        self._newton(state)
         return state.converged()
+
+    def _newton(self, state: BoxState) -> None:
+        """Newton's method: by active sets where the matrix is kept, as one of full rank; else by projected steps."""
+        at = (state.view, state.diagonal, state.a, state.gradient)
+        if state.view.gram is not None:
+            self._take(state, active_set_steps(*at, state.enough, state.deadline), "active set")
+        else:
+            self._take(state, newton_steps(*at, state.aim), "newton")
 
     def _finished(self, state: BoxState) -> bool:
         """Run a finisher if one is cheaper than the descent so far; whether it converged."""
@@ -125,7 +135,7 @@ class BoxDescent(Algorithm[BoxQP, BoxState]):
         left = state.deadline - time.perf_counter()
         if state.finish_seconds + price <= spent and price <= left and state.gap <= state.tried / 3.0:
             state.tried = state.gap
-            self._take(state, newton_steps(view, state.diagonal, state.a, state.gradient, state.aim), "newton")
+            self._newton(state)
         price = interior_operations(view) / _BLAS
         if not state.converged() and not state.interior and price <= min(spent, state.deadline - time.perf_counter()):
             state.interior = True

@@ -12,7 +12,7 @@ from scipy.linalg.lapack import dpotrs
 from ...models.arrays import BoolArray, FloatArray
 from ...models.views import BoxQP
 
-__all__ = ["FinishRun", "newton_steps"]
+__all__ = ["FinishRun", "newton_steps", "restricted_solver"]
 
 #: Multiple of the mean diagonal added to Q on the free variables, which may be singular there.
 _SHIFT = 1e-12
@@ -48,7 +48,7 @@ def newton_steps(
             free = now
             size = int(np.count_nonzero(free))
             operations += size * size * ((0 if view.gram is not None else r) + size / 3.0)
-            solve = _factor(view, diagonal, free)
+            solve = restricted_solver(view, diagonal, free)
         moved = None if solve is None else _step(view, diagonal, a, g, free, solve)
         if moved is None:
             break
@@ -74,7 +74,7 @@ def _free(view: BoxQP, a: FloatArray, g: FloatArray) -> BoolArray:
     return np.asarray(~(((a <= view.lower + near) & (g > 0)) | ((a >= view.upper - near) & (g < 0))))
 
 
-def _factor(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
+def restricted_solver(view: BoxQP, diagonal: FloatArray, free: BoolArray) -> Callable[[FloatArray], FloatArray] | None:
     """The solver of Q on the free variables; None where Q is not positive definite there."""
     F = np.flatnonzero(free)
     if not F.size:

@@ -16,7 +16,7 @@ BOXQP = SolverInfo(
     views=(BoxQP,),
     gives=frozenset({Gives.DUALS, Gives.BOUND, Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT}),
     tolerance=1e-8,
-    reference="Hsieh et al.: dual coordinate descent (2008); Bertsekas (1982); Ferris, Munson (2003)",
+    reference="Hsieh et al. (2008); Hintermüller, Ito, Kunisch (2002); Bertsekas (1982); Ferris, Munson (2003)",
 )
 
 #: In the order of the table.

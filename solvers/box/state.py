@@ -72,14 +72,20 @@ class BoxState:
     @property
     def pair(self) -> tuple[float, float]:
         """Objective and bound in the sense of the model's form."""
-        if self.view.offset is None:
-            return self.objective, self.objective - self.gap
-        return self.view.offset - self.objective + self.gap, self.view.offset - self.objective
+        return self._pair(self.objective, self.gap)
+
+    def _pair(self, objective: float, gap: float) -> tuple[float, float]:
+        """The same of any point."""
+        offset = self.view.offset
+        return (objective, objective - gap) if offset is None else (offset - objective + gap, offset - objective)
 
     def converged(self) -> bool:
         """Relative gap within the tolerance; equal to rounding where the optimum is zero."""
-        primal, bound = self.pair
-        return relative_gap(primal, bound) <= self.tol or self.gap <= 1e-15
+        return self.enough(self.objective, self.gap)
+
+    def enough(self, objective: float, gap: float) -> bool:
+        """Whether a point with these would have converged."""
+        return relative_gap(*self._pair(objective, gap)) <= self.tol or gap <= 1e-15
 
     def aim(self) -> float:
         """The gap that a finisher is to reach."""

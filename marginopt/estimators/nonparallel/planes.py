@@ -135,7 +135,7 @@ class NonparallelSVC(HyperplaneClassifier):
         line = StatusLine()
         for model in models:
             found.append(self._solved(model))
-            for name in ("program", "both_signs"):  # its matrices, of the order of all points: one class's at a time
+            for name in ("program", "all_rows"):  # its matrices, of the order of all points: one class's at a time
                 vars(model).pop(name, None)
             if self.verbose:
                 _, objective, gap = found[-1]

@@ -20,7 +20,7 @@ from ...program.form import StandardForm
 from ...statement import Statement
 from ...views import BoxQP
 from .class_labels import as_classes
-from .class_problem.programs import convex_program, majorant_program, rows_of_both_signs, stated_objective
+from .class_problem.programs import convex_program, majorant_program, rows_of_all, stated_objective
 from .class_problem.words import class_statement, explained_points
 from .evaluation import Base, Ridge
 from .hinge_factor import HingeFactor, KernelRows, SharedRows, SignedFactor
@@ -167,7 +167,7 @@ class NonparallelSVM(Model):
 
     @cached_property
     def shared_rows(self) -> SharedRows | None:
-        """What the quadratics with a class's rows in both signs share with a kernel; None for the linear one."""
+        """What the quadratics with rows of all points share with a kernel; None for the linear one."""
         if self._first:
             return self._first.shared_rows
         return None if self.features.linear else SharedRows(self.features.rows, self.features.gram, self.base)
@@ -212,9 +212,9 @@ class NonparallelSVM(Model):
         return convex_program(self)
 
     @cached_property
-    def both_signs(self) -> HingeFactor | SignedFactor:
-        """The quadratic that every majorant has."""
-        return rows_of_both_signs(self)
+    def all_rows(self) -> HingeFactor | SignedFactor:
+        """The quadratic of the insensitive loss, the class's rows in both signs; or the one that every majorant has."""
+        return rows_of_all(self)
 
     def majorant(self, u: FloatArray) -> HingeQuadratic:
         """The convex problem with ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u (non-convex losses).

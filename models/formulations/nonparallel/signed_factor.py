@@ -1,4 +1,4 @@
-"""The quadratic of a class's problem whose own points stand in both signs, over kernel features that all classes share."""
+"""The quadratic of a class's problem with a row of each point, or two of its own ones, over features that all classes share."""
 
 from __future__ import annotations
 
@@ -36,25 +36,29 @@ class SharedRows:
 
 @dataclass(frozen=True, eq=False)
 class SignedFactor:
-    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A]: A the class's points (``near``), B the others.
+    """H = R and the rows G = [Ψ_B; -Ψ_A; Ψ_A], or [Ψ_B; Ψ_A] unless ``twice``: A the class's points (``near``), B the others.
 
     ZZ' = GH⁻¹G' has the entries of ΨH⁻¹Ψ' with signs, so a class costs no product of matrices: m² numbers are copied.
     """
 
     rows: SharedRows
     near: BoolArray
+    twice: bool = True
 
     @cached_property
     def points(self) -> npt.NDArray[np.intp]:
         """The point of each row of G."""
         A, B = np.flatnonzero(self.near), np.flatnonzero(~self.near)
-        return np.concatenate([B, A, A])
+        return np.concatenate([B, A, A] if self.twice else [B, A])
 
     @cached_property
     def signs(self) -> FloatArray:
         """The sign of each row of G."""
-        own = int(self.near.sum())
-        return np.concatenate([np.ones(self.near.size - own), -np.ones(own), np.ones(own)])
+        signs = np.ones(self.points.size)
+        if self.twice:
+            others = int((~self.near).sum())
+            signs[others : self.near.size] = -1.0
+        return signs
 
     @property
     def shape(self) -> tuple[int, int]:

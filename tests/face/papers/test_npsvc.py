@@ -173,10 +173,7 @@ def test_figures_of_the_network() -> None:
 def test_what_is_fast_enough_has_all_points_and_is_judged(effort: str) -> None:
     """The rest is thinned and not judged; the paired tests are of as many points for both."""
     thin = effort_of(effort, 2)
-    most = set(METHODS) - {"pinTWSVM", "RMTBSVM"}
-    whole = {
-        name: {"SVM"} if thin.one_row else most | ({"pinTWSVM"} if name == "USPS" else set()) for name in ("Pendigits", "USPS")
-    }
+    whole = dict.fromkeys(("Pendigits", "USPS"), {"SVM"} if thin.one_row else set(METHODS))
     for entry in tables()["npsvc-table-2"].entries(thin):
         points = {run.parameters["points"] for run in entry.runs}
         if entry.labels[0] in whole:

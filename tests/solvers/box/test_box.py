@@ -94,15 +94,16 @@ def test_warm_start_at_the_optimum_needs_no_epoch() -> None:
     assert again.status is Status.OPTIMAL
 
 
-@pytest.mark.parametrize("width", [1.0, 0.02])
-def test_newton_comes_first_from_inside_the_box(width: float) -> None:
+@pytest.mark.parametrize("width", [1.0, 0.1, 0.02])
+def test_active_sets_come_first_from_inside_the_box(width: float) -> None:
+    """Whether the box binds for no variable, for some, or for most of them."""
     rng = np.random.default_rng(4)
     Z = rng.normal(size=(40, 60))
     program = BoxProgram(Z, rng.normal(size=40), np.full(40, -width), np.full(40, width), np.zeros(40))
-    unconstrained = np.linalg.solve(Z @ Z.T, -program.q)
     result = solvers.solve(program, BoxDescent(), tol=1e-9)
     np.testing.assert_allclose(result.objective, solvers.solve(program, "clarabel", tol=1e-9).objective, rtol=1e-6)
-    assert (result.details["epochs"] == 0) == bool((np.abs(unconstrained) < width).all())
+    assert result.details["epochs"] == 0
+    assert result.details["finish_steps"] > 0
 
 
 def test_same_seed_same_run() -> None:

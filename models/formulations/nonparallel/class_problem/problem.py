@@ -93,8 +93,8 @@ class ClassProblem(Protocol):
 
     @property
     def shared_rows(self) -> SharedRows | None:
-        """What the classes' quadratics with rows of both signs share with a kernel."""
+        """What the classes' quadratics with rows of all points share with a kernel."""
 
     @property
-    def both_signs(self) -> HingeFactor | SignedFactor:
-        """The quadratic with the target class's rows in both signs."""
+    def all_rows(self) -> HingeFactor | SignedFactor:
+        """The quadratic with the rows of all points, the target class's in both signs where the losses are convex."""

@@ -11,7 +11,7 @@ from ..hinge_quadratic import HingeQuadratic
 from ..points_factor import PointsFactor
 from .problem import ClassProblem
 
-__all__ = ["convex_program", "majorant_program", "rows_of_both_signs", "stated_objective"]
+__all__ = ["convex_program", "majorant_program", "rows_of_all", "stated_objective"]
 
 
 def convex_program(model: ClassProblem) -> HingeQuadratic:
@@ -21,7 +21,7 @@ def convex_program(model: ClassProblem) -> HingeQuadratic:
         return _hinged(model, PointsFactor(model.kernel_rows, model.inside))
     A, B = psi[model.inside], psi[~model.inside]
     if model.loss == "npsvm":
-        return _absolute(model, np.ones(A.shape[0]), model.epsilon, 0.0)
+        return _insensitive(model)
     if model.loss == "lstsvm":
         return _squares(model, A, B)
     return _hinged(model, HingeFactor(model.regulariser + A.T @ A, B, A, model.base))
@@ -45,29 +45,39 @@ def _squares(model: ClassProblem, A: FloatArray, B: FloatArray) -> HingeQuadrati
     return HingeQuadratic(factor, -pull * B.sum(axis=0), none, none, none, constant, b_error=lost)
 
 
-def rows_of_both_signs(model: ClassProblem) -> HingeFactor | SignedFactor:
-    """rI + μΨ'LΨ with the rows of both signs of the target class: the same for every majorant."""
+def rows_of_all(model: ClassProblem) -> HingeFactor | SignedFactor:
+    """rI + μΨ'LΨ with the rows of all points: the class in both signs for the insensitive loss, once for every majorant."""
+    twice = model.convex
     if model.shared_rows is not None:
-        return SignedFactor(model.shared_rows, model.inside)
+        return SignedFactor(model.shared_rows, model.inside, twice)
     psi = model.features.rows
     A, B = psi[model.inside], psi[~model.inside]
-    rows = np.vstack([B, -A, A])
+    rows = np.vstack([B, -A, A] if twice else [B, A])
     return HingeFactor(model.regulariser, rows, np.zeros((0, rows.shape[1])), model.base)
 
 
-def _absolute(model: ClassProblem, weights: FloatArray, epsilon: float, constant: float) -> HingeQuadratic:
-    """Similarity loss Σ ω_i (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
-    m, p = int((~model.inside).sum()), model.features.features
-    h = np.concatenate([np.full(m, model.margin), np.full(2 * weights.size, -epsilon)])
-    w = np.concatenate([np.full(m, model.c), weights, weights])
-    return HingeQuadratic(model.both_signs, np.zeros(p), h, w, np.zeros(h.size), constant)
+def _insensitive(model: ClassProblem) -> HingeQuadratic:
+    """Similarity loss Σ (|a_i| - ε)_+: two hinges for each point, -a ≥ -ε and a ≥ -ε."""
+    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
+    h = np.where(np.arange(rows) < m, model.margin, -model.epsilon)
+    w = np.where(np.arange(rows) < m, model.c, 1.0)
+    return HingeQuadratic(model.all_rows, np.zeros(p), h, w, np.zeros(rows))
 
 
 def majorant_program(model: ClassProblem, u: FloatArray) -> HingeQuadratic:
-    """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|."""
+    """ℓ_s(a_i) ≤ ℓ_s(ā_i) + ω_i(|a_i| - |ā_i|), ω_i = ℓ_s'(|ā_i|), ā = f at u, for a similarity loss that is concave in |a|.
+
+    ω|a| is the pinball loss of target 0 and τ = 1: one row for each point, and a dual matrix that is regular.
+    """
     size = np.abs(model.features.rows[model.inside] @ np.asarray(u, dtype=np.float64))
     value, slope = _concave(model, size)
-    return _absolute(model, slope, 0.0, float(np.sum(value - slope * size)))
+    (rows, p), m = model.all_rows.shape, int((~model.inside).sum())
+    others = np.arange(rows) < m
+    w = np.concatenate([np.full(m, model.c), slope])
+    constant = float(np.sum(value - slope * size))
+    return HingeQuadratic(
+        model.all_rows, np.zeros(p), np.where(others, model.margin, 0.0), w, np.where(others, 0.0, 1.0), constant
+    )
 
 
 def _concave(model: ClassProblem, size: FloatArray) -> tuple[FloatArray, FloatArray]:

@@ -123,6 +123,7 @@ def test_majorant_lies_above_and_touches() -> None:
         for _ in range(30):
             u, other = rng.normal(size=4), rng.normal(size=4)
             majorant = model.majorant(u)
+            assert majorant.h.size == len(y), "one row for each point: the matrix of the dual is regular over a kernel"
             assert majorant.value(u) == pytest.approx(_direct(model, u))
             assert majorant.value(other) >= _direct(model, other) - 1e-9
 

@@ -54,15 +54,17 @@ def test_kernel_factor_is_the_dense_one(share: float, r: float, lowered: bool) -
 
 
 @pytest.mark.parametrize("graph", [False, True])
-def test_rows_of_both_signs_over_a_kernel_are_the_dense_ones(graph: bool) -> None:
+@pytest.mark.parametrize("twice", [False, True])
+def test_rows_of_all_points_over_a_kernel_are_the_dense_ones(graph: bool, twice: bool) -> None:
     rng = np.random.default_rng(4)
     K = np.exp(-0.5 * scipy.spatial.distance.cdist(*2 * [rng.normal(size=(30, 3))], "sqeuclidean")) + 1e-3 * np.eye(30)
     psi = scipy.linalg.cholesky(K, lower=True)
     root = rng.normal(size=(30, 30))
     base = Base(0.3 * np.eye(30) + root.T @ root) if graph else Ridge(0.3)
     near = rng.random(30) < 0.3
-    rows = np.vstack([psi[~near], -psi[near], psi[near]])
-    dense, signed = HingeFactor(base.dense(30), rows, np.zeros((0, 30)), base), SignedFactor(SharedRows(psi, K, base), near)
+    rows = np.vstack([psi[~near], -psi[near], psi[near]] if twice else [psi[~near], psi[near]])
+    dense = HingeFactor(base.dense(30), rows, np.zeros((0, 30)), base)
+    signed = SignedFactor(SharedRows(psi, K, base), near, twice)
     u, lam, B = rng.normal(size=30), rng.random(dense.shape[0]), rng.normal(size=(30, 3))
     assert signed.shape == dense.shape
     assert pytest.approx(dense.H) == signed.H
@@ -88,10 +90,10 @@ def test_classes_share_one_product_of_their_kernel_features(loss: str, manifold:
     rng = np.random.default_rng(5)
     X, y = rng.normal(size=(40, 3)), np.arange(40) % 3
     first, *others = NonparallelSVM.one_per_class(X, y, loss=loss, kernel=RBF(0.7), manifold=manifold)
-    signed = [model.both_signs for model in (first, *others)]
+    signed = [model.all_rows for model in (first, *others)]
     assert all(isinstance(factor, SignedFactor) and factor.rows is first.shared_rows for factor in signed)
     assert all(model.regulariser is first.regulariser for model in others)
-    assert isinstance(NonparallelSVM(X, y, 0, loss=loss, manifold=manifold).both_signs, HingeFactor)  # few features: no kernel
+    assert isinstance(NonparallelSVM(X, y, 0, loss=loss, manifold=manifold).all_rows, HingeFactor)  # few features: no kernel
 
 
 @pytest.mark.parametrize("orientation", ["one", "rest"])
