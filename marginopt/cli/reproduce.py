@@ -30,6 +30,7 @@ def add_options(command: Command) -> None:
         "--effort", choices=list(EFFORTS), help="one row of each table; all rows, thinned; the paper's protocol (default)"
     )
     much.add_argument("--quick", action="store_true", help="the same as --effort quick; with no name, of every table")
+    command.add_argument("--row", action="append", default=[], dest="rows", help="measure this row alone, by its first label")
     command.add_argument("--repetitions", type=int, metavar="R", help="at most so many in place of the effort's")
     command.add_argument("--out", default="out/papers", help="folder to write the pages to (default out/papers)")
     command.add_argument("--store", metavar="FILE", help="keeps every run that is done (default OUT/runs.db)")
@@ -68,6 +69,7 @@ def reproduce(a: argparse.Namespace) -> int:
         run=not a.stored,
         command=_command(a, effort),
         cluster=a.cluster,
+        rows=a.rows,
     )
     found = _updated(a, effort, folder) if a.update else found
     written = [str(path) for paper in found for path in write_pages(paper, folder)]
@@ -88,6 +90,7 @@ def _updated(a: argparse.Namespace, effort: str, folder: Path) -> list[Reproduct
 def _command(a: argparse.Namespace, effort: str) -> str:
     """What to type for the same numbers; where the files were is nobody's business."""
     words = ["marginopt", "reproduce", *(a.names or ["--all"]), "--effort", effort]
+    words += [word for row in a.rows for word in ("--row", row)]
     words += [] if a.repetitions is None else ["--repetitions", str(a.repetitions)]
     return shlex.join(words)
 

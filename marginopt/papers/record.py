@@ -192,9 +192,10 @@ class PaperTable:
     notes: tuple[str, ...] = ()
     across: int = 0
 
-    def runs(self, effort: Effort) -> list[Run]:
-        """All that its cells need, each once."""
-        return list(dict.fromkeys(run for entry in self.entries(effort) for run in entry.runs))
+    def runs(self, effort: Effort, rows: Sequence[str] = ()) -> list[Run]:
+        """All that its cells need, each once; of the rows whose first label is given, where any is."""
+        entries = (entry for entry in self.entries(effort) if not rows or entry.labels[0] in rows)
+        return list(dict.fromkeys(run for entry in entries for run in entry.runs))
 
 
 @dataclass(frozen=True)

@@ -126,6 +126,7 @@ def reproduce(
     run: bool = True,
     command: str = "",
     cluster: Cluster = None,
+    rows: Sequence[str] = (),
 ) -> list[Reproduction]:
     """Measure published tables and figures again.
 
@@ -150,6 +151,8 @@ def reproduce(
         For the head.
     cluster : distributed.Client or str, optional
         As in `gap_report`. Workers find the data sets as this process does: in the directory that ``MARGINOPT_DATA`` names there.
+    rows : sequence of str
+        First labels of rows ("USPS"): only their cells are measured, all others and the figures are as the store has them.
 
     Returns
     -------
@@ -159,7 +162,7 @@ def reproduce(
     Raises
     ------
     InputError
-        An unknown name or effort.
+        An unknown name or effort; no table asked for has such a row.
     DataError
         The store's file is not a store.
     """
@@ -169,10 +172,11 @@ def reproduce(
     if not run and not path.is_file():
         raise InputError(f"there is no store {path}: run the tables first")
     CellStore(path)  # a file that is none is an error now
-    wanted: list[PaperTable | PaperFigure] = [*tables, *figures]
-    runs = list(dict.fromkeys(r for one in wanted for r in one.runs(much)))
+    now, rest = _runs(tables, figures, much, rows) if run else ([], _runs(tables, figures, much, ())[0])
     with team_of(jobs, cluster) as team:
-        results, lacking = measure_all(runs, path, team, progress) if run else stored(runs, path)
+        results, lacking = measure_all(now, path, team, progress)
+    had, unknown = stored(rest, path)
+    results, lacking = {**had, **results}, {**unknown, **lacking}
     head = _head(much, command)
     found = []
     for paper in PAPERS.values():
@@ -181,6 +185,21 @@ def reproduce(
         if mine or drawn:
             found.append(Reproduction(paper, mine, drawn, much, head))
     return found
+
+
+def _runs(
+    tables: Sequence[PaperTable], figures: Sequence[PaperFigure], effort: Effort, rows: Sequence[str]
+) -> tuple[list[Run], list[Run]]:
+    """The runs of these rows, of all that is wanted where none is given; and the other ones."""
+    every = dict.fromkeys(run for one in (*tables, *figures) for run in one.runs(effort))
+    if not rows:
+        return list(every), []
+    known = dict.fromkeys(entry.labels[0] for table in tables for entry in table.entries(effort))
+    for row in rows:
+        if row not in known:
+            raise InputError(f"no table asked for has a row {row!r}; its rows are {', '.join(known) or 'none'}")
+    now = dict.fromkeys(run for table in tables for run in table.runs(effort, rows))
+    return list(now), [run for run in every if run not in now]
 
 
 def _cells(table: PaperTable, effort: Effort, results: Results, lacking: Mapping[Run, str]) -> tuple[Judged, ...]:

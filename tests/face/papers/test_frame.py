@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -21,7 +22,7 @@ from marginopt.papers.finding import asked, figures, tables
 from marginopt.papers.four import CONIC
 from marginopt.papers.judge import NOT_RUN, Verdict, judge, mean_of
 from marginopt.papers.page import _slug, write_index, write_pages
-from marginopt.papers.record import Entry, Experiment, Published, Run
+from marginopt.papers.record import Entry, Experiment, PaperTable, Published, Run
 from marginopt.papers.reproduce import reproduce
 from marginopt.papers.task import measure_all, stored
 from marginopt.relaxations import CellStore
@@ -123,6 +124,24 @@ def test_what_is_stored_is_not_run_again(tmp_path: Path) -> None:
     there, missing = stored(runs, tmp_path / "runs.db")
     assert there == found
     assert list(missing.values()) == [NOT_RUN]
+
+
+def test_one_row_is_measured_and_the_others_are_as_the_store_has_them(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    cells = [replace(entry(None, base), labels=(name, "x")) for name, base in (("first", 1.0), ("second", 2.0), ("third", 3.0))]
+    table = PaperTable("test", CONIC, "Table 0", "a table", ("row", "column"), "", "", lambda effort: cells)
+    monkeypatch.setattr("marginopt.papers.reproduce.asked", lambda names: ([table], []))
+    store = tmp_path / "runs.db"
+
+    def means(*rows: str) -> list[float | None]:
+        (found,) = reproduce(["test"], store=store, progress=False, rows=rows)
+        return [None if cell.value is None else cell.value.mean for cell in found.tables[0].cells]
+
+    assert means("second") == [pytest.approx(2.1)]
+    assert _count(store) == 3
+    assert means("third") == [pytest.approx(2.1), pytest.approx(3.1)]
+    assert means() == [pytest.approx(1.1), pytest.approx(2.1), pytest.approx(3.1)]
+    with pytest.raises(InputError, match="no table asked for has a row 'fourth'; its rows are first, second, third"):
+        means("fourth")
 
 
 def test_a_kill_costs_what_is_being_computed(tmp_path: Path) -> None:
