@@ -30,7 +30,9 @@ def add_options(command: Command) -> None:
         "--effort", choices=list(EFFORTS), help="one row of each table; all rows, thinned; the paper's protocol (default)"
     )
     much.add_argument("--quick", action="store_true", help="the same as --effort quick; with no name, of every table")
-    command.add_argument("--row", action="append", default=[], dest="rows", help="measure this row alone, by its first label")
+    command.add_argument(
+        "--row", action="append", default=[], metavar="ROW", dest="rows", help="measure this row alone, by its first label"
+    )
     command.add_argument("--repetitions", type=int, metavar="R", help="at most so many in place of the effort's")
     command.add_argument("--out", default="out/papers", help="folder to write the pages to (default out/papers)")
     command.add_argument("--store", metavar="FILE", help="keeps every run that is done (default OUT/runs.db)")
