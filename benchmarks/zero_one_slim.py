@@ -24,6 +24,7 @@ PUBLISHED = {
     ("mammo", "regularized"): None,
     ("haberman", "regularized"): None,
     ("bankruptcy", "regularized"): None,
+    ("heart", "max5"): None,
     ("heart", "regularized"): None,
     ("mushroom", "best"): 0.0553337612,
     ("adult", "max5"): 5642.121938895418,

@@ -9,20 +9,21 @@ from .reduced import Reduced
 
 __all__ = ["branching_for", "greedy_order", "spread_of"]
 
-#: Features from which supports are decided before signs, or pairs are looked at, where columns have few values.
+#: Features from which supports are decided before signs, or pairs are looked at, where most columns have few values.
 _MANY, _FEW_VALUES = 17, 4
 #: Where opposite points with equal rows cost at most one in so many of the smaller class, pairs of points say more than cells.
 _ALIKE = 10
 
 
 def branching_for(reduced: Reduced) -> str:
-    """By signs where features are few or have many values; else by pairs where opposite points are hardly alike, or by support.
+    """By signs where features are few or most have many values; else by pairs if opposite points are hardly alike, or by support.
 
-    Columns of many values tell nearly all points apart: linear programs over pairs then bound more and cost more than they save
-    (`branching="pairs"` asks for them).
+    Columns of many values tell nearly all points apart: where most are such, linear programs over pairs bound more and cost
+    more than they save (`branching="pairs"` asks for them).
     """
     r = reduced
-    if r.Z.shape[1] < _MANY or int(r.levels.max(initial=1)) > _FEW_VALUES:
+    d = r.Z.shape[1]
+    if d < _MANY or 2 * np.count_nonzero(r.levels > _FEW_VALUES) > d:
         return "signs"
     alike, few = int(np.minimum(r.positive, r.negative).sum()), min(int(r.positive.sum()), int(r.negative.sum()))
     return "pairs" if alike * _ALIKE <= few else "supports"

@@ -12,10 +12,11 @@ import numpy as np
 
 from ...models.arrays import IntArray
 from .bounds import ALL, rows_of
+from .box_program import Relaxed, middle
 from .choices import branching_for, greedy_order, spread_of
 from .descent import best_intercept, descend, room_for
 from .multipliers import Box, Held, Multipliers
-from .pairs import PairProgram, Relaxed, middle
+from .pairs import PairProgram
 from .reduced import Reduced
 from .tree import HALVES, Stack, below, split, stack_for
 

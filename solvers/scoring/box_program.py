@@ -1,0 +1,172 @@
+"""The linear program over pairs of opposite points that bounds a box.
+
+In a^+, a^- (whether a coefficient is > 0, < 0), its two parts r^+, r^-, and z (which rows of points are wrong)
+
+    min Σ_j price (a_j^+ + a_j^-) + size price (r_j^+ + r_j^-) + Σ_i c_i z_i,   a ≤ r ≤ (largest size) a,
+
+where each pair gives up to two rows (`solvers.scoring.check.pairs`): the scores differ by 2t, and some coefficient that is not
+decided helps, or a point of it is wrong. Pairs are added as solutions violate them, and the dual simplex method goes on from the
+basis that it has.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, final
+
+import numpy as np
+import scipy.sparse as sp
+
+from ...models.arrays import FloatArray, IntArray
+from .multipliers import Box, Multipliers
+from .reduced import Reduced
+
+__all__ = ["BoxProgram", "Relaxed", "middle"]
+
+#: Bits of multipliers beyond those of the cut.
+_BITS = 44
+_NEAR = 1e-6
+
+
+def middle(box: Box) -> tuple[int, int]:
+    """The widest coefficient, and its middle."""
+    j = int(np.argmax(box.upper - box.lower))
+    return j, int(box.lower[j] + box.upper[j]) // 2
+
+
+@dataclass(frozen=True, eq=False)
+class Relaxed:
+    """A solution of the program of a box: its value in units, what it uses, and the pairs that matter."""
+
+    value: float
+    use: FloatArray  #: (2, d): a^+ and a^-
+    rho: FloatArray  #: r^+ - r^-
+    wrong: FloatArray  #: (2, m): z by row, for each class
+    held: Multipliers
+
+    @property
+    def whole(self) -> bool:
+        """Whether it is a system."""
+        return bool(max(np.abs(x - np.rint(x)).max() for x in (self.use, self.rho)) < _NEAR)
+
+    def split(self, box: Box) -> tuple[int, int]:
+        """Coefficient j and half h by which the solution is cut off, or the box shrinks: ρ_j ≤ h, ρ_j > h."""
+        d = self.rho.size
+        away = np.minimum(self.use, 1.0 - self.use) * (box.lower < box.upper)
+        away[0, box.lower > 0] = away[1, box.upper < 0] = 0.0
+        if away.max() > _NEAR:
+            k = int(np.argmax(away))
+            return k % d, 0 if k < d else -1
+        between = np.abs(self.rho - np.rint(self.rho)) * (box.lower < box.upper)
+        j = int(np.argmax(between))
+        if between[j] > _NEAR:
+            return j, int(np.floor(self.rho[j]))
+        return middle(box)
+
+
+@final
+class BoxProgram:
+    """The program of one box in HiGHS.
+
+    Parameters
+    ----------
+    reduced : Reduced
+    box : Box
+    pairs : (p, 2) array
+        Rows of ``reduced.Z``, one of each class, to begin with.
+
+    Attributes
+    ----------
+    pairs
+        All that it has.
+    """
+
+    def __init__(self, reduced: Reduced, box: Box, pairs: IntArray) -> None:
+        import highspy  # imported here: it is slow, and few problems need it
+
+        native: Any = highspy
+        self.reduced, self.box = reduced, box
+        self.pairs = np.zeros((0, 2), dtype=np.int64)
+        self._unit = float(max(reduced.price, reduced.size_price, 1))
+        self._optimal, self._highs = native.HighsModelStatus.kOptimal, native.Highs()
+        for name, value in (("output_flag", False), ("solver", "simplex"), ("threads", 1)):
+            self._highs.setOptionValue(name, value)
+        self._of_point = np.full((2, len(reduced.Z)), -1)  # the column of a point's z
+        self._of_row = np.zeros((0, 2), dtype=np.int64)  # of each pair's row: the pair, and whether it is of the second kind
+        self._uses()
+        self.add(pairs)
+
+    def _uses(self) -> None:
+        """The columns a and r, and their rows: the limit on features, a ≤ r ≤ largest a, and one sign for each."""
+        r, box, d = self.reduced, self.box, self.box.lower.size
+        largest = np.concatenate([np.maximum(box.upper, 0), np.maximum(-box.lower, 0)]).astype(float)
+        least = np.concatenate([np.maximum(box.lower, 0), np.maximum(-box.upper, 0)]).astype(float)
+        used = (np.tile(box.must, 2) & (np.roll(largest, d) == 0)) | (least > 0)
+        self._columns = k = np.flatnonzero(largest)
+        prices = np.repeat([r.price, r.size_price], k.size) / self._unit
+        self._add_columns(prices, np.concatenate([used[k], least[k]]), np.concatenate([np.ones(k.size), largest[k]]))
+        one, none, signs = np.eye(k.size), np.zeros((d, k.size)), (k % d == np.arange(d)[:, None]).astype(float)
+        most = np.concatenate([[float(r.problem.most)], np.zeros(2 * k.size), np.ones(d)])
+        self._base = most.size
+        rows = [[np.ones((1, k.size)), none[:1]], [one, -one], [-np.diag(largest[k]), one], [signs, none]]
+        self._add_rows(np.block(rows), np.full(most.size, -np.inf), most)
+
+    def add(self, pairs: IntArray) -> None:
+        """Add the rows of pairs, and the columns of points that are new."""
+        r, box, columns, p = self.reduced, self.box, self._columns, len(pairs)
+        for points, side, cost in zip(self._of_point, pairs.T, (r.positive, r.negative), strict=True):
+            new = np.unique(side[points[side] < 0])
+            points[new] = self._highs.getNumCol() + np.arange(new.size)
+            self._add_columns(cost[new] / self._unit, np.zeros(new.size), np.ones(new.size))
+        V = r.Z[pairs[:, 0]] - r.Z[pairs[:, 1]]
+        reach = np.maximum(box.lower * V, box.upper * V)[:, ~box.free].sum(axis=1)
+        lack = np.maximum(r.apart - np.minimum(box.lower * V, box.upper * V).sum(axis=1), 0.0)
+        signed, free = np.hstack([V, -V])[:, columns], np.tile(box.free, 2)[columns]
+        rows = np.zeros((2, p, self._highs.getNumCol()))
+        rows[0, :, : columns.size] = (signed > 0) & free
+        rows[1, :, columns.size : 2 * columns.size] = signed
+        for points, side in zip(self._of_point, pairs.T, strict=True):
+            rows[0, np.arange(p), points[side]] = 1.0
+            rows[1, np.arange(p), points[side]] = lack
+        helped, parted = np.flatnonzero(reach < r.apart), np.flatnonzero(lack > 0)
+        least = np.repeat([1.0, r.apart], [helped.size, parted.size])
+        self._add_rows(np.vstack([rows[0, helped], rows[1, parted]]), least, np.full(least.size, np.inf))
+        kind = np.repeat([0, 1], [helped.size, parted.size])
+        pair = np.concatenate([helped, parted]) + len(self.pairs)
+        self._of_row = np.concatenate([self._of_row, np.column_stack([pair, kind])])
+        self.pairs = np.concatenate([self.pairs, pairs])
+
+    def _add_columns(self, costs: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+        nothing = np.zeros(0, dtype=np.int32)
+        starts = np.zeros(costs.size, dtype=np.int32)
+        self._highs.addCols(costs.size, costs, lower.astype(float), upper, 0, starts, nothing, np.zeros(0))
+
+    def _add_rows(self, rows: FloatArray, lower: FloatArray, upper: FloatArray) -> None:
+        A = sp.csr_array(rows)
+        self._highs.addRows(lower.size, lower, upper, A.nnz, A.indptr[:-1], A.indices, A.data)
+
+    def solve(self, cut: int) -> Relaxed | None:
+        """Its solution; nothing where HiGHS has none. Multipliers are fine enough for bounds near ``cut``."""
+        c, d, highs = self._columns.size, self.box.lower.size, self._highs
+        if not c and not len(self.pairs):
+            return None
+        highs.run()
+        if highs.getModelStatus() != self._optimal:
+            return None
+        found = highs.getSolution()
+        x, duals = np.array(found.col_value), np.array(found.row_dual) * self._unit
+        use, parts = np.zeros(2 * d), np.zeros(2 * d)
+        use[self._columns], parts[self._columns] = x[:c], x[c : 2 * c]
+        wrong = np.where(self._of_point >= 0, x[self._of_point], 0.0)
+        value = highs.getInfo().objective_function_value * self._unit
+        return Relaxed(value, use.reshape(2, d), parts[:d] - parts[d:], wrong, self._whole(duals, cut))
+
+    def _whole(self, duals: FloatArray, cut: int) -> Multipliers:
+        """Multipliers of the pairs that have one, rounded down."""
+        denominator = 1 << max(0, _BITS - int(cut).bit_length())
+        of_pairs = np.zeros((len(self.pairs), 2))
+        of_pairs[*self._of_row.T] = np.floor(np.maximum(duals[self._base :], 0.0) * float(denominator))
+        limit = int(max(-duals[0], 0.0) * denominator)
+        kept = (of_pairs > 0).any(axis=1)
+        cover, margin = (tuple(map(int, side.tolist())) for side in of_pairs[kept].T)
+        return Multipliers(denominator, limit, self.pairs[kept], cover, margin)
