@@ -129,7 +129,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
     def advance(self, state: SupportsState, seconds: float) -> Outcome:
         """Descents for about ``seconds``, or a stretch of the search; what comes when is counted in nodes, not in time."""
         search, limit = state.search, state.options.node_limit
-        if not search.heap:
+        if search.done:
             return Outcome.CONVERGED
         due, end = state.first + search.nodes // _NODES_A_DESCENT, time.perf_counter() + seconds
         if search.rounds < due and search.value > 0:
@@ -147,7 +147,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
             return Outcome.CONVERGED
         if state.options.memory_limit is not None and search.memory > state.options.memory_limit:
             return Outcome.MEMORY_LIMIT
-        return Outcome.RUNNING if search.heap else Outcome.CONVERGED
+        return Outcome.CONVERGED if search.done else Outcome.RUNNING
 
     def measure(self, state: SupportsState) -> Measure:
         """Incumbent, proved bound, nodes and open nodes."""
@@ -189,5 +189,5 @@ def _load() -> None:
         problem = ScoringProblem(X, y, np.ones(5), -bounds, bounds, (-9, 9), Fraction(1, 10), Fraction(1, 100), 2, Fraction(1))
         search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
         search.improve()
-        while search.heap:
+        while not search.done:
             search.step()

@@ -31,15 +31,22 @@ def branching_for(reduced: Reduced) -> str:
 
 def greedy_order(reduced: Reduced) -> IntArray:
     """Columns, each the one by which fewest errors are left in cells beside those before it."""
-    codes, P, Q = reduced.codes, reduced.positive, reduced.negative
-    left, order = list(range(len(codes))), []
-    cells = np.zeros(codes.shape[1], dtype=np.int64)
+    r = reduced
+    order, left = [], list(range(len(r.codes)))
+    cells, count = np.zeros(r.codes.shape[1], dtype=np.int64), 1
+
+    def numbered(j: int) -> IntArray:
+        """The cells, each parted by the column's values."""
+        finer = cells * int(r.levels[j]) + r.codes[j]
+        return finer if count * int(r.levels[j]) <= 4 * finer.size else np.unique(finer, return_inverse=True)[1].ravel()
+
     while left:
-        finer = [np.unique(cells * reduced.levels[j] + codes[j], return_inverse=True)[1].ravel() for j in left]
-        errors = [int(np.minimum(np.bincount(f, P), np.bincount(f, Q)).sum()) for f in finer]
+        finer = [numbered(j) for j in left]
+        errors = [int(np.minimum(np.bincount(f, r.positive), np.bincount(f, r.negative)).sum()) for f in finer]
         best = int(np.argmin(errors))
         order.append(left.pop(best))
-        cells = finer[best]
+        _, cells = np.unique(finer[best], return_inverse=True)
+        cells, count = cells.ravel(), int(cells.max()) + 1
         if errors[best] == 0:
             break
     return np.array([*order, *left], dtype=np.int64)

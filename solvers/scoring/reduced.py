@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 from fractions import Fraction
+from operator import mul
 
 import numpy as np
 
@@ -77,13 +78,14 @@ def reduce_problem(problem: ScoringProblem) -> Reduced:
     rows, back = np.unique(problem.X, axis=0, return_inverse=True)
     rows = np.ascontiguousarray(rows + 0.0)
     coded = [np.unique(column, return_inverse=True) for column in rows.T]
-    costs = [as_fraction(c) for c in problem.weights.tolist()]
+    values, which, counts = np.unique(problem.weights, return_inverse=True, return_counts=True)
+    costs = [as_fraction(c) for c in values.tolist()]
     sizes = int(np.maximum(np.abs(problem.lower), np.abs(problem.upper)).sum())
-    most = sum(costs, Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
+    most = sum(map(mul, costs, counts.tolist()), Fraction()) + problem.price * len(problem.lower) + problem.size_price * sizes
     unit = Fraction(math.lcm(*{c.denominator for c in costs}, problem.price.denominator, problem.size_price.denominator))
     if unit * most > _MOST_UNITS:  # numerator and denominator apart: their quotient may be beyond the doubles
         unit = Fraction(2) ** math.floor(math.log2(_MOST_UNITS) - math.log2(most.numerator) + math.log2(most.denominator))
-    in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)
+    in_units = np.array([int(c * unit) for c in costs], dtype=np.int64)[which]
     sums, points = np.zeros((2, len(rows)), dtype=np.int64), np.full((2, len(rows)), -1)
     np.add.at(sums, ((problem.y < 0).astype(np.intp), back.ravel()), in_units)
     points[(problem.y < 0).astype(np.intp), back.ravel()] = np.arange(problem.y.size)

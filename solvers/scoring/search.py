@@ -24,6 +24,8 @@ __all__ = ["Search"]
 
 #: Nodes bounded below one open node before the next one is taken.
 _STRETCH = 400
+#: Entries of the rows that nodes read between two looks at the clock, about.
+_READ = 2_000_000
 #: Bytes of a node's multipliers, about.
 _OF_PAIRS = 20_000
 #: Share of a feature from which a solution over pairs uses it.
@@ -65,6 +67,7 @@ class Search:
     cut: int = field(init=False)
     heap: list[tuple[int, int, tuple[Any, ...]]] = field(default_factory=list)
     rounds: int = 0
+    _until: int = 0
 
     def __post_init__(self) -> None:
         r, problem = self.reduced, self.reduced.problem
@@ -155,9 +158,14 @@ class Search:
         return int(self.stack.now.nodes)
 
     @property
+    def done(self) -> bool:
+        """Whether no node is open."""
+        return not self.heap and not self.stack.now.top
+
+    @property
     def open_nodes(self) -> int:
         """Nodes that are not closed."""
-        return len(self.heap)
+        return len(self.heap) + int(self.stack.now.top)
 
     @property
     def memory(self) -> int:
@@ -167,7 +175,9 @@ class Search:
     @property
     def bound(self) -> Fraction:
         """The proved lower bound."""
-        return min(self.reduced.bound(self.heap[0][0]), self.value) if self.heap else self.value
+        k = self.stack
+        units = [int(u) for u in k.bound[: k.now.top]] + [node[0] for node in self.heap[:1]]
+        return min(self.reduced.bound(min(units)), self.value) if units else self.value
 
     @property
     def held(self) -> list[Held]:
@@ -175,29 +185,37 @@ class Search:
         return [node[-1] for _, _, node in self.heap if node[-1] is not None]
 
     def step(self, most: int = _STRETCH) -> None:
-        """Search below the open node of least bound; by pairs, that node alone."""
-        units, number, (lower, upper, must, more, held) = heapq.heappop(self.heap)
-        k = self.stack
-        k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
-        if self.program is None:
-            self._below(most)
-        else:
-            held = self._bounded_by_pairs(self.program, Box(lower, upper, must), held)
+        """Search below the open node of least bound, a part of a stretch if nodes take long; by pairs, that node alone."""
+        k, held = self.stack, None
+        if not k.now.top:
+            held = self._open()
+        if self.program is not None:
+            held = self._bounded_by_pairs(self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), held)
+        elif self._below(min(most, max(1, _READ // self.reduced.Z.size))):
+            return
         for t in range(int(k.now.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), held)
             heapq.heappush(self.heap, (int(k.bound[t]), int(k.number[t]), node))
         k.now.top = 0
 
-    def _below(self, most: int) -> None:
-        """Search below the first node on the stack, in depth; what stays open is on it then."""
+    def _open(self) -> Held | None:
+        """Take the open node of least bound, and begin a stretch."""
         k = self.stack
-        k.now.top, end = 1, self.nodes + most
+        units, number, (lower, upper, must, more, held) = heapq.heappop(self.heap)
+        k.lower[0], k.upper[0], k.must[0], k.more[0], k.bound[0], k.number[0] = lower, upper, must, more, units, number
+        k.now.top, self._until = int(self.program is None), self.nodes + _STRETCH
+        return held
+
+    def _below(self, most: int) -> bool:
+        """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
+        k, end = self.stack, min(self.nodes + most, self._until)
         while k.now.top > 0 and self.nodes < end:
             before = self.nodes
             below(self.rows, k, np.int64(self.cut), end - self.nodes, self.branching == "supports")
             self._take()
             if self.nodes == before and k.now.top + 5 > k.bound.size:
-                break
+                return False
+        return bool(k.now.top) and self.nodes < self._until
 
     def _bounded_by_pairs(self, program: PairProgram, box: Box, held: Held | None) -> Held | None:
         """Put what is left of the first node's children on the stack, and say what bounds them."""

@@ -74,7 +74,8 @@ class ScoringProblem:
         error = np.zeros(self.y.size) if self.whole and reach.max() < 2.0**53 else reach * ((self.X.shape[1] + 2) * 2.0**-52)
         margins, t = self.y * floats, float(self.threshold)
         wrong = np.asarray(margins < t)
-        for i in np.flatnonzero(np.abs(margins - t) <= error + 2.0**-52 * t):
+        doubt = error if Fraction(t) == self.threshold else error + 2.0**-52 * t
+        for i in np.flatnonzero((np.abs(margins - t) <= doubt) & (doubt > 0.0)):
             terms = (Fraction(x) * int(r) for x, r in zip(self.X[i].tolist(), rho.tolist(), strict=True) if r)
             score = rho0 + sum(terms, Fraction())
             wrong[i] = int(self.y[i]) * score < self.threshold

@@ -16,6 +16,8 @@ from marginopt.errors import InputError
 from marginopt.models.formulations.margin.scoring_problem import ScoringProblem
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.scoring import SupportsBB
+from marginopt.solvers.scoring.reduced import reduce_problem
+from marginopt.solvers.scoring.search import Search
 
 pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
 
@@ -67,12 +69,30 @@ def solved(problem: ScoringProblem, **parameters: Any) -> tuple[Fraction, Fracti
     """Value and bound, as fractions, from the solver's own loop."""
     solver = SupportsBB(**parameters)
     state = solver.init(problem, Options(tol=1e-30), np.random.default_rng(0))
-    while state.search.heap:
+    while not state.search.done:
         solver.advance(state, 0.0)
     search = state.search
     assert problem.allows(search.rho0, search.rho.astype(float))
     assert problem.value(search.rho0, search.rho.astype(float)) == search.value
     return search.value, search.bound
+
+
+@pytest.mark.parametrize("read", [1, 200])
+def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int) -> None:
+    """Where nodes take long the clock is looked at within a stretch: the nodes on the stack are open and bound too."""
+    monkeypatch.setattr("marginopt.solvers.scoring.search._READ", read)
+    within = 0
+    for seed in range(60):
+        problem = drawn(seed)
+        best = enumerated(problem)
+        search = Search(reduce_problem(problem), np.random.default_rng(0), branching="signs")
+        while not search.done:
+            assert search.bound <= best
+            assert search.open_nodes > 0
+            search.step()
+            within += int(search.stack.now.top) > 0
+        assert search.value == search.bound == best
+    assert within > 50
 
 
 @pytest.mark.parametrize("block", range(20))
