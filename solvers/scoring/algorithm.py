@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import functools
+import math
 import os
 import time
 from collections.abc import Mapping
@@ -103,6 +104,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         from .reduced import reduce_problem
         from .search import Search
 
+        deadline = math.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         low, high = view.intercept
         if not -_LARGEST <= low <= high <= _LARGEST:
             raise InputError(
@@ -112,7 +114,7 @@ class SupportsBB(Algorithm[ScoringProblem, SupportsState]):
         reduced = reduce_problem(view)
         log = None if self.proof is None else ProofLog(str(self.proof), reduced)
         listeners = (None, None) if log is None else (log.take, log.certify)
-        search = Search(reduced, rng, listeners[0], self.branching, listeners[1])
+        search = Search(reduced, rng, listeners[0], self.branching, listeners[1], deadline)
         m, d = search.reduced.Z.shape
         one = float(m) * float((view.upper - view.lower + 1).sum()) * 4
         descents = int(np.clip(_EFFORT / max(one, 1.0), 5, self.descents))

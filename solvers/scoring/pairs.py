@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import math
+import time
+
 import numpy as np
 
 from .box_program import BoxProgram, Relaxed
@@ -13,6 +16,7 @@ __all__ = ["PairProgram"]
 
 #: Share of the gap that two rounds must close for another one, where the solution is not whole anyway.
 _PROGRESS = 0.01
+_ROUNDS = 40
 
 
 class PairProgram:
@@ -26,11 +30,16 @@ class PairProgram:
     def __init__(self, reduced: Reduced) -> None:
         self.reduced, self.scores, self.violated = reduced, Scores(reduced), Violated(reduced)
 
-    def bound(self, box: Box, held: Held | None, cut: int, rounds: int = 40) -> tuple[int, Relaxed | None]:
-        """What every system of the box costs at least, in units, and the program's solution; first with the pairs held."""
+    def bound(self, box: Box, held: Held | None, cut: int, deadline: float = math.inf) -> tuple[int, Relaxed | None]:
+        """What every system of the box costs at least, in units, and the program's solution; first with the pairs held.
+
+        No round is begun after the deadline, by the clock of `time.perf_counter`.
+        """
         best, values = None, []
         program = BoxProgram(self.reduced, box, np.zeros((0, 2), dtype=np.int64) if held is None else held.multipliers.pairs)
-        for _ in range(rounds):
+        for _ in range(_ROUNDS):
+            if time.perf_counter() > deadline:
+                break
             solved = program.solve(cut)
             if solved is None:
                 break

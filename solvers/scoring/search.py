@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import heapq
+import math
+import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from fractions import Fraction
@@ -26,6 +28,8 @@ __all__ = ["Search"]
 _STRETCH = 400
 #: Entries of the rows that nodes read between two looks at the clock, about.
 _READ = 2_000_000
+#: Nodes, at least, between two looks at the deadline, after which a run ends: they may be slow where flows have many pairs.
+_FEW = 4
 #: Bytes of a node's multipliers, about.
 _OF_PAIRS = 20_000
 #: Share of a feature from which a solution over pairs uses it.
@@ -47,6 +51,8 @@ class Search:
         Receives every event (`tree.Stack.events`), in order.
     certifier : callable, optional
         Receives a node's number and multipliers, where what lies below it is closed by them.
+    deadline : float
+        By the clock of `time.perf_counter`: a stretch is left then, its nodes stay open.
 
     Attributes
     ----------
@@ -61,6 +67,7 @@ class Search:
     listener: Callable[[IntArray], None] | None = None
     branching: str = "auto"
     certifier: Callable[[int, Multipliers], None] | None = None
+    deadline: float = math.inf
     rho0: int = 0
     rho: IntArray = field(init=False)
     value: Fraction = field(init=False)
@@ -208,10 +215,10 @@ class Search:
 
     def _below(self, most: int) -> bool:
         """Search below the nodes on the stack, in depth, for at most so many nodes; whether the stretch goes on."""
-        k, end = self.stack, min(self.nodes + most, self._until)
-        while k.now.top > 0 and self.nodes < end:
+        k, end, few = self.stack, min(self.nodes + most, self._until), max(_FEW, most // 16)
+        while k.now.top > 0 and self.nodes < end and time.perf_counter() < self.deadline:
             before = self.nodes
-            below(self.rows, k, np.int64(self.cut), end - self.nodes, self.branching == "supports")
+            below(self.rows, k, np.int64(self.cut), min(few, end - before), self.branching == "supports")
             self._take()
             if self.nodes == before and k.now.top + 5 > k.bound.size:
                 return False
@@ -225,7 +232,7 @@ class Search:
             return held
         relaxed: Relaxed | None = None
         if k.bound[0] < self.cut:
-            units, relaxed = program.bound(box, held, self.cut)
+            units, relaxed = program.bound(box, held, self.cut, self.deadline)
             if relaxed is not None:
                 self._round(relaxed)
                 if units > k.bound[0]:

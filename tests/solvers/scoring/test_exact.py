@@ -95,6 +95,20 @@ def test_bounds_hold_within_a_stretch(monkeypatch: pytest.MonkeyPatch, read: int
     assert within > 50
 
 
+@pytest.mark.parametrize("branching", ["signs", "supports", "pairs"])
+def test_after_the_deadline_nodes_stay_open_and_the_bound_holds(branching: str) -> None:
+    for seed in range(20):
+        problem = drawn(seed)
+        search = Search(reduce_problem(problem), np.random.default_rng(0), branching=branching)
+        search.step()
+        before, left, open_nodes = search.nodes, search.bound, search.open_nodes
+        search.deadline = -np.inf
+        if not search.done:
+            search.step()
+            assert branching == "pairs" or (search.nodes, search.open_nodes) == (before, open_nodes)  # by pairs it splits
+        assert left <= search.bound <= enumerated(problem)
+
+
 @pytest.mark.parametrize("block", range(20))
 def test_a_thousand_small_systems(block: int) -> None:
     for seed in range(50 * block, 50 * block + 50):
