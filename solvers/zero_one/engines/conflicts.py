@@ -65,6 +65,11 @@ class ConflictEngine(Engine):
         return sum(dive.effort for dive in self._dives)
 
     @property
+    def forecast(self) -> float:
+        """As the passes grow, at the effort of a node so far: within a pass the bound stands still and says nothing."""
+        return self._passes.forecast(self.nodes, self._shared.cut) * self.spent / max(self.nodes, 1)
+
+    @property
     def open_nodes(self) -> int:
         """Nodes on the heap, and each search in hand as one."""
         return len(self._heap) + sum(dive.running for dive in self._dives)

@@ -11,6 +11,7 @@ from typing import ClassVar
 from ...interface.algorithm import Outcome
 from ..incumbent import Incumbent, Polish
 from ..reduced import Reduced
+from .progress import Progress
 
 __all__ = ["STRETCH", "Engine", "Limits", "Pace", "Shared"]
 
@@ -124,6 +125,7 @@ class Engine(ABC):
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
+        self._progress = Progress(self.bend)
         #: The best bound that this engine has proved by itself, reduced.
         self.proved = 0.0
         #: Nodes at which the stretch in hand ends: ``work`` returns there, or before.
@@ -156,6 +158,7 @@ class Engine(ABC):
     def _raise_floor(self, bound: float) -> None:
         """Keep a bound of this engine, its own and for all."""
         self.proved = max(self.proved, bound)
+        self._progress.note(self.spent, self.proved)
         self._shared.raise_floor(bound)
 
     def tend(self) -> None:
@@ -179,6 +182,11 @@ class Engine(ABC):
     def spent(self) -> float:
         """The effort in nanoseconds."""
         return self.pace * self.effort
+
+    @property
+    def forecast(self) -> float:
+        """Nanoseconds of effort that close the gap, with those spent, as the bound rose so far; ∞ where nothing can be said."""
+        return self._progress.total(self._shared.upper)
 
     @property
     @abstractmethod

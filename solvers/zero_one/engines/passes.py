@@ -12,6 +12,8 @@ FIRST, STEP = 0.5, 0.1
 SHORT_PASS = 200
 #: How much larger than the last pass the next one should be; the last of all may be twice that.
 GROWTH = 6.0
+#: Growth, as a logarithm, beyond which a forecast says nothing.
+_FAR = 100.0
 
 
 class Passes:
@@ -40,8 +42,24 @@ class Passes:
         elif own < SHORT_PASS or len(self._done) < 2:
             self.target += STEP * cut
         else:
-            (low, few), (high, many) = self._done[-2:]
-            step = (high - low) / max(math.log(many / few), 0.1) * math.log(GROWTH)
+            step = math.log(GROWTH) / self._growth()
             self.target += min(step, STEP * cut)
             if self.target + 0.5 * step >= cut:
                 self.target = cut
+
+    def _growth(self) -> float:
+        """The logarithm of a pass's nodes rises by this much for each unit of the target, by the last two."""
+        (low, few), (high, many) = self._done[-2:]
+        return max(math.log(many / few), 0.1) / (high - low)
+
+    def forecast(self, nodes: int, cut: float) -> float:
+        """Nodes of all passes until ``cut`` is proved, ``nodes`` of them done; ∞ before two passes are over.
+
+        A pass that is already larger than foreseen counts as one that is over: the growth is at least what it shows.
+        """
+        if len(self._done) < 2:
+            return math.inf
+        high, many = self._done[-1]
+        target, own = min(self.target, cut), max(nodes - self._before, 1)
+        growth = self._growth() if target <= high else max(self._growth(), math.log(own / many) / (target - high))
+        return self._before + sum(many * math.exp(min(growth * (goal - high), _FAR)) for goal in {target, cut})

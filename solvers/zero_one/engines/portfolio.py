@@ -8,7 +8,6 @@ from typing import ClassVar
 
 from ...interface.algorithm import Outcome
 from .engine import Engine, Shared
-from .progress import Progress
 
 __all__ = ["Portfolio"]
 
@@ -16,16 +15,16 @@ __all__ = ["Portfolio"]
 TRIAL = 1.2e8
 #: Time of the likelier engine for each of the other's, at most.
 FAR = 16.0
-#: An engine that has had more than was forecast will need this share of it once more.
-LEAST = 0.3
+#: An engine that has had what was forecast will need this share of it once more: it is nearly there, so the other gets little.
+LEAST = 0.1
 
 
 class Portfolio(Engine):
     """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
 
-    After a trial each gets time as the square of what the other will still need, by the rates at which their bounds rise
-    (`Progress`). The higher bound says less: conflicts begin with half of the incumbent's value, boxes at 0, and may still be
-    the first to arrive. Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
+    After a trial each gets time as the square of what the other will still need, by the forecasts that they make
+    (`Engine.forecast`). The higher bound says less: conflicts begin with half of the incumbent's value, boxes at 0, and may still
+    be the first to arrive. Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
 
     Parameters
     ----------
@@ -43,7 +42,6 @@ class Portfolio(Engine):
         super().__init__(shared)
         self._first, self._make_second, self._head = first, second, head
         self._engines = [first]
-        self._progress = {first: Progress(first.bend)}
         self._current = first
         self._out: dict[Engine, Outcome] = {}
 
@@ -83,9 +81,7 @@ class Portfolio(Engine):
         if len(self._engines) == 1:
             if self._first.effort < self._head and not self._out:
                 return self._first
-            second = self._make_second()
-            self._engines.append(second)
-            self._progress[second] = Progress(second.bend)
+            self._engines.append(self._make_second())
         left = [engine for engine in self._engines if engine not in self._out]
         if len(left) == 1:
             return left[0]
@@ -99,13 +95,12 @@ class Portfolio(Engine):
 
     def _needed(self, engine: Engine) -> float:
         """What an engine will still need, nanoseconds; at least a share of what it had."""
-        return max(self._progress[engine].total(self._shared.upper) - engine.spent, LEAST * engine.spent)
+        return max(engine.forecast - engine.spent, LEAST * engine.spent)
 
     def work(self, seconds: float) -> Outcome:
         """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""
         engine = self._current
         outcome = engine.work(seconds)
-        self._progress[engine].note(engine.spent, engine.proved)
         limits = self._shared.limits
         if outcome is Outcome.CONVERGED:
             return outcome

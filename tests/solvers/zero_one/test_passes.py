@@ -8,11 +8,14 @@ from scipy.optimize import nnls
 
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.models.views import ZeroOneProblem
+from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.zero_one import ZeroOneBB
 from marginopt.solvers.zero_one.engines import dive as dives
+from marginopt.solvers.zero_one.engines.conflicts import ConflictEngine
 from marginopt.solvers.zero_one.engines.dive import Dive
-from marginopt.solvers.zero_one.incumbent import penalised_rows, stretched_rows
+from marginopt.solvers.zero_one.engines.engine import Limits, Shared
+from marginopt.solvers.zero_one.incumbent import Polish, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.kernels import conflicts as k
 from marginopt.solvers.zero_one.kernels.conflicts.factors import back_solve, exclude, extend, orthogonalise
 from marginopt.solvers.zero_one.reduced import reduce_problem
@@ -40,6 +43,31 @@ def test_a_short_run_has_a_good_bound(lam, sigma):
         bounds.append(part.bound)
     assert bounds == sorted(bounds)
     assert whole.nodes > 100 and bounds[0] >= 0.6 * whole.objective and bounds[1] >= 0.75 * whole.objective
+
+
+@pytest.mark.parametrize("seed", [1, 3, 4])
+def test_the_last_pass_takes_about_what_is_forecast(seed):
+    reduced = reduce_problem(model(60, 6, 10.0, seed, sigma=2.0).view(ZeroOneProblem))
+    polish = Polish.of(reduced)
+    # the search of the optimum's value, so that passes are planned by it
+    search = ConflictEngine(Shared(reduced, trivial_incumbent(reduced), polish, Limits()), np.ones(len(reduced.weights)))
+    drive(search)
+    again = ConflictEngine(Shared(reduced, search._shared.incumbent, polish, Limits()), np.ones(len(reduced.weights)))
+    forecasts = drive(again)
+    assert len(forecasts) > 2
+    assert all(0.5 * again.spent <= forecast <= 2.0 * again.spent for forecast in forecasts)
+
+
+def drive(engine):
+    """Forecasts between the rounds of the last pass."""
+    forecasts, outcome = [], Outcome.RUNNING
+    while outcome is Outcome.RUNNING:
+        engine.pause = engine.nodes + 1
+        outcome = engine.work(60.0)
+        if engine._passes.target >= engine._shared.cut:
+            forecasts.append(engine.forecast)
+    assert outcome is Outcome.CONVERGED
+    return forecasts
 
 
 def dive_of(stated, upper):

@@ -8,6 +8,7 @@ from marginopt.models.views import ZeroOneProblem
 from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.zero_one.engines import portfolio as module
 from marginopt.solvers.zero_one.engines.engine import Engine, Limits, Shared
+from marginopt.solvers.zero_one.engines.passes import Passes
 from marginopt.solvers.zero_one.engines.portfolio import Portfolio
 from marginopt.solvers.zero_one.engines.progress import Progress
 from marginopt.solvers.zero_one.incumbent import Polish, trivial_incumbent
@@ -95,6 +96,42 @@ def test_a_low_bound_that_rises_fast_goes_before_a_high_one_that_does_not(shared
         portfolio.work(1.0)
     assert fast.proved < slow.proved + 0.2 * shared.cut
     assert fast.effort > 5 * slow.effort
+
+
+class Passing(Steady):
+    """Proves nothing within a pass, and knows what the pass takes."""
+
+    @property
+    def forecast(self):
+        return 1e9
+
+
+def test_a_forecast_of_its_own_counts_where_the_bound_stands_still(shared):
+    knowing, other = Passing(shared, 0.0), Doubling(shared, 0.1, 0.1)
+    portfolio = Portfolio(shared, knowing, lambda: other, 3e8)
+    while knowing.effort < 1e9:
+        portfolio.begin_stretch()
+        portfolio.work(1.0)
+    assert other.effort <= 0.3 * knowing.effort
+
+
+@pytest.mark.parametrize("factor", [1.5, 4.0, 9.0])
+def test_passes_foresee_all_nodes_where_they_grow_evenly(factor):
+    def size(target):
+        return 3000.0 * factor ** (10.0 * (target - 1.0))
+
+    passes, nodes, forecasts = Passes(1.0), 0, [math.inf]
+    while passes.target < 1.0:
+        assert passes.forecast(nodes, 1.0) == math.inf or len(forecasts) > 2
+        nodes += size(passes.target)
+        passes.advance(nodes, 1.0, True)
+        forecasts.append(passes.forecast(nodes, 1.0))
+    assert forecasts[:2] == [math.inf] * 2
+    total = nodes + size(1.0)
+    assert forecasts[-1] == pytest.approx(total)
+    assert all(0.5 * total <= forecast <= 1.001 * total for forecast in forecasts[2:])
+    assert passes.forecast(nodes + 3000, 1.0) == pytest.approx(total)
+    assert passes.forecast(nodes + 5000, 1.0) == pytest.approx(nodes + 5000)  # more than was foreseen
 
 
 @pytest.mark.parametrize("bend", [1.0, 1.5])
