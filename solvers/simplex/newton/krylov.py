@@ -11,9 +11,11 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.threads import cuts, share, workers
 
-__all__ = ["Inverse", "Steps", "conjugate_gradients", "shifted_cholesky", "weighted_squares"]
+__all__ = ["COLUMNS", "Inverse", "Steps", "conjugate_gradients", "shifted_cholesky", "weighted_squares"]
 
 CG_STEPS = 300
+#: Columns of B that are copied at once: the allocator keeps what they need, where a copy of all is new memory each time.
+COLUMNS = 2048
 #: A residual so many times the first one will not come back: the square root of float32's condition is about 3e3.
 _DIVERGED = 1e6
 Steps: TypeAlias = Generator[None, None, Any]
@@ -35,17 +37,20 @@ def shifted_cholesky(A: FloatArray, shift: float) -> FloatArray:
 
 
 def weighted_squares(B: Any, weights: FloatArray, points: IntArray) -> FloatArray:
-    """Σ weights_i b_i b_i' over the given columns of B, in B's precision."""
+    """Σ weights_i b_i b_i' over the given columns of B: products of some of them in B's precision, their sum in float64."""
     parts = cuts(points.size, workers(B.shape[0] * points.size))
-    sums = np.zeros((len(parts), B.shape[0], B.shape[0]), dtype=B.dtype)
+    sums = np.zeros((len(parts), B.shape[0], B.shape[0]))
 
     def add(k: int) -> None:
-        chosen = points[parts[k]]
-        scaled = B[:, chosen] * np.sqrt(weights[chosen]).astype(B.dtype)
-        np.matmul(scaled, scaled.T, out=sums[k])
+        own = points[parts[k]]
+        for start in range(0, own.size, COLUMNS):
+            chosen = own[start : start + COLUMNS]
+            scaled = B[:, chosen]
+            scaled *= np.sqrt(weights[chosen]).astype(B.dtype)
+            sums[k] += scaled @ scaled.T
 
     share(add, len(parts))
-    return np.asarray(sums.sum(axis=0, dtype=np.float64))
+    return np.asarray(sums.sum(axis=0))
 
 
 class Inverse:

@@ -16,7 +16,7 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
-from .krylov import Steps, shifted_cholesky, weighted_squares
+from .krylov import COLUMNS, Steps, shifted_cholesky, weighted_squares
 
 __all__ = ["LowRank"]
 
@@ -50,7 +50,9 @@ class LowRank:
         factor, parts = shifted_cholesky(A, _SHIFT).astype(np.float32), cuts(view.n, workers(rows.size))
 
         def solve(k: int) -> None:
-            rows[:, parts[k]] = scipy.linalg.solve_triangular(factor, rows[:, parts[k]], lower=True, check_finite=False)
+            for start in range(parts[k].start, parts[k].stop, COLUMNS):
+                some = slice(start, min(start + COLUMNS, parts[k].stop))
+                rows[:, some] = scipy.linalg.solve_triangular(factor, rows[:, some], lower=True, check_finite=False)
 
         share(solve, len(parts))
         self.B: Any = rows

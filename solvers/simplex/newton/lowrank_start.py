@@ -148,6 +148,7 @@ class _Run:
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
+        self._room = np.empty(0, dtype=np.float32)  # of B on own points: memory is dear when it is touched first
         self._sums = np.eye(model.B.shape[0])
         self._settled = np.zeros(view.n)  # the point at which g was made of values that are not rounded
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
@@ -176,7 +177,10 @@ class _Run:
     def _take(self, points: IntArray) -> Steps:
         yield from self.triangle.extend(points)
         own = self.triangle.own
-        B = np.empty((self.model.B.shape[0], own.size), dtype=np.float32)
+        rank = self.model.B.shape[0]
+        if self._room.size < rank * own.size:
+            self._room = np.empty(rank * own.size, dtype=np.float32)
+        B = self._room[: rank * own.size].reshape(rank, own.size)
         parts = cuts(B.shape[0], workers(B.size))
         share(lambda k: np.take(self.model.B[parts[k]], own, axis=1, out=B[parts[k]], mode="clip"), len(parts))
         self._B, self._inverse, self._groups = B, 1.0 / self.model.D[own], self.view.groups[own]
