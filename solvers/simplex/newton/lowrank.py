@@ -59,6 +59,12 @@ class LowRank:
         left = diagonal - np.einsum("ij,ij->j", self.B, self.B, dtype=np.float64)
         self.D = np.maximum(left, np.maximum(loading, _LEAST * float(diagonal.max())))
         self._inverse = 1.0 / self.D
+        groups, G = view.groups, view.simplices
+        self._c = view.c
+        self._nu = np.bincount(groups, weights=view.c + self.D, minlength=G) / np.bincount(groups, minlength=G)
+        self._u = np.zeros(self.B.shape[0])
+        self._inside: IntArray = np.zeros(0, dtype=np.int64)
+        self._matrix = np.eye(self._u.size)
 
     @property
     def left(self) -> float:
@@ -67,7 +73,7 @@ class LowRank:
         return float(np.median(self.D / loading)) if (loading > 0.0).all() else np.inf
 
     def _slack(self, u: FloatArray, nu: FloatArray) -> FloatArray:
-        return np.asarray(nu[self.view.groups] - self.view.c - u.astype(np.float32) @ self.B)
+        return np.asarray(nu[self.view.groups] - self._c - u.astype(np.float32) @ self.B)
 
     def point(self, slack: FloatArray) -> FloatArray:
         """max(0, s)/D, moved into the simplices: a simplex without weight gets its largest slack's vertex."""
@@ -77,26 +83,23 @@ class LowRank:
             x[np.argmax(np.where(groups == empty, slack, -np.inf))] = 1.0
         return np.asarray(x / np.bincount(groups, weights=x, minlength=G)[groups])
 
-    def solve(self) -> Steps:
-        """The slacks s at the model's solution, whose weights are max(0, s)/D."""
-        groups, G = self.view.groups, self.view.simplices
-        nu = np.bincount(groups, weights=self.view.c + self.D, minlength=G) / np.bincount(groups, minlength=G)
-        u = np.zeros(self.B.shape[0])
-        inside: IntArray = np.zeros(0, dtype=np.int64)
-        matrix = np.eye(u.size)
-        s = self._slack(u, nu)
+    def solve(self, offset: FloatArray | float = 0.0) -> Steps:
+        """The slacks s at the solution with c + offset for c, whose weights are max(0, s)/D; begins at the last solution."""
+        groups, matrix = self.view.groups, self._matrix
+        self._c = self.view.c + offset
+        s = self._slack(self._u, self._nu)
         for _ in range(_NEWTON_STEPS):
             live = np.flatnonzero(s > 0)
             yield
-            changed = self._update(matrix, inside, live)
-            settled = inside.size > 0 and changed <= _SETTLED * live.size
-            inside = live
+            changed = self._update(matrix, self._inside, live)
+            settled = self._inside.size > 0 and changed <= _SETTLED * live.size
+            self._inside = live
             yield
-            du, dnu = self._direction(matrix, u, s, live)
+            du, dnu = self._direction(matrix, self._u, s, live)
             ds = dnu[groups] - du.astype(np.float32) @ self.B
-            step = self._search(u, s, du, dnu, ds)
-            u, nu = u + step * du, nu + step * dnu
-            s = self._slack(u, nu)
+            step = self._search(self._u, s, du, dnu, ds)
+            self._u, self._nu = self._u + step * du, self._nu + step * dnu
+            s = self._slack(self._u, self._nu)
             if settled:
                 break
         return s

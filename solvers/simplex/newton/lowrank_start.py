@@ -3,7 +3,9 @@
 Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
 tools. Here the model Q ≈ B'B + D (`lowrank`) gives the support almost right; Newton steps by conjugate gradients, with the model
 as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which points outside
-are missing, and they join. When float32 finds none, the gradient comes in float64 from the data, and so on until the gap is met.
+are missing, and they join: all that violate, or, where they do it by much, those that the model wants once it is corrected by
+what it was off (a proximal Newton step; then it says where on own points to go on, too). When float32 finds none, the gradient
+comes in float64 from the data, and so on until the gap is met.
 
 A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
 handed out, so a failure costs time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there
@@ -15,7 +17,6 @@ Memory: up to 12 bytes for each landmark and point, and half of |S|² entries as
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
 
 import numpy as np
 
@@ -25,6 +26,7 @@ from ....models.views import SimplexQP
 from .exact import Finish
 from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
 from .lowrank import LowRank
+from .pace import CAREFUL, FIRST, TRUSTED
 from .triangle import Triangle
 
 __all__ = ["LOW_RANK_FROM", "lowrank_applies", "lowrank_start"]
@@ -40,38 +42,14 @@ _LEFT, _SHARE = 2.0, 0.125
 _ROUNDS, _GUESSES = 12, 12
 #: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
 _SIFTING = 2
-#: Relative gap of the first solution on the model's support; share of new points from which the next one is as rough.
-_FIRST, _MANY = 0.02, 0.1
+#: Share of new points from which the next solution is as rough as the first.
+_MANY = 0.1
 #: The most of D over the ridge where entries are smaller than the four bytes of float32.
 _LEFT_COUNTED, _FLOAT = 64.0, 4
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
 #: How far g may be off because the triangle's entries are rounded, relative to the gap that is asked for.
 _BEHIND = 0.3
-
-
-@dataclass(frozen=True)
-class _Pace:
-    """What a round may do.
-
-    Parameters
-    ----------
-    precision : float
-        Of the solution on own points, relative to the gap that the last round left.
-    growth : float
-        Points that may join, relative to those that are there.
-    roughest : float
-        The least precise solution on own points, as a relative gap: where points outside violate by many times the optimum, a
-        precise one is lost work.
-    """
-
-    precision: float
-    growth: float
-    roughest: float
-
-
-#: With a model that is trusted, and with one that leaves much.
-_TRUSTED, _CAREFUL = _Pace(1e-4, np.inf, _FIRST), _Pace(0.2, 0.1, 1.0)
 
 
 def _landmarks(n: int, limit: float) -> int:
@@ -99,13 +77,13 @@ def lowrank_start(
     counted = view.gram.entry_kind.itemsize < _FLOAT
     if not model.left <= (_LEFT_COUNTED if counted else _LEFT):
         return best
-    pace = _TRUSTED if model.left <= _LEFT else _CAREFUL
+    pace = TRUSTED if model.left <= _LEFT else CAREFUL
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
     run = _Run(view, model, slack, limit - _EACH * landmarks * view.n)
     yield from run.begin()
-    target, rough, guesses = _FIRST, True, 0
+    target, rough, guesses = FIRST, True, 0
     for _ in range(_ROUNDS):
         if rough:
             guesses += yield from run.solve(target * abs(run.value()), _SIFTING)
@@ -125,8 +103,9 @@ def lowrank_start(
             yield best
         if (run.exact and gap <= tol * scale) or (gap >= (0.5 if run.exact else 1.0) * last and not confirmed):
             break
-        grown = yield from run.grow(pace.growth)
-        target, rough = max(0.5 * tol, min(pace.roughest, pace.precision * gap / scale)), grown > _MANY
+        corrected = not run.exact and gap > pace.correct * scale
+        grown = yield from (run.correct() if corrected else run.grow(pace.growth))
+        target, rough = max(0.5 * tol, min(pace.roughest, pace.precision * gap / scale)), not corrected and grown > _MANY
     return best
 
 
@@ -284,6 +263,23 @@ class _Run:
             self.g = self.view.gram.product(self.x) + self.view.c
             self.exact, self.drift, self._settled = True, 0.0, self.x.copy()
             self._note(self._predicted(), np.arange(self.view.n))
+
+    def correct(self) -> Steps:
+        """Go to the solution of the model that is corrected by what it was off at x; gives the share of new points."""
+        y, last = self.model.point((yield from self.model.solve(self._offset))), self.x
+        new = np.flatnonzero((y > 0.0) & (self.triangle.place < 0))
+        yield from self._take(new)
+        own = self.triangle.own
+        reached = (yield from self.triangle.product(y[own])) + self.view.c[own]
+        way = (y - last)[own]
+        before, after = float(way @ self.g[own]), float(way @ reached)
+        if before + after > 0.0:  # y is worse than x: not beyond the best point between them
+            y = last + max(0.0, before / (before - after)) * (y - last)
+            reached = (yield from self.triangle.product(y[own])) + self.view.c[own]
+        self.x, self.g[own] = y, reached
+        self._settled[:] = 0.0
+        self.drift += self._unit * float(np.linalg.norm(y - last))
+        return new.size / own.size
 
     def grow(self, most: float = np.inf) -> Steps:
         """Take in the points outside that violate, those that do it most where there are too many; gives their share."""
