@@ -378,12 +378,12 @@ def test_the_start_ends_with_rounded_entries(monkeypatch):
     assert min(times) > 0.0
 
 
-@pytest.mark.parametrize("C", [1.0, 1000.0])  # with the second the model is so rough that its solution is worse
-def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(C, drain):
+@pytest.mark.parametrize("rough", [False, True])  # so rough a model that its solution is worse
+def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(rough, drain):
     X, y = data(900)
-    view = L2SVMDual(X, y, C, RBF(0.5)).simplex
-    model = LowRank(view, 20, np.random.default_rng(0))
-    if C > 1.0:
+    view = L2SVMDual(X, y, 1000.0 if rough else 0.5, RBF(0.1)).simplex
+    model = LowRank(view, 20 if rough else 100, np.random.default_rng(0))
+    if rough:
         model.D[:] = 2.0 * view.gram.loading
         model._inverse = 1.0 / model.D
     run = module._Run(view, model, drain(model.solve()), 1e9)
@@ -398,5 +398,4 @@ def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(C
         assert not run.x[run.triangle.place < 0].any()
         assert run.x.sum() == pytest.approx(1.0)
     assert (np.diff([*values, run.value()]) <= 1e-6 * values[0]).all()
-    if C == 1.0:
-        assert values[-1] < 0.999 * values[0]
+    assert rough or values[-1] < values[0]
