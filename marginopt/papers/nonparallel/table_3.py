@@ -83,14 +83,18 @@ def _deep(run: Mapping[str, Any]) -> dict[str, Any]:
 
 def network(dataset: str, epochs: int, seed: int, **options: Any) -> Any:
     """The classifier on a small encoder that fits the set's samples."""
-    import torch
+    from ...deep import DeepNPSVC  # without PyTorch its error says what to install
 
-    from ...deep import DeepNPSVC
-
-    torch.set_num_threads(1)
+    _on_one_thread()
     shape = _SHAPES[dataset]
     encoder, image = ("conv", shape) if len(shape) > 1 else ("mlp", None)
     return DeepNPSVC(encoder, image_shape=image, epochs=epochs, random_state=seed, device="cpu", **options)
+
+
+def _on_one_thread() -> None:
+    import torch
+
+    torch.set_num_threads(1)
 
 
 DEEP = Experiment("npsvc deep", _deep, lambda run: (run["dataset"],))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
@@ -21,7 +22,7 @@ from marginopt.papers.nonparallel.protocol import ACCURACY, METHODS, PRINTED, SI
 from marginopt.papers.nonparallel.table_2 import _p_value
 from marginopt.papers.nonparallel.table_3 import DEEP
 from marginopt.papers.record import Run
-from marginopt.papers.task import measure_all
+from marginopt.papers.task import RunTask, measure_all
 from marginopt.solvers.parallel.team import Alone
 
 
@@ -115,6 +116,19 @@ def test_table_3_on_images(criterion: str, monkeypatch: pytest.MonkeyPatch, tmp_
     inputs._read.cache_clear()
     found = DEEP.measure({"dataset": "cifar10", "criterion": criterion, "seed": 0, "epochs": 3, "points": 100})
     assert found["accuracy"] > 0.5  # three classes
+
+
+@pytest.mark.parametrize("name", ["npsvc-table-3", "npsvc-figure-4"])
+def test_without_pytorch_a_cell_says_what_to_install(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """As in the README's environment; the other cells are measured."""
+    for module in [module for module in sys.modules if module.startswith("marginopt.deep")]:
+        monkeypatch.delitem(sys.modules, module)
+    monkeypatch.setitem(sys.modules, "torch", None)
+    one = {**tables(), **figures()}[name]
+    deep = [run for run in one.runs(effort_of("quick")) if "Cross" in str(run.parameters.get("criterion", "Cross"))]
+    found, keep = RunTask(deep[0]).compute(1)
+    assert "marginopt[deep]" in found["missing"]
+    assert not keep
 
 
 def test_mnist_is_split_by_its_order(monkeypatch: pytest.MonkeyPatch) -> None:
