@@ -198,7 +198,7 @@ class Search:
             held = self._open()
         if self.program is not None:
             held = self._bounded_by_pairs(self.program, Box(k.lower[0].copy(), k.upper[0].copy(), k.must[0].copy()), held)
-        elif self._below(min(most, max(1, _READ // self.reduced.Z.size))):
+        elif self._below(min(most, max(1, _READ // max(self.reduced.Z.size, 1)))):
             return
         for t in range(int(k.now.top)):
             node = (k.lower[t].copy(), k.upper[t].copy(), k.must[t].copy(), int(k.more[t]), held)
