@@ -24,6 +24,8 @@ __all__ = ["Certificate", "certify"]
 
 #: Share of its sides that counts beside the width of a box: sides of 1 are numbers that solvers know to 1e-9 or so.
 _NARROW = 1e-3
+#: Coefficients that are less beside the largest of their row are left out by solvers.
+_SEEN = 1e-9
 
 
 @dataclass(frozen=True)
@@ -148,10 +150,10 @@ def certify(
     if form.integer.any():
         integers = x[form.integer]
         integrality = float(np.abs(integers - np.round(integers)).max(initial=0.0))
-    conditions = None
+    found, conditions = _bound(form, x, multipliers, model), None
     if multipliers is not None and _usable(form, multipliers, reduced):
-        conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced)
-    found = _bound(form, x, multipliers, model)
+        weights = np.ones(form.n) if np.isfinite(found.value) else _unseen(form)
+        conditions = _conditions(form, x, multipliers, np.zeros(form.n) if reduced is None else reduced, weights)
     objective = form.evaluate(x)
     return Certificate(
         objective=objective.value,
@@ -220,7 +222,10 @@ class _Conditions:
     undercut: float
 
 
-def _conditions(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray) -> _Conditions:
+def _conditions(
+    form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray], reduced: FloatArray, weights: FloatArray
+) -> _Conditions:
+    """The optimality conditions, the residual of each variable times its weight."""
     gradient = form.gradient(x)
     pulled = np.zeros(form.n)
     outside, products, undercut = 0.0, 0.0, 0.0
@@ -247,11 +252,27 @@ def _conditions(form: StandardForm, x: FloatArray, multipliers: Mapping[str, Flo
         np.abs(gradient - form.q).max(initial=0.0), np.abs(form.q).max(initial=0.0), np.abs(pulled).max(initial=0.0)
     )
     residual = np.abs(gradient - pulled - reduced)
-    stationarity = float(residual.max(initial=0.0)) / scale
+    stationarity = float((residual * weights).max(initial=0.0)) / scale
     unpriced = float(missing.max(initial=0.0)) / scale
     unmet = products + float((residual + missing) @ np.abs(x))
     dual = max(stationarity, outside, unpriced)
     return _Conditions(dual, products / (1.0 + abs(form.objective(x))), unmet, undercut)
+
+
+def _unseen(form: StandardForm) -> FloatArray:
+    """By how much the residuals of variables count whose coefficients are too small for a solver; 1 for all others.
+
+    Their residuals are small at any point, whatever moving them is worth: they count in units in which the largest coefficient is
+    that of its row. A quadratic term of its own has a scale.
+    """
+    F, _ = form.rows_matrix()
+    largest = np.concatenate([c.largest for c in form.constraints] or [np.zeros(0)])
+    beside, share = np.repeat(largest, np.diff(F.indptr)), np.zeros(form.n)
+    np.maximum.at(share, F.indices, np.divide(np.abs(F.data), beside, out=np.zeros(F.nnz), where=beside > 0.0))
+    small = (share > 0.0) & (share < _SEEN)
+    if form.quadratic is not None:
+        small &= form.quadratic.diagonal == 0.0
+    return np.where(small, 1.0 / np.clip(share, 1e-300, None), 1.0)
 
 
 def _bound(form: StandardForm, x: FloatArray, multipliers: Mapping[str, FloatArray] | None, model: Model | None) -> Bound:

@@ -86,6 +86,11 @@ def test_scoring_systems_beyond_whole_numbers_and_without_features(number: int) 
     assert attack_models.attack(number)[1] == ""
 
 
+def test_a_linear_program_of_features_that_highs_leaves_out() -> None:
+    """Features of 1e-150 without a norm: HiGHS said optimal at 2,000,000, and the optimum is 0."""
+    assert attack_models.attack(314155355)[1] == ""
+
+
 def test_models_on_odd_data() -> None:
     """A hundred of the attack: nothing false, nothing written to, nothing foreign, no hang."""
     faults = [f"{what}: {fault}" for what, fault in map(attack_models.attack, range(96)) if fault]

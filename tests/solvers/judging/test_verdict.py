@@ -10,6 +10,7 @@ import scipy.sparse as sp
 from data import clouds
 
 import marginopt as mo
+from marginopt import margin
 from marginopt.models import Block, ConicSVM, Constraint, MaxMinSVM, Nonnegative, NonparallelSVM, RotatedSecondOrder, StandardForm
 from marginopt.models.bare_form import BareForm
 from marginopt.solvers.judging.certificate import Certificate
@@ -120,6 +121,17 @@ def test_a_mixed_integer_solver_s_bound_above_its_own_point() -> None:
     claim = Answer(Status.OPTIMAL, "ok", bound=1.1)
     assert verdict(claim, replace(GOOD, integrality=0.0, bound=-np.inf), 1e-6).status is Status.INACCURATE
     assert verdict(replace(claim, bound=1.0), replace(GOOD, integrality=0.0, bound=-np.inf), 1e-6).status is Status.OPTIMAL
+
+
+@pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+@pytest.mark.parametrize(("unit", "status"), [(1.0, Status.OPTIMAL), (1e-6, Status.OPTIMAL), (1e-150, Status.INACCURATE)])
+def test_coefficients_that_a_solver_leaves_out_are_no_small_residual(unit: float, status: Status) -> None:
+    """Without a norm the optimum is 0 at w_2 = 2/unit; HiGHS does not see 1e-150 and stops at w = 0, 2."""
+    X = np.array([[1.0, unit], [1.0, -unit]])
+    model = mo.Margin(X, [1, -1], "hinge", "none", domain=margin.Signs((0, 1)))
+    found = mo.solve(model, "highs")
+    assert found.status is status, found
+    assert (found.objective < 1e-6) == (status is Status.OPTIMAL)
 
 
 def test_an_optimum_that_nothing_supports_says_so() -> None:
