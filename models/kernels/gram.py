@@ -20,6 +20,7 @@ from .functions.kernel import RadialKernel
 from .gram_operator import BLOCK, GramOperator, MatrixGram, in_pieces, pieces
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 from .rbf import RBFExponents
+from .series import Series
 from .sparse_products import FeatureProducts
 
 __all__ = ["GramOperator", "KernelGram", "MatrixGram"]
@@ -62,12 +63,7 @@ class KernelGram(GramOperator):
     @cached_property
     def diagonal(self) -> FloatArray:
         """scale·(k_ii + offset + ridge)."""
-        return np.asarray(self.scale * (self._own + self.offset + self.ridge))
-
-    @cached_property
-    def _own(self) -> FloatArray:
-        """k_ii."""
-        return self.kernel.diagonal(self.X)
+        return np.asarray(self.scale * (self.kernel.diagonal(self.X) + self.offset + self.ridge))
 
     @property
     def loading(self) -> FloatArray:
@@ -100,7 +96,7 @@ class KernelGram(GramOperator):
             seen = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
             largest = float(np.abs(seen).max())
             return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
-        return entry, np.sqrt(np.abs(self._own))
+        return entry, np.sqrt(np.abs(self.kernel.diagonal(self.X)))
 
     def product_error(self, a: FloatArray) -> FloatArray:
         """Errors of the entries, of summing n terms, of the offset and of the ridge."""
@@ -177,12 +173,11 @@ class KernelGram(GramOperator):
         large = self.n**2 > _COMPILED_FROM
         if not (single or large):
             return
-        if sp.issparse(self.X):
-            if self._bits:
-                BitDistances.load()
-                if panels:
-                    BitDistances.load_panel(self.entry_kind)
-        elif isinstance(self.kernel, RBF):
+        if self._bits:
+            BitDistances.load()
+            if panels:
+                BitDistances.load_panel(self.entry_kind)
+        elif isinstance(self.kernel, RBF) and not sp.issparse(self.X):
             RBFExponents.load(rows=single, products=large, panels=panels)
 
     @cached_property
@@ -251,6 +246,11 @@ class KernelGram(GramOperator):
         if not isinstance(self._radial, RBFExponents):
             return None
         return self._radial.rounded_panel(points, self._single_signs, self.offset, self.scale, self.loading)
+
+    def series(self, count: int) -> Series | None:
+        """RBF kernels on dense points of fewer features."""
+        radial = self._radial if self.offset >= 0.0 else None
+        return radial.series(count, self._single_signs, self.offset, self.scale) if isinstance(radial, RBFExponents) else None
 
     @cached_property
     def _last(self) -> dict[str, FloatArray]:

@@ -14,6 +14,7 @@ from ..arrays import FloatArray, IntArray, Points
 from ..rounding import gamma
 from .blocks.float32_tiles import BlockPanel, Panel
 from .float32 import SingleArray
+from .series import Series
 
 __all__ = ["BLOCK", "GramOperator", "MatrixGram", "in_pieces", "pieces"]
 
@@ -119,6 +120,11 @@ class GramOperator(ABC):
     def rounded_panel(self, points: IntArray) -> Panel | None:
         """The same with entries that are rounded to two bytes each; None where Q has none such."""
         del points
+        return None
+
+    def series(self, count: int) -> Series | None:
+        """At most so many rows B, leading ones first, with Q - loading - B'B positive semidefinite; None where none are known."""
+        del count
         return None
 
     def product(self, a: FloatArray) -> FloatArray:

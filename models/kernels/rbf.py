@@ -22,6 +22,7 @@ from .blocks.rounded_tiles import RoundedPanel
 from .blocks.strips import STRIP, Strips
 from .float32 import SingleArray, by_feature, products
 from .kernels import RBF
+from .series import Series
 from .sparse_products import FeatureProducts
 from .threads import cuts, share, workers
 
@@ -114,6 +115,12 @@ class RBFExponents:
         else:
             values = self.panel(points, ones, 0.0, 1.0, np.zeros(self.half.size))
         return RoundedPanel(values, signs, offset, scale, loading)
+
+    def series(self, count: int, signs: SingleArray, offset: float, scale: float) -> Series | None:
+        """Leading terms of scale·s_i s_j (k(x_i, x_j) + offset), for dense data of fewer features than terms."""
+        if sp.issparse(self.Z) or not self.Z.shape[1] < count:
+            return None
+        return Series(self.Z, self.half, np.float32(math.sqrt(scale)) * signs, offset, count)
 
     def product(self, weights: FloatArray) -> FloatArray:
         """Σ_i w_i k(x_i, x_j) for every j, over the non-zero weights, in float64."""

@@ -1,22 +1,20 @@
-"""A simplex QP with Q replaced by B'B + D (Nyström), solved to the end in a few Newton steps of its dual.
+"""A simplex QP with Q replaced by B'B + D (`expansion`), solved to the end in a few Newton steps of its dual.
 
 The dual of min ½x'(B'B + D)x + c'x over E'x = 1, x ≥ 0 (E has a column for each simplex) has one variable u = Bx for each
-landmark and one ν for each simplex: min ½|u|² + Σ_i max(0, s_i)²/(2D_i) - Σν, s = Eν - c - B'u, with x = max(0, s)/D. It is
+row of B and one ν for each simplex: min ½|u|² + Σ_i max(0, s_i)²/(2D_i) - Σν, s = Eν - c - B'u, with x = max(0, s)/D. It is
 convex and piecewise quadratic; semismooth Newton with an exact line search ends after finitely many steps, in practice fewer
-than ten. A step costs |S|r² operations in float32, where S = {s > 0} and r is the number of landmarks.
+than ten. A step costs |S|r² operations in float32, where S = {s > 0} and r is the number of rows.
 """
 
 from __future__ import annotations
-
-from typing import Any
 
 import numpy as np
 import scipy.linalg
 
 from ....models.arrays import FloatArray, IntArray
-from ....models.kernels.threads import cuts, share, workers
+from ....models.kernels.float32 import SingleArray
 from ....models.views import SimplexQP
-from .krylov import COLUMNS, Steps, shifted_cholesky, weighted_squares
+from .krylov import Steps, shifted_cholesky, weighted_squares
 
 __all__ = ["LowRank"]
 
@@ -25,46 +23,41 @@ _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 _SETTLED = 1e-3
 #: Least D, relative to the diagonal of Q.
 _LEAST = 1e-6
-#: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
-_SHIFT = 1e-6
 
 
 class LowRank:
-    """Q ≈ B'B + D for random landmarks P: B = L⁻¹Q_P·, LL' = Q_PP, for Q without its known ridge, which belongs to D.
+    """Q ≈ B'B + D.
 
     Parameters
     ----------
     view : SimplexQP
-    landmarks : int
-    rng : numpy.random.Generator
+    B : ndarray of float32 (r, n)
+        Of `expansion`.
     """
 
-    def __init__(self, view: SimplexQP, landmarks: int, rng: np.random.Generator) -> None:
-        self.view = view
-        chosen = np.sort(rng.permutation(view.n)[:landmarks])
-        rows = view.gram.single_columns(chosen)
+    def __init__(self, view: SimplexQP, B: SingleArray) -> None:
+        self.view, self.B = view, B
         diagonal, loading = view.gram.diagonal, view.gram.loading
-        rows[np.arange(chosen.size), chosen] -= loading[chosen].astype(np.float32)
-        A = rows[:, chosen].astype(np.float64)
-        A = 0.5 * (A + A.T)
-        factor, parts = shifted_cholesky(A, _SHIFT).astype(np.float32), cuts(view.n, workers(rows.size))
-
-        def solve(k: int) -> None:
-            for start in range(parts[k].start, parts[k].stop, COLUMNS):
-                some = slice(start, min(start + COLUMNS, parts[k].stop))
-                rows[:, some] = scipy.linalg.solve_triangular(factor, rows[:, some], lower=True, check_finite=False)
-
-        share(solve, len(parts))
-        self.B: Any = rows
-        left = diagonal - np.einsum("ij,ij->j", self.B, self.B, dtype=np.float64)
+        left = diagonal - np.einsum("ij,ij->j", B, B, dtype=np.float64)
         self.D = np.maximum(left, np.maximum(loading, _LEAST * float(diagonal.max())))
         self._inverse = 1.0 / self.D
         groups, G = view.groups, view.simplices
         self._c = view.c
         self._nu = np.bincount(groups, weights=view.c + self.D, minlength=G) / np.bincount(groups, minlength=G)
-        self._u = np.zeros(self.B.shape[0])
+        self._u = np.zeros(B.shape[0])
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
         self._matrix = np.eye(self._u.size)
+
+    def follow(self, coarse: LowRank) -> Steps:
+        """Begin where a model of fewer rows, the first ones of B, ends: its steps cost less."""
+        x = np.maximum((yield from coarse.solve()), 0.0) * coarse._inverse
+        self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
+
+    def sums(self, points: IntArray) -> FloatArray:
+        """I + B D⁻¹B' over these points."""
+        self._update(self._matrix, self._inside, points)
+        self._inside = points
+        return self._matrix.copy()
 
     @property
     def left(self) -> float:

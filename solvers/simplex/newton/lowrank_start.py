@@ -1,17 +1,17 @@
 """A start for large supports: the solution of a low-rank model, corrected with kernel blocks made as they are needed.
 
 Where half of the points are support vectors, pairs that bring them in one by one and a cache of whole columns are the wrong
-tools. Here the model Q ≈ B'B + D (`lowrank`) gives the support almost right; Newton steps by conjugate gradients, with the model
-as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which points outside
-are missing, and they join: all that violate, or, where they do it by much, those that the model wants once it is corrected by
-what it was off (a proximal Newton step; then it says where on own points to go on, too). When float32 finds none, the gradient
-comes in float64 from the data, and so on until the gap is met.
+tools. Here the model Q ≈ B'B + D (`expansion`, `lowrank`) gives the support almost right; Newton steps by conjugate gradients,
+with the model as preconditioner, solve the problem on it (`triangle`: half of |S|² entries); a streamed product shows which
+points outside are missing, and they join: all that violate, or, where they do it by much, those that the model wants once it is
+corrected by what it was off (a proximal Newton step; then it says where on own points to go on, too). When float32 finds none,
+the gradient comes in float64 from the data, and so on until the gap is met.
 
 A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
-handed out, so a failure costs time and nothing else. It is tried where the landmarks explain most of Q beyond its ridge: there
+handed out, so a failure costs time and nothing else. It is tried where the rows of B explain most of Q beyond its ridge: there
 the preconditioned matrix has its eigenvalues near one. Where entries are counts of a byte (points of zeros and ones) products are
 cheap and it is tried with less: then a few points join at a time, since a crowd that should not be there throws the others out.
-Memory: up to 12 bytes for each landmark and point, and half of |S|² entries as far as the limit allows.
+Memory: up to 8 bytes for each row of B and point, and half of |S|² entries as far as the limit allows.
 """
 
 from __future__ import annotations
@@ -21,9 +21,11 @@ from collections.abc import Generator
 import numpy as np
 
 from ....models.arrays import BoolArray, FloatArray, IntArray
+from ....models.kernels.float32 import SingleArray
 from ....models.kernels.threads import cuts, share, workers
 from ....models.views import SimplexQP
 from .exact import Finish
+from .expansion import EACH, FEWEST, expansion, rows_within
 from .krylov import Inverse, Steps, conjugate_gradients, weighted_squares
 from .lowrank import LowRank
 from .pace import CAREFUL, FIRST, TRUSTED
@@ -31,10 +33,6 @@ from .triangle import Triangle
 
 __all__ = ["LOW_RANK_FROM", "lowrank_applies", "lowrank_start"]
 
-#: One landmark for so many points; between so many of them.
-_PER_LANDMARK, _FEWEST, _MOST = 100, 256, 1024
-#: Bytes for each landmark and point: the model's rows, and copies of those on the support.
-_EACH = 12
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
@@ -52,14 +50,9 @@ _ROUNDING = 1e-7
 _BEHIND = 0.3
 
 
-def _landmarks(n: int, limit: float) -> int:
-    """More where kernel blocks are dear and half of the memory is enough: each round then needs fewer products."""
-    return int(max(min(n // _PER_LANDMARK, _MOST, limit / (2 * _EACH * n)), _FEWEST))
-
-
 def lowrank_applies(view: SimplexQP, limit: float) -> bool:
     """Whether the start is worth a try: enough points, a ridge, memory for the model."""
-    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and _EACH * _FEWEST * view.n <= limit
+    return view.n >= LOW_RANK_FROM and bool((view.gram.loading > 0.0).all()) and EACH * FEWEST * view.n <= limit
 
 
 def lowrank_start(
@@ -71,17 +64,20 @@ def lowrank_start(
     """
     initial = least = view.gap(a, gradient - view.c)
     best = Finish(a, gradient, 0, exact=True)
-    landmarks = _landmarks(view.n, limit)
-    model = LowRank(view, landmarks, np.random.default_rng(0))
+    B = expansion(view.gram, rows_within(view.n, limit), np.random.default_rng(0))
+    yield None
+    model = LowRank(view, B)
     yield None
     counted = view.gram.entry_kind.itemsize < _FLOAT
     if not model.left <= (_LEFT_COUNTED if counted else _LEFT):
         return best
     pace = TRUSTED if model.left <= _LEFT else CAREFUL
+    if B.shape[0] >= 2 * FEWEST:
+        yield from model.follow(LowRank(view, B[:FEWEST]))
     slack = yield from model.solve()
     if not (slack > 0.0).sum() >= _SHARE * view.n:
         return best
-    run = _Run(view, model, slack, limit - _EACH * landmarks * view.n)
+    run = _Run(view, model, slack, limit - EACH * B.shape[0] * view.n)
     yield from run.begin()
     target, rough, guesses = FIRST, True, 0
     for _ in range(_ROUNDS):
@@ -127,8 +123,9 @@ class _Run:
         self.g = np.zeros(view.n)
         self._unit = _ROUNDING * float(np.abs(view.gram.diagonal).max())
         self._inside: IntArray = np.zeros(0, dtype=np.int64)
-        self._room = np.empty(0, dtype=np.float32)  # of B on own points: memory is dear when it is touched first
-        self._sums = np.eye(model.B.shape[0])
+        self._room: SingleArray = np.empty(0, dtype=np.float32)  # memory is dear when it is touched first
+        self._B: SingleArray = np.empty((0, 0), dtype=np.float32)  # the model's rows on own points
+        self._sums = np.zeros((0, 0))
         self._settled = np.zeros(view.n)  # the point at which g was made of values that are not rounded
         self.exact, self.drift = False, self._unit * float(np.linalg.norm(self.x))
         # how far the model was off at the last look at each point, and by how much more it may be by now
@@ -138,6 +135,8 @@ class _Run:
         """The triangle on the model's support, and g there."""
         yield from self._take(np.flatnonzero(self.x))
         own = self.triangle.own
+        yield
+        self._sums, self._inside = self.model.sums(own), np.arange(own.size)
         self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
 
     def sift(self) -> Steps:
@@ -158,6 +157,7 @@ class _Run:
         own = self.triangle.own
         rank = self.model.B.shape[0]
         if self._room.size < rank * own.size:
+            del self._B, self._room  # the old one goes first
             self._room = np.empty(rank * own.size, dtype=np.float32)
         B = self._room[: rank * own.size].reshape(rank, own.size)
         parts = cuts(B.shape[0], workers(B.size))

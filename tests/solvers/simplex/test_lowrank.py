@@ -15,6 +15,7 @@ from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO, AutoSimplex
 from marginopt.solvers.simplex.newton import lowrank_start as module
+from marginopt.solvers.simplex.newton.expansion import expansion
 from marginopt.solvers.simplex.newton.lowrank import LowRank
 from marginopt.solvers.simplex.newton.lowrank_start import lowrank_applies, lowrank_start
 from marginopt.solvers.simplex.newton.triangle import Triangle
@@ -129,7 +130,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
     X, y = ones(2200, 200, 0.07)
     model = L2SVMDual(X, y, C, RBF(0.03))
     view = model.simplex
-    assert LowRank(view, 256, np.random.default_rng(0)).left > 2.0
+    assert LowRank(view, expansion(view.gram, 256, np.random.default_rng(0))).left > 2.0
     result = solve_problem(model, SMO(), Options(tol=1e-4))
     pairs = solve_problem(model, SMO(newton=False), Options(tol=1e-4))
     assert result.status is pairs.status is Status.OPTIMAL
@@ -141,7 +142,7 @@ def test_the_start_ends_zeros_and_ones_that_the_landmarks_leave_much_of(C):
 def test_few_points_join_at_a_time(drain):
     X, y = ones(1200, 100, 0.1)
     view = L2SVMDual(X, y, 10.0, RBF(0.05)).simplex
-    model = LowRank(view, 100, np.random.default_rng(0))
+    model = LowRank(view, expansion(view.gram, 100, np.random.default_rng(0)))
     slack = np.where(np.arange(1200) < 300, 1.0, -1.0)
     run = module._Run(view, model, slack, 1e9)
     drain(run.begin())
@@ -163,7 +164,7 @@ def test_the_model_is_solved_to_the_end(groups, linear, drain):
     gram = KernelGram(X, RBF(0.1), y, offset=1.0, ridge=np.linspace(0.5, 1.5, 400))
     c = 0.01 * np.random.default_rng(1).standard_normal(400) if linear else np.zeros(400)
     view = SimplexQP(gram, c, np.arange(400) % groups)
-    model = LowRank(view, 60, np.random.default_rng(0))
+    model = LowRank(view, expansion(view.gram, 60, np.random.default_rng(0)))
     assert 1.0 < model.left < 1.2
     Q = (model.B.T @ model.B).astype(np.float64) + np.diag(model.D)
     assert (
@@ -302,7 +303,7 @@ def test_a_look_at_the_points_outside_skips_those_that_cannot_violate(groups, mo
     X, y = data(3000)
     gram = L2SVMDual(X, y, 1.0, RBF(0.1)).simplex.gram
     view = SimplexQP(gram, np.zeros(3000), np.arange(3000) % groups)
-    model = LowRank(view, 64, np.random.default_rng(0))
+    model = LowRank(view, expansion(view.gram, 64, np.random.default_rng(0)))
     looked = []
     outside = Triangle.outside
 
@@ -382,7 +383,7 @@ def test_the_start_ends_with_rounded_entries(monkeypatch):
 def test_a_corrected_model_does_not_lead_upwards_and_leaves_the_gradient_right(rough, drain):
     X, y = data(900)
     view = L2SVMDual(X, y, 1000.0 if rough else 0.5, RBF(0.1)).simplex
-    model = LowRank(view, 20 if rough else 100, np.random.default_rng(0))
+    model = LowRank(view, expansion(view.gram, 20 if rough else 100, np.random.default_rng(0)))
     if rough:
         model.D[:] = 2.0 * view.gram.loading
         model._inverse = 1.0 / model.D

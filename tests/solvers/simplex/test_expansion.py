@@ -1,0 +1,77 @@
+"""Rows of a low-rank model: landmarks or terms of the kernel's series, whichever leaves less, and nested ones."""
+
+import numpy as np
+import pytest
+
+from marginopt.models.formulations.l2_svm import L2SVMDual
+from marginopt.models.kernels.gram import KernelGram
+from marginopt.models.kernels.kernels import RBF, Polynomial
+from marginopt.solvers.simplex.newton import expansion as module
+from marginopt.solvers.simplex.newton.expansion import expansion
+from marginopt.solvers.simplex.newton.lowrank import LowRank
+
+
+def points(kind, n=900, p=6):
+    rng = np.random.default_rng(0)
+    X = rng.standard_normal((n, p))
+    if kind == "clusters":  # few places, far from each other
+        X = 20.0 * rng.standard_normal((30, p))[rng.integers(30, size=n)] + 0.01 * X
+    return X, np.where(rng.random(n) < 0.5, 1.0, -1.0)
+
+
+def made(kind, count, kernel=None, n=900):
+    X, y = points(kind, n)
+    gram = KernelGram(X, kernel or RBF(0.05 if kind == "normal" else 0.001), y, 1.0, np.linspace(0.5, 1.5, n), 0.5)
+    return gram, expansion(gram, count, np.random.default_rng(0))
+
+
+@pytest.mark.parametrize(("kind", "terms"), [("normal", True), ("clusters", False)])
+def test_what_leaves_less_is_taken(kind, terms):
+    gram, B = made(kind, 60)
+    series = np.empty((60, gram.n), dtype=np.float32)
+    gram.series(60).rows(np.arange(gram.n), series)
+    assert np.array_equal(B, series) == terms
+    assert (B.astype(float) ** 2).sum() >= 0.999 * (series.astype(float) ** 2).sum()
+
+
+@pytest.mark.parametrize("kernel", [None, Polynomial(2, 0.1, 1.0)])
+@pytest.mark.parametrize("kind", ["normal", "clusters"])
+def test_what_the_rows_leave_is_positive_semidefinite_and_the_first_ones_are_a_model(kind, kernel):
+    gram, B = made(kind, 60, kernel)
+    K = gram.dense - np.diag(gram.loading)
+    for rows in (B[:20], B):
+        assert np.linalg.eigvalsh(K - rows.T.astype(float) @ rows.astype(float)).min() > -2e-5 * np.abs(K).max()
+
+
+def test_all_points_may_be_landmarks():
+    gram, B = made("normal", 900, n=40)
+    assert B.shape == (40, 40)
+    K = gram.dense - np.diag(gram.loading)
+    assert B.T.astype(float) @ B == pytest.approx(K, abs=1e-4)
+
+
+def test_rows_do_not_depend_on_blocks(monkeypatch):
+    for kind in ("normal", "clusters"):
+        whole = made(kind, 60)[1]
+        monkeypatch.setattr(module, "COLUMNS", 128)
+        assert made(kind, 60)[1] == pytest.approx(whole, abs=1e-5)
+
+
+def test_a_model_that_follows_a_coarse_one_ends_at_the_same_point(drain):
+    X, y = points("normal")
+    view = L2SVMDual(X, y, 1.0, RBF(0.05)).simplex
+    B = expansion(view.gram, 120, np.random.default_rng(0))
+    alone, after = LowRank(view, B), LowRank(view, B)
+    drain(after.follow(LowRank(view, B[:30])))
+    x, z = (model.point(drain(model.solve())) for model in (alone, after))
+    assert np.abs(x - z).max() < 1e-3 * x.max()
+
+
+def test_sums_over_points_are_what_they_say(drain):
+    X, y = points("normal")
+    view = L2SVMDual(X, y, 1.0, RBF(0.05)).simplex
+    model = LowRank(view, expansion(view.gram, 50, np.random.default_rng(0)))
+    drain(model.solve())
+    for chosen in (np.arange(0, 900, 2), np.arange(300)):
+        own = model.B[:, chosen].astype(float)
+        assert model.sums(chosen) == pytest.approx(np.eye(50) + own / model.D[chosen] @ own.T, rel=1e-4, abs=1e-4)
