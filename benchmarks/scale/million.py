@@ -21,7 +21,8 @@ SIZES = {"tiny": (2_500, 3_000), "quick": (10_000, 20_000), "normal": (50_000, 1
 
 def arguments(command: argparse.ArgumentParser) -> None:
     command.add_argument("--sizes", type=int, nargs="+")
-    command.add_argument("--memory", type=float, default=4e9, help="memory_limit, bytes")
+    command.add_argument("--memory", type=float, default=4e9, help="cache_bytes: of kernel values and of the low-rank model")
+    command.add_argument("--threads", type=int, default=1)
     command.add_argument("--tol", type=float, default=1e-2)
 
 
@@ -29,7 +30,7 @@ def table(a: argparse.Namespace) -> None:
     print("| n | solver | seconds | processor s | MB | certified gap | |\n|---|---|---|---|---|---|---|")
     found = []
     for n in a.sizes or SIZES[a.effort]:
-        case = {"n": n, "memory": a.memory, "tol": a.tol, "limit": a.limit}
+        case = {"n": n, "memory": a.memory, "tol": a.tol, "limit": a.limit, "threads": a.threads}
         row = in_process("million", case)
         print(row_of([f"{n:,}", "smo"], row), flush=True)
         found += [
@@ -49,7 +50,8 @@ def cell(case: dict[str, Any]) -> dict[str, Any]:
         X = rng.standard_normal((n, 20))
         X[:, :5] += 0.55 * y[:, None]
         model = mo.L2SVMDual(X, y, 1.0, mo.RBF("frank-wolfe"))
-        return model, mo.solve(model, "smo", tol=case["tol"], threads=1, memory_limit=case["memory"], time_limit=limit)
+        native = {"cache_bytes": int(case["memory"])}
+        return model, mo.solve(model, "smo", tol=case["tol"], threads=case["threads"], time_limit=limit, **native)
 
     run(2_200, None)  # compiled code is loaded
     begin, cpu = time.perf_counter(), time.process_time()
