@@ -33,23 +33,32 @@ class Term:
 
 
 def leading_terms(variances: FloatArray, count: int) -> list[Term]:
-    """So many terms, the largest first, for u_j of these variances t_j.
+    """So many terms, the largest first, for u_j of these variances t_j, which fall.
 
-    The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate: it falls with a, so a term comes
-    after the one that it multiplies.
+    The mean of u^{2a}e^{-u²}/a! is t^a (2a - 1)!!/(a! (1 + 2t)^{a + ½}) for each coordinate: it falls with a and rises with t, so
+    a term comes after the one that it multiplies, and a new coordinate after the one before.
     """
+    shares = (variances / (1.0 + 2.0 * variances)).tolist()
     terms: list[Term] = []
-    waiting = [(-1.0, 0, Term(-1, 0, 0))]
+    waiting = [(-1.0, 0, -1.0, Term(-1, 0, 0))]
     made = 1
+
+    def wait(size: float, term: Term) -> None:
+        nonlocal made
+        if term.axis < len(shares) and shares[term.axis] > 0.0:
+            ratio = shares[term.axis] * (2 * term.exponent - 1) / term.exponent
+            heapq.heappush(waiting, (size * ratio, made, size, term))
+            made += 1
+
     while len(terms) < count and waiting:
-        size, _, term = heapq.heappop(waiting)
+        size, _, before, term = heapq.heappop(waiting)
+        place = len(terms)
         terms.append(term)
-        for axis in range(term.axis, variances.size):
-            exponent = term.exponent + 1 if axis == term.axis else 1
-            ratio = float(variances[axis]) * (2 * exponent - 1) / (exponent * (1.0 + 2.0 * float(variances[axis])))
-            if ratio > 0.0:
-                heapq.heappush(waiting, (size * ratio, made, Term(len(terms) - 1, axis, exponent)))
-                made += 1
+        wait(size, Term(place, term.axis, term.exponent + 1))
+        if term.exponent:
+            wait(size, Term(place, term.axis + 1, 1))
+        if term.exponent == 1:
+            wait(before, Term(term.parent, term.axis + 1, 1))
     return terms
 
 

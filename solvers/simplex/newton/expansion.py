@@ -18,8 +18,8 @@ from .krylov import COLUMNS, shifted_cholesky
 
 __all__ = ["EACH", "FEWEST", "expansion", "rows_within"]
 
-#: One row for so many points; between so many of them.
-_PER_ROW, FEWEST, _MOST = 100, 256, 2048
+#: One row for so many points, or for so many where that leaves much; between so many of them.
+_PER_ROW, _PER_MORE, FEWEST, _MOST = 100, 40, 256, 2048
 #: Bytes for each row and point: B, and a copy of what belongs to the support; the most of the memory that they take.
 EACH, _PART = 8, 0.75
 #: Share of the landmarks' own diagonal that is added to it: their matrix may be singular.
@@ -28,9 +28,9 @@ _SHIFT = 1e-6
 _SAMPLE = 1024
 
 
-def rows_within(n: int, limit: float) -> int:
+def rows_within(n: int, limit: float, *, more: bool = False) -> int:
     """Rows for n points and so many bytes: more for many points, where products are dear, since each round then needs fewer."""
-    return int(max(min(n // _PER_ROW, _MOST, _PART * limit / (EACH * n)), FEWEST))
+    return int(max(min(n // (_PER_MORE if more else _PER_ROW), _MOST, _PART * limit / (EACH * n)), FEWEST))
 
 
 def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:

@@ -8,9 +8,9 @@ corrected by what it was off (a proximal Newton step; then it says where on own 
 the gradient comes in float64 from the data, and so on until the gap is met.
 
 A round that does not lower the gap ends it (halve it, where it is float64's), and only feasible points with a smaller gap are
-handed out, so a failure costs time and nothing else. It is tried where the rows of B explain most of Q beyond its ridge: there
-the preconditioned matrix has its eigenvalues near one. Where entries are counts of a byte (points of zeros and ones) products are
-cheap and it is tried with less: then a few points join at a time, since a crowd that should not be there throws the others out.
+handed out, so a failure costs time and nothing else. The model is trusted where the rows of B explain most of Q beyond its ridge:
+there the preconditioned matrix has its eigenvalues near one. Where they explain less a few points join at a time, since a crowd
+that should not be there throws the others out.
 Memory: up to 8 bytes for each row of B and point, and half of |S|² entries as far as the limit allows.
 """
 
@@ -35,15 +35,13 @@ __all__ = ["LOW_RANK_FROM", "lowrank_applies", "lowrank_start"]
 
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
-#: Most of D over the ridge for which the model is trusted, and least share of the points in its support.
-_LEFT, _SHARE = 2.0, 0.125
-_ROUNDS, _GUESSES = 12, 12
+#: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.
+_TRUSTED, _LEFT, _SHARE = 2.0, 64.0, 0.125
+_ROUNDS, _GUESSES = 12, 24
 #: Newton steps on the model's support after which the points without weight leave it: the model takes too many.
 _SIFTING = 2
 #: Share of new points from which the next solution is as rough as the first.
 _MANY = 0.1
-#: The most of D over the ridge where entries are smaller than the four bytes of float32.
-_LEFT_COUNTED, _FLOAT = 64.0, 4
 #: What float32 kernel values are worth, relative to the largest diagonal entry; independent errors add up in squares.
 _ROUNDING = 1e-7
 #: How far g may be off because the triangle's entries are rounded, relative to the gap that is asked for.
@@ -68,10 +66,13 @@ def lowrank_start(
     yield None
     model = LowRank(view, B)
     yield None
-    counted = view.gram.entry_kind.itemsize < _FLOAT
-    if not model.left <= (_LEFT_COUNTED if counted else _LEFT):
+    if not model.left <= _TRUSTED and B.shape[0] < (more := rows_within(view.n, limit, more=True)):
+        B = expansion(view.gram, more, np.random.default_rng(0))
+        model = LowRank(view, B)
+        yield None
+    if not model.left <= _LEFT:
         return best
-    pace = TRUSTED if model.left <= _LEFT else CAREFUL
+    pace = TRUSTED if model.left <= _TRUSTED else CAREFUL
     if B.shape[0] >= 2 * FEWEST:
         yield from model.follow(LowRank(view, B[:FEWEST]))
     slack = yield from model.solve()
