@@ -82,7 +82,7 @@ def warn_about_features(X: Points | Rows) -> None:
     twins = None if isinstance(X, Rows) else _equal_columns(X)
     if twins is not None:
         warnings.warn(
-            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and the norm counts it "
+            f"columns {twins[0]} and {twins[1]} of X are equal: the weights share what one column says, and a norm counts it "
             "less; drop one of them",
             MarginoptWarning,
             stacklevel=4,
@@ -91,7 +91,7 @@ def warn_about_features(X: Points | Rows) -> None:
     scales = scales[scales > 0]
     if scales.size and scales.max() > _SCALE_RATIO * scales.min():
         warnings.warn(
-            f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: the norm penalises them unequally "
+            f"the features' scales differ by a factor of {scales.max() / scales.min():.1g}: a norm penalises them unequally "
             "and solvers lose accuracy; Instance.prepared(standardise=True) gives them mean 0 and deviation 1",
             MarginoptWarning,
             stacklevel=4,
