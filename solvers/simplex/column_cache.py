@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from ...errors import InputError
 from ...models.kernels.gram import GramOperator
+from ...models.memory import materialise_limit
 from ..records.options import Options
 
 __all__ = ["CACHE_BYTES", "ColumnCache", "cache_bytes"]
@@ -19,9 +20,13 @@ CACHE_BYTES = 2**30
 _ROWS = 32
 
 
-def cache_bytes(given: int, options: Options) -> int:
-    """The algorithm's own limit, or the solve's memory limit where that is smaller."""
-    return int(given if options.memory_limit is None else min(given, options.memory_limit))
+def cache_bytes(given: int | None, options: Options, least: float = 0.0) -> int:
+    """The algorithm's own limit, or the solve's memory limit where that is smaller.
+
+    Where none is given the own one is the default, or ``least``, as far as a form may take memory on this machine.
+    """
+    own = max(CACHE_BYTES, min(least, materialise_limit())) if given is None else given
+    return int(own if options.memory_limit is None else min(own, options.memory_limit))
 
 
 class ColumnCache:

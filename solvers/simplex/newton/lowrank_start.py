@@ -31,8 +31,10 @@ from .lowrank import LowRank
 from .pace import CAREFUL, FIRST, TRUSTED
 from .triangle import Triangle
 
-__all__ = ["LOW_RANK_FROM", "lowrank_applies", "lowrank_start"]
+__all__ = ["LOW_RANK_FROM", "START_BYTES", "lowrank_applies", "lowrank_start"]
 
+#: Bytes a point that the start should have: twice the fewest rows.
+START_BYTES = 2 * EACH * FEWEST
 #: Points from which the start pays: below, pairs take less than a tenth of a second.
 LOW_RANK_FROM = 2000
 #: Most of D over the ridge for which the model is trusted, and with which it is tried; least share of the points in its support.

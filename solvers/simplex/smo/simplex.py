@@ -15,10 +15,10 @@ from ...records.answer import Answer
 from ...records.options import Options
 from .. import records
 from ..answer import simplex_answer
-from ..column_cache import CACHE_BYTES, ColumnCache, cache_bytes
+from ..column_cache import ColumnCache, cache_bytes
 from ..newton.exact import Finish, finish, finisher_bytes, first_guess
 from ..newton.inexact import inexact_bytes, inexact_finish, inexact_seconds
-from ..newton.lowrank_start import LOW_RANK_FROM, lowrank_applies, lowrank_start
+from ..newton.lowrank_start import LOW_RANK_FROM, START_BYTES, lowrank_applies, lowrank_start
 from ..newton.passes import PASSES_FROM, load_passes
 from ..parameters import check_parameters, iterations_allowed
 from ..start import StartRule, starting_point
@@ -59,8 +59,8 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     ----------
     initial : {"vertex", "random20", "farthest", "uniform"}
         See `start.StartRule`; ``options.start`` goes before it.
-    cache_bytes : int
-        Limit of the cache of kernel columns.
+    cache_bytes : int, optional
+        Limit of the cache of kernel columns, and of what Newton steps hold; 1 GiB, or 4 kB a point for more than 250,000.
     precision : {"single", "double"}
         Of the cached columns.
     prefetch : int
@@ -79,7 +79,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
     """
 
     initial: StartRule = "vertex"
-    cache_bytes: int = CACHE_BYTES
+    cache_bytes: int | None = None
     precision: Literal["single", "double"] = "single"
     prefetch: int = 16
     newton: bool = True
@@ -102,17 +102,19 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         """Start point and its gradient in float64."""
         check_parameters(self)
         a = starting_point(view, self.initial, options, rng)
-        cache = ColumnCache(view.gram, cache_bytes(self.cache_bytes, options), single=self.precision == "single")
+        limit = cache_bytes(self.cache_bytes, options, START_BYTES * view.n)
+        cache = ColumnCache(view.gram, limit, single=self.precision == "single")
         work = make_work(view, cache, a, view.gram.product(a) + view.c)
         loops.vertices(work)
         loops.restore(work)
         tol = options.tolerance(self.info.tolerance)
-        state = SmoState(view, tol, iterations_allowed(options), cache, work, options.memory_limit)
+        state = SmoState(
+            view, tol, iterations_allowed(options), cache, work, max(limit, 2**20) if options.memory_limit is None else limit
+        )
         state.look_later()
         given = options.start is not None and view.label in options.start
-        memory = self._finisher_limit(state)
-        if self.newton and self.lowrank and not given and lowrank_applies(view, memory):
-            state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, memory))
+        if self.newton and self.lowrank and not given and lowrank_applies(view, state.memory):
+            state.begin(Phase.LOW_RANK, lowrank_start(view, work.a.copy(), work.g.copy(), state.tol, state.memory))
         return state
 
     def advance(self, state: SmoState, seconds: float) -> Outcome:
@@ -197,7 +199,7 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         size, item = int(work.size.sum()), state.cache.columns.itemsize
         if not self.newton or size < 2 or gap > 0.2 * state.newton.tried:
             return
-        limit, expected = self._finisher_limit(state), np.inf if hopeless else pair_seconds(state, gap)
+        limit, expected = state.memory, np.inf if hopeless else pair_seconds(state, gap)
         fits = finisher_bytes(guess := first_guess(view, work.a, work.g).size) <= limit and gap <= _EXACT_FROM
         exactly = newton_seconds(view.n, guess) if fits else np.inf
         fits = inexact_bytes(size, item) <= limit and state.newton.inexact_left > 0
@@ -210,9 +212,6 @@ class SMO(Algorithm[SimplexQP, SmoState]):
         else:
             refresh(state)
             state.begin(Phase.FACTORED, finish(view, work.a.copy(), work.g.copy(), state.tol))
-
-    def _finisher_limit(self, state: SmoState) -> float:
-        return max(self.cache_bytes, 2**20) if state.memory is None else min(self.cache_bytes, state.memory)
 
     def _newton_steps(self, state: SmoState, end: float) -> Outcome:
         """Go on with the phase's Newton steps until ``end``; when they are done, move to their point and confirm."""

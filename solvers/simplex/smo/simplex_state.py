@@ -87,7 +87,7 @@ class SmoState:
     limit: int
     cache: ColumnCache
     work: SmoWork
-    memory: float | None
+    memory: int
     phase: Phase = Phase.PAIRS
     steps: Generator[Finish | None, None, Finish] | None = None
     began: Phase = Phase.PAIRS  #: what the point comes from that pairs or finishers went on with

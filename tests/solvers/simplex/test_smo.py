@@ -19,7 +19,8 @@ from marginopt.solvers.interface.algorithm import Outcome
 from marginopt.solvers.records.options import Options
 from marginopt.solvers.records.status import Status
 from marginopt.solvers.simplex import SMO, ModifiedFrankWolfe
-from marginopt.solvers.simplex.column_cache import ColumnCache
+from marginopt.solvers.simplex.column_cache import ColumnCache, cache_bytes
+from marginopt.solvers.simplex.newton.lowrank_start import START_BYTES
 from marginopt.solvers.solve import solve_problem
 
 
@@ -226,3 +227,17 @@ def test_columns_of_a_starting_support_come_in_blocks(monkeypatch):
     assert warm.status is Status.OPTIMAL
     assert max(sizes) > 16 and sum(sizes) <= 300
     assert all(np.isfinite(warm.values["a"]))
+
+
+@pytest.mark.parametrize(
+    ("own", "solve_limit", "limit"),
+    [(None, None, 2**30), (None, 5000, 5000), (10**6, None, 10**6), (10**6, 5000, 5000), (5000, 10**6, 5000)],
+)
+def test_the_limit_of_the_cache(own, solve_limit, limit):
+    assert cache_bytes(own, Options(memory_limit=solve_limit), 4096.0 * 300) == limit
+
+
+def test_without_a_limit_many_points_have_room_for_the_low_rank_start(monkeypatch):
+    monkeypatch.setenv("MARGINOPT_MAX_BYTES", "1e10")
+    assert cache_bytes(None, Options(), START_BYTES * 1e6) == START_BYTES * 10**6 > 2**30
+    assert cache_bytes(None, Options(), START_BYTES * 1e8) == 10**10
