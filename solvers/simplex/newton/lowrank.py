@@ -14,13 +14,15 @@ import scipy.linalg
 from ....models.arrays import FloatArray, IntArray
 from ....models.kernels.float32 import SingleArray
 from ....models.views import SimplexQP
-from .krylov import Steps, shifted_cholesky, weighted_squares
+from .krylov import COLUMNS, Steps, shifted_cholesky, weighted_squares
 
 __all__ = ["LowRank"]
 
 _NEWTON_STEPS, _SEARCH_STEPS = 30, 30
 #: Share of the support that may still change at the end: the model is rough itself.
 _SETTLED = 1e-3
+#: Points between two yields: with 2,048 rows a second.
+_TOGETHER = 8 * COLUMNS
 #: Least D, relative to the diagonal of Q.
 _LEAST = 1e-6
 
@@ -53,10 +55,9 @@ class LowRank:
         x = np.maximum((yield from coarse.solve()), 0.0) * coarse._inverse
         self._u, self._nu = (self.B @ x.astype(np.float32)).astype(np.float64), coarse._nu
 
-    def sums(self, points: IntArray) -> FloatArray:
+    def sums(self, points: IntArray) -> Steps:
         """I + B D⁻¹B' over these points."""
-        self._update(self._matrix, self._inside, points)
-        self._inside = points
+        yield from self._update(points)
         return self._matrix.copy()
 
     @property
@@ -78,17 +79,16 @@ class LowRank:
 
     def solve(self, offset: FloatArray | float = 0.0) -> Steps:
         """The slacks s at the solution with c + offset for c, whose weights are max(0, s)/D; begins at the last solution."""
-        groups, matrix = self.view.groups, self._matrix
+        groups = self.view.groups
         self._c = self.view.c + offset
         s = self._slack(self._u, self._nu)
         for _ in range(_NEWTON_STEPS):
             live = np.flatnonzero(s > 0)
             yield
-            changed = self._update(matrix, self._inside, live)
-            settled = self._inside.size > 0 and changed <= _SETTLED * live.size
-            self._inside = live
-            yield
-            du, dnu = self._direction(matrix, self._u, s, live)
+            first = not self._inside.size
+            changed = yield from self._update(live)
+            settled = not first and changed <= _SETTLED * live.size
+            du, dnu = self._direction(self._u, s, live)
             ds = dnu[groups] - du.astype(np.float32) @ self.B
             step = self._search(self._u, s, du, dnu, ds)
             self._u, self._nu = self._u + step * du, self._nu + step * dnu
@@ -97,14 +97,17 @@ class LowRank:
                 break
         return s
 
-    def _update(self, matrix: FloatArray, old: IntArray, new: IntArray) -> int:
-        """I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
+    def _update(self, new: IntArray) -> Steps:
+        """Make the matrix I + B D⁻¹B' over the given points, from the last ones by what has changed; gives how many did."""
+        old, self._inside = self._inside, new
         come, gone = np.setdiff1d(new, old, assume_unique=True), np.setdiff1d(old, new, assume_unique=True)
         for sign, points in ((1.0, come), (-1.0, gone)):
-            matrix += sign * weighted_squares(self.B, self._inverse, points)
+            for start in range(0, points.size, _TOGETHER):
+                self._matrix += sign * weighted_squares(self.B, self._inverse, points[start : start + _TOGETHER])
+                yield
         return int(come.size + gone.size)
 
-    def _direction(self, matrix: FloatArray, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
+    def _direction(self, u: FloatArray, s: FloatArray, live: IntArray) -> tuple[FloatArray, FloatArray]:
         """The Newton direction: the dual's Hessian is bordered by the simplices' sums."""
         groups, G = self.view.groups, self.view.simplices
         inverse = self._inverse[live]
@@ -115,7 +118,7 @@ class LowRank:
         border, slope_u = -sums[:, :G], u - sums[:, G]
         weight = np.bincount(groups[live], weights=inverse, minlength=G) + 1e-300
         slope_nu = np.bincount(groups[live], weights=x, minlength=G) - 1.0
-        factor = (shifted_cholesky(matrix.copy(), 0.0), True)
+        factor = (shifted_cholesky(self._matrix.copy(), 0.0), True)
         solved = scipy.linalg.cho_solve(factor, np.column_stack([slope_u, border]), check_finite=False)
         schur = np.diag(weight) - border.T @ solved[:, 1:]
         dnu = np.linalg.lstsq(schur, border.T @ solved[:, 0] - slope_nu, rcond=None)[0]

@@ -138,8 +138,7 @@ class _Run:
         """The triangle on the model's support, and g there."""
         yield from self._take(np.flatnonzero(self.x))
         own = self.triangle.own
-        yield
-        self._sums, self._inside = self.model.sums(own), np.arange(own.size)
+        self._sums, self._inside = (yield from self.model.sums(own)), np.arange(own.size)
         self.g[own] = (yield from self.triangle.product(self.x[own])) + self.view.c[own]
 
     def sift(self) -> Steps:
