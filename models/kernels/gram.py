@@ -17,7 +17,7 @@ from .blocks.float32_tiles import Panel
 from .centring import Place, placed
 from .float32 import SingleArray, SingleData, scaled_products, single_values
 from .functions.kernel import RadialKernel
-from .gram_operator import BLOCK, GramOperator, MatrixGram, in_pieces, pieces
+from .gram_operator import BLOCK, GramOperator, MatrixGram, in_pieces, pieces, weighted_sum
 from .kernels import RBF, Kernel, Linear, Polynomial, Precomputed
 from .rbf import RBFExponents
 from .series import Series
@@ -63,7 +63,12 @@ class KernelGram(GramOperator):
     @cached_property
     def diagonal(self) -> FloatArray:
         """scale·(k_ii + offset + ridge)."""
-        return np.asarray(self.scale * (self.kernel.diagonal(self.X) + self.offset + self.ridge))
+        return np.asarray(self.scale * (self._own + self.offset + self.ridge))
+
+    @cached_property
+    def _own(self) -> FloatArray:
+        """k_ii."""
+        return self.kernel.diagonal(self.X)
 
     @property
     def loading(self) -> FloatArray:
@@ -96,7 +101,7 @@ class KernelGram(GramOperator):
             seen = self.dense / self.scale if self.n <= _LOOKED_AT else self.diagonal / self.scale
             largest = float(np.abs(seen).max())
             return np.maximum(entry, np.sqrt(gamma(64) * largest)), np.full(self.n, np.sqrt(largest))
-        return entry, np.sqrt(np.abs(self.kernel.diagonal(self.X)))
+        return entry, np.sqrt(np.abs(self._own))
 
     def product_error(self, a: FloatArray) -> FloatArray:
         """Errors of the entries, of summing n terms, of the offset and of the ridge."""
@@ -266,7 +271,7 @@ class KernelGram(GramOperator):
             return last["product"].copy()
         signed = a if self.signs is None else self.signs * a
         if isinstance(self.kernel, Linear):
-            value = np.asarray(self.X @ self._weighted(signed))
+            value = np.asarray(self.X @ weighted_sum(self.X, signed))
         elif isinstance(self.kernel, Precomputed):
             value = in_pieces(self.X, signed)
         else:
@@ -277,12 +282,6 @@ class KernelGram(GramOperator):
         value = self.scale * (value + self.ridge * a)
         last["a"], last["product"] = a.copy(), value
         return value.copy()
-
-    def _weighted(self, weights: FloatArray) -> FloatArray:
-        """X'·weights; where most points have no weight, they are not read."""
-        held = np.flatnonzero(weights)
-        few = not sp.issparse(self.X) and 4 * held.size < weights.size
-        return in_pieces(self.X[held].T, weights[held]) if few else in_pieces(self.X.T, weights)
 
     def _kernel_product(self, weights: FloatArray) -> FloatArray:
         """K·weights over the non-zero weights, in blocks of rows."""

@@ -16,7 +16,7 @@ from .blocks.float32_tiles import BlockPanel, Panel
 from .float32 import SingleArray
 from .series import Series
 
-__all__ = ["BLOCK", "GramOperator", "MatrixGram", "in_pieces", "pieces"]
+__all__ = ["BLOCK", "GramOperator", "MatrixGram", "in_pieces", "pieces", "weighted_sum"]
 
 #: Columns of the kernel matrix computed at once in a product: 64 columns of 1e5 points are 51 MB.
 BLOCK = 64
@@ -42,6 +42,13 @@ def in_pieces(A: Points, x: FloatArray) -> FloatArray:
     stacked = A[:, : whole * length].reshape(A.shape[0], whole, length).transpose(1, 0, 2)
     sums = (stacked @ x[: whole * length].reshape(whole, length, 1))[:, :, 0]
     return np.asarray(sums.sum(axis=0) + A[:, whole * length :] @ x[whole * length :])
+
+
+def weighted_sum(X: Points, weights: FloatArray) -> FloatArray:
+    """X'·weights; where most points have no weight, they are not read."""
+    held = np.flatnonzero(weights)
+    few = not sp.issparse(X) and 4 * held.size < weights.size
+    return in_pieces(X[held].T, weights[held]) if few else in_pieces(X.T, weights)
 
 
 class GramOperator(ABC):

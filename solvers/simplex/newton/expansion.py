@@ -34,7 +34,7 @@ def rows_within(n: int, limit: float, *, more: bool = False) -> int:
 
 
 def expansion(gram: GramOperator, count: int, rng: np.random.Generator) -> SingleArray:
-    """B, at most ``count`` × n, in float32; its first rows are the expansion of so many rows.
+    """B, at most ``count`` × n, in float32; its first rows are such a model themselves, a rougher one.
 
     Q without its known ridge, which belongs to D.
     """

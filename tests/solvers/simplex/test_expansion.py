@@ -50,11 +50,11 @@ def test_all_points_may_be_landmarks():
     assert B.T.astype(float) @ B == pytest.approx(K, abs=1e-4)
 
 
-def test_rows_do_not_depend_on_blocks(monkeypatch):
-    for kind in ("normal", "clusters"):
-        whole = made(kind, 60)[1]
-        monkeypatch.setattr(module, "COLUMNS", 128)
-        assert made(kind, 60)[1] == pytest.approx(whole, abs=1e-5)
+@pytest.mark.parametrize("kind", ["normal", "clusters"])
+def test_rows_do_not_depend_on_blocks(kind, monkeypatch):
+    whole = made(kind, 60)[1]
+    monkeypatch.setattr(module, "COLUMNS", 128)
+    assert made(kind, 60)[1] == pytest.approx(whole, abs=1e-5)
 
 
 def test_a_model_that_follows_a_coarse_one_ends_at_the_same_point(drain):
