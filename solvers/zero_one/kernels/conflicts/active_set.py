@@ -9,10 +9,12 @@ import numpy as np
 
 from ..compiled import EPS, entry, inner
 from .factors import back_solve, exclude, extend, include, orthogonalise
-from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
+from .records import CONFLICT, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
 
 #: Violations that are none.
 _NEAR = 1e-11
+#: Share of the largest violation that makes a candidate; least share of its squared norm that counts as left of a row.
+_WORTH, _FLAT = 0.5, 0.05
 
 
 @inner
@@ -108,18 +110,20 @@ def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, i
 
 
 @inner
-def _farthest(rows: Rows, scale: Any, level: Any, w: Any, u: Any) -> tuple[int, int, float]:
-    """The most violated constraint: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met. Few branches: speed."""
-    t = rows.t  # an array of its own: read through the record at every step the loops below take four times as long
+def _farthest(rows: Rows, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
+    """The constraint to take up: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met. Few branches: speed."""
+    # Arrays of their own: read through the records at every step the loops below take four times as long.
+    t, w, u, grid, tops = rows.t, active.w, scratch.margins, scratch.grid, scratch.tops
+    scale, level = scratch.scale, scratch.level
     p, n = t.shape
     for i in range(n):
         u[i] = level[i]
-    j = 0  # three coordinates in a pass: the loop waits for ``u``, not for the arithmetic
-    while j + 2 < p:
-        x, y, z = w[j], w[j + 1], w[j + 2]
+    j = 0  # four coordinates in a pass: the loop waits for ``u``, not for the arithmetic
+    while j + 3 < p:
+        x, y, z, v = w[j], w[j + 1], w[j + 2], w[j + 3]
         for i in range(n):
-            u[i] -= x * t[j, i] + y * t[j + 1, i] + z * t[j + 2, i]
-        j += 3
+            u[i] -= x * t[j, i] + y * t[j + 1, i] + z * t[j + 2, i] + v * t[j + 3, i]
+        j += 4
     while j < p:
         x = w[j]
         for i in range(n):
@@ -127,20 +131,44 @@ def _farthest(rows: Rows, scale: Any, level: Any, w: Any, u: Any) -> tuple[int, 
         j += 1
     for i in range(n):
         u[i] *= scale[i]
-    first, most, i = -1, 0.0, 0
-    while i < n:  # by eights, which NumPy's argmax would do as well and compile for seconds
-        if i + 8 <= n:
-            left = max(max(u[i], u[i + 1]), max(u[i + 2], u[i + 3]))
-            if not max(left, max(max(u[i + 4], u[i + 5]), max(u[i + 6], u[i + 7]))) > most:
-                i += 8
-                continue
-        for k in range(i, min(i + 8, n)):
-            if u[k] > most:
-                first, most = k, u[k]
-        i += 8
-    if first < 0:
+    for k in range(LANES):
+        tops[k] = 0.0
+    for r in range(grid.shape[0]):
+        for k in range(LANES):
+            tops[k] = max(tops[k], grid[r, k])
+    most = 0.0
+    for k in range(LANES):
+        most = max(most, tops[k])
+    if not most > 0.0:
         return -1, -1, 0.0
-    return first, -1 if scale[first] > 0.0 else VIOLATE, most / abs(scale[first]) + _NEAR
+    first = _steepest(rows, active, q, scratch, _WORTH * most)
+    return first, -1 if scale[first] > 0.0 else VIOLATE, u[first] / abs(scale[first]) + _NEAR
+
+
+@inner
+def _steepest(rows: Rows, active: Active, q: int, scratch: Scratch, least: float) -> int:
+    """Of the most violated points of each lane, those violated by ``least``, the one that raises the norm the most.
+
+    A step along what the active constraints leave of a_i, of norm r_i, gains (violation/r_i)²: steepest edge. Conflicts have
+    fewer points so, and more of them fit into a packing.
+    """
+    a, size, pull, V, grid, tops = rows.a, rows.size, rows.pull, active.V, scratch.grid, scratch.tops
+    first, best = 0, -1.0
+    for k in range(LANES):
+        if not tops[k] >= least:
+            continue
+        r = 0
+        while grid[r, k] != tops[k]:
+            r += 1
+        i = r * LANES + k
+        rest = size[i]
+        for c in range(q):
+            x = dot(V[c], a[i])
+            rest -= x * x
+        gain = tops[k] / math.sqrt(min(max(rest * pull[i] * pull[i], _FLAT), 1.0))
+        if gain > best:
+            first, best = i, gain
+    return first
 
 
 @inner
@@ -179,7 +207,7 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
         if rows.free:
             first, second, short = _widest_pair(rows, ok, keen, w, scratch.margins)
         else:
-            first, second, short = _farthest(rows, scale, level, w, scratch.margins)
+            first, second, short = _farthest(rows, active, q, scratch)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)

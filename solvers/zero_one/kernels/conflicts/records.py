@@ -16,6 +16,8 @@ FREE, KEPT, DELETED = -1, 0, 1
 KEEN = 5.0
 #: The same of points that are to be violated: with 5 a tenth more nodes.
 KEEN_AWAY = 20.0
+#: Lanes of points, every so many apart, whose most violated ones are candidates for the dual method.
+LANES = 16
 #: In place of a partner: the constraint is that the point is violated.
 VIOLATE = -2
 
@@ -26,6 +28,7 @@ class Rows(NamedTuple):
 
     a: Any  #: (n, p) penalised parts
     t: Any  #: (p, n) the same, transposed: all margins at once, a coordinate at a time
+    size: Any  #: (n,) squared norms of these rows, the stretched intercept's part included
     sign: Any  #: (n,) ±1 with a free intercept, else 0
     tau: Any  #: (n,) thresholds
     pull: Any  #: (n,) 1/||a_i||: violations are compared as distances
@@ -62,14 +65,16 @@ class Scratch(NamedTuple):
     r: Any  #: (p + 2,) combination of the active constraints
     z: Any  #: (p,) what is left of a constraint
     margins: Any  #: (n,)
+    grid: Any  #: the same in rows of `LANES`, the last filled up with zeros
+    tops: Any  #: (LANES,) the largest entry of each column of that
     scale: Any  #: (n,) by which a violation counts; 0 of points that are not in question, negative of those to be violated
     level: Any  #: (n,) what the margin is to reach, or not to exceed
 
 
 def empty_scratch(n: int, p: int) -> Scratch:
     """Room for n points in p coordinates."""
-    margins, scale, level = np.empty(n), np.empty(n), np.empty(n)
-    return Scratch(np.empty(p + 2), np.empty(p), margins, scale, level)
+    grid, scale, level = np.zeros((-(-n // LANES), LANES)), np.empty(n), np.empty(n)
+    return Scratch(np.empty(p + 2), np.empty(p), grid.reshape(-1)[:n], grid, np.zeros(LANES), scale, level)
 
 
 @inner
