@@ -144,7 +144,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             self._take(state, run)
         state.run = None
         slope = self._slope(state)
-        if self._stationarity(state) <= self.stationarity:
+        if self._stationarity(state) <= self.stationarity and not self._fell(state):
             return Outcome.STATIONARY
         if len(state.steps) >= state.limit:
             return Outcome.ITERATION_LIMIT
@@ -152,13 +152,17 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
             slope = self._secant(state, slope)
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 
+    def _fell(self, state: MaxMinState) -> bool:
+        """Whether several γ have come to a lower value than the best by more than the inner solves are off."""
+        return state.best is not None and state.value < state.best[0] * (1.0 - 2.0 * self.inner_tol)
+
     def _secant(self, state: MaxMinState, slope: FloatArray) -> FloatArray:
         """Set η by the secant and the bracket by the sign of f'; where f fell for several γ, go back. Returns the slope there."""
         assert state.a is not None
         if state.gamma.size == 1:
             rises = float(slope[0]) > 0
             state.low, state.high = (state.gamma[0], state.high) if rises else (state.low, state.gamma[0])
-        elif state.best is not None and state.value < state.best[0] * (1.0 - 2.0 * self.inner_tol):
+        elif state.best is not None and self._fell(state):
             state.value, state.gamma, state.a, state.derivative = state.best
             state.eta *= 0.5
             return self._slope(state)
