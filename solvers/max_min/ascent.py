@@ -52,13 +52,14 @@ class InnerRun:
 
 @dataclass
 class MaxMinState:
-    """γ, the inner minimiser a at γ, f(γ), f'(γ), and the last move η."""
+    """γ, an inner minimiser a with f and f' where it was solved for, and the last move η."""
 
     problem: MaxMinProblem
     gamma: FloatArray
     seed: int
     limit: float
     a: FloatArray | None = None
+    solved: FloatArray = field(default_factory=lambda: np.zeros(0))  #: γ that a, f and f' belong to
     value: float = float("nan")
     derivative: FloatArray = field(default_factory=lambda: np.zeros(0))
     eta: float = 1.0
@@ -143,29 +144,31 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
                 return Outcome.RUNNING
             self._take(state, run)
         state.run = None
+        fell = self._went_back(state)
         slope = self._slope(state)
-        if self._stationarity(state) <= self.stationarity and not self._fell(state):
+        if self._stationarity(state) <= self.stationarity:
             return Outcome.STATIONARY
         if len(state.steps) >= state.limit:
             return Outcome.ITERATION_LIMIT
-        if self.rate == "secant":
-            slope = self._secant(state, slope)
+        if self.rate == "secant" and not fell:
+            self._secant(state, slope)
         return Outcome.RUNNING if self._move(state, slope) else Outcome.STALLED
 
-    def _fell(self, state: MaxMinState) -> bool:
-        """Whether several γ have come to a lower value than the best by more than the inner solves are off."""
-        return state.best is not None and state.value < state.best[0] * (1.0 - 2.0 * self.inner_tol)
+    def _went_back(self, state: MaxMinState) -> bool:
+        """Where f fell for several γ, by more than the inner solves are off, go back to the best and halve η; whether it did."""
+        if state.best is None or state.value >= state.best[0] * (1.0 - 2.0 * self.inner_tol):
+            return False
+        state.value, state.gamma, state.a, state.derivative = state.best
+        state.solved = state.gamma
+        state.eta *= 0.5
+        return True
 
-    def _secant(self, state: MaxMinState, slope: FloatArray) -> FloatArray:
-        """Set η by the secant and the bracket by the sign of f'; where f fell for several γ, go back. Returns the slope there."""
+    def _secant(self, state: MaxMinState, slope: FloatArray) -> None:
+        """Set η by the secant and, for one γ, the bracket by the sign of f'; several note where they are, to go back to."""
         assert state.a is not None
         if state.gamma.size == 1:
             rises = float(slope[0]) > 0
             state.low, state.high = (state.gamma[0], state.high) if rises else (state.low, state.gamma[0])
-        elif state.best is not None and self._fell(state):
-            state.value, state.gamma, state.a, state.derivative = state.best
-            state.eta *= 0.5
-            return self._slope(state)
         else:
             state.best = (state.value, state.gamma, state.a, state.derivative)
         if state.last_slope.size:
@@ -174,7 +177,6 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         else:
             state.eta = self._reach(state) / float(np.abs(slope).max())
         state.last_slope = slope
-        return slope
 
     def _reach(self, state: MaxMinState) -> float:
         """How far the first move goes: a factor of 4, or a quarter of a range that contains 0."""
@@ -204,7 +206,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         values = run.algorithm.answer(run.state).values
         assert values is not None
         problem, a = state.problem, np.asarray(values["a"])
-        state.a, state.models = a, state.models + 1
+        state.a, state.solved, state.models = a, state.gamma, state.models + 1
         state.value = 0.5 * float(a @ run.view.gram.product(a))
         state.derivative = problem.derivative(a, state.gamma)
         state.steps.append(
@@ -213,8 +215,9 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
 
     def _slope(self, state: MaxMinState) -> FloatArray:
         """Derivative in the parameter that is moved, zero where it points out of the range."""
-        slope = state.derivative * (state.gamma if state.problem.logarithmic else 1.0)
-        leaves = ((state.gamma <= state.problem.lower) & (slope < 0)) | ((state.gamma >= state.problem.upper) & (slope > 0))
+        problem, gamma = state.problem, state.solved
+        slope = state.derivative * (gamma if problem.logarithmic else 1.0)
+        leaves = ((gamma <= problem.lower) & (slope < 0)) | ((gamma >= problem.upper) & (slope > 0))
         return np.where(leaves, 0.0, slope)
 
     def _stationarity(self, state: MaxMinState) -> float:
@@ -223,7 +226,7 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         if self.rate == "printed":
             return float(np.abs(slope).max())
         problem = state.problem
-        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.gamma
+        factor = 1.0 if problem.logarithmic else problem.upper - problem.lower if problem.additive else state.solved
         return float(np.abs(slope * factor).max()) / state.value
 
     def _clipped(self, state: MaxMinState, moved: FloatArray) -> FloatArray:
@@ -268,11 +271,10 @@ class MaxMin(Algorithm[MaxMinProblem, MaxMinState]):
         )
 
     def answer(self, state: MaxMinState) -> Answer:
-        """The last inner solution, at the γ that it was solved for."""
+        """The inner solution in hand, at the γ that it was solved for: the last one, or the best where f fell for several γ."""
         if not state.steps or state.a is None:
             return Answer(details={"reason": "stopped before the first inner problem was solved"})
-        gamma = np.array(state.steps[-1].gamma)
-        problem = state.problem
+        gamma, problem = state.solved, state.problem
         model = problem.inner(gamma)
         gradient = model.simplex.gram.product(state.a)
         view: SimplexQP = model.simplex

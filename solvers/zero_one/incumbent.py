@@ -101,7 +101,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
     sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
     pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return Rows(*_both(a), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
+    return Rows(*_layouts(a), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
 
 
 def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
@@ -110,14 +110,15 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
 
     if not reduced.free:
         exact = penalised_rows(reduced, tau)
-        return exact._replace(**dict(zip(("a", "t", "size"), _both(_padded(exact.a)), strict=True)))
+        a, t, size = _layouts(_padded(exact.a))
+        return exact._replace(a=a, t=t, size=size)
     reach = reduced.intercept_bound(upper) * reduced.stretch
     stretch = reach / math.sqrt(_LEAK * upper)
     a = reduced.rows.copy()
     a[:, -1] = np.sign(a[:, -1]) * stretch
     pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
     reach = reach / stretch * (1 + 1e-15)
-    return Rows(*_both(_padded(a)), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
+    return Rows(*_layouts(_padded(a)), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
 
 
 def _padded(a: FloatArray) -> FloatArray:
@@ -125,7 +126,7 @@ def _padded(a: FloatArray) -> FloatArray:
     return np.pad(a, ((0, 0), (-a.shape[1] % 4, 0)))
 
 
-def _both(a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
+def _layouts(a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
     """The rows, the same transposed, and their squared norms."""
     return np.ascontiguousarray(a), np.ascontiguousarray(a.T), np.square(a).sum(axis=1)
 

@@ -151,5 +151,13 @@ def test_one_gamma_a_feature_goes_back_where_the_value_fell() -> None:
     result = solvers.solve(MaxMinSVM(X, y, parameter="per-feature"), "maxmin", stationarity=5e-3)
     values = [step["value"] for step in result.details["steps"]]
     assert result.status is Status.STATIONARY
-    assert result.objective >= max(values) * (1 - 1e-4)
+    assert result.objective >= max(values) * (1 - 1e-5)
     assert result.objective >= solvers.solve(MaxMinSVM(X, y), "maxmin").objective
+    fell = [k for k in range(1, len(values)) if values[k] < max(values[:k]) * (1 - 1e-5)]
+    assert fell
+    for k in fell[:3]:  # stopped where the value has just fallen: the best one, with its own γ
+        model = MaxMinSVM(X, y, parameter="per-feature")
+        stopped = solvers.solve(model, "maxmin", stationarity=5e-3, iteration_limit=k + 1)
+        assert stopped.objective >= max(values[: k + 1]) * (1 - 1e-5)
+        inner = solvers.solve(model.at(np.array(stopped.details["gamma"])), "smo", tol=1e-8)
+        assert stopped.objective == pytest.approx(inner.objective, rel=1e-5)

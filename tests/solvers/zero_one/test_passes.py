@@ -17,6 +17,8 @@ from marginopt.solvers.zero_one.engines.dive import Dive
 from marginopt.solvers.zero_one.engines.engine import Limits, Shared
 from marginopt.solvers.zero_one.incumbent import Polish, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.kernels import conflicts as k
+from marginopt.solvers.zero_one.kernels.compiled import entry
+from marginopt.solvers.zero_one.kernels.conflicts.active_set import _farthest
 from marginopt.solvers.zero_one.kernels.conflicts.factors import back_solve, exclude, extend, orthogonalise
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
@@ -201,6 +203,38 @@ def test_a_row_taken_out_leaves_factors_of_the_others(near):
             np.testing.assert_allclose(nearest + z, left[m], atol=1e-8)
             np.testing.assert_allclose(V[:m] @ z, 0.0, atol=1e-11)
             assert rest == pytest.approx(np.linalg.norm(z), abs=1e-13)
+
+
+@entry
+def _taken_up(rows, active, scratch):
+    """The point taken up with as many active constraints as are counted, once they are factored."""
+    for a in range(active.count[0]):
+        extend(active.g, active.V, active.R, a, scratch.z)
+    return _farthest(rows, active, active.count[0], scratch)
+
+
+@pytest.mark.parametrize(("n", "p"), [(1, 1), (9, 3), (16, 4), (45, 7)])
+def test_the_point_taken_up_is_the_steepest_of_the_candidates(n, p):
+    """Candidates: the most violated of every sixteenth point, where it is violated half as much as any."""
+    rng = np.random.default_rng(n)
+    for _ in range(20):
+        a, w, tau = rng.standard_normal((n, p)), rng.standard_normal(p), rng.uniform(0.5, 1.5, n)
+        size, q = np.square(a).sum(axis=1), int(rng.integers(0, p))
+        pull = 1.0 / np.sqrt(size)
+        rows = k.Rows(a, np.ascontiguousarray(a.T), size, np.zeros(n), tau, pull, False, 0.0, True)
+        active, scratch = k.no_active(p), k.empty_scratch(n, p)
+        active.w[:], active.g[:q], active.count[0] = w, rng.standard_normal((q, p)), q
+        scratch.scale[:], scratch.level[:] = pull * (rng.random(n) < 0.8), tau
+        far = (tau - a @ w) * scratch.scale
+        first, _, short = _taken_up(rows, active, scratch)
+        if far.max() <= 0.0:
+            assert first == -1
+            continue
+        rest = np.clip((size - np.square(a @ active.V[:q].T).sum(axis=1)) * pull**2, 0.05, 1.0)
+        lanes = [np.arange(lane, n, 16) for lane in range(min(n, 16))]
+        candidates = [lane[far[lane].argmax()] for lane in lanes if far[lane].max() >= 0.5 * far.max()]
+        assert first == max(candidates, key=lambda i: far[i] / np.sqrt(rest[i]))
+        assert short == pytest.approx(tau[first] - a[first] @ w, abs=1e-9)
 
 
 def test_rows_of_a_search_are_padded_to_vectors():

@@ -115,10 +115,12 @@ def test_a_start_is_taken_in_every_encoding() -> None:
         assert model.start is not None
         for solver in ("scip", "gurobi"):
             result = solve(model, solver, start=model.start, node_limit=1, threads=1)
-            # the start is optimal: what SCIP's tolerance lets it accept below it lies at the apex of a cone
-            # (on some processors it misses a whole violation there, which our own judgement of the point then says)
-            below = 1.0 if solver == "scip" and encoding.endswith("cone") else 1e-6
-            assert model.objective(w) * (1 - below) <= result.claim.objective <= model.objective(w) * (1 + 1e-8)
+            # the start is optimal; at the apex of a cone SCIP's tolerance lets it accept less, on some processors by a
+            # whole violation: then what we judge the point to cost is not below the optimum
+            apex = solver == "scip" and encoding.endswith("cone")
+            seen, below = (result.objective, 1e-4) if apex else (result.claim.objective, 1e-6)
+            assert result.claim.objective <= model.objective(w) * (1 + 1e-8)
+            assert seen >= model.objective(w) * (1 - below)
     assert ZeroOneSVM(X, y, 0.5).start is None
 
 
