@@ -101,7 +101,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
     a = np.ascontiguousarray(reduced.rows[:, :-1] if reduced.free else reduced.rows)
     sign = np.sign(reduced.rows[:, -1]) if reduced.free else np.zeros(n)
     pull = 1.0 / np.maximum(np.linalg.norm(a, axis=1), 1e-300)
-    return Rows(*_layouts(a), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
+    return Rows(*_layouts(a, pull), sign, np.ascontiguousarray(tau), pull, reduced.free, 0.0, False)
 
 
 def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
@@ -110,15 +110,15 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
 
     if not reduced.free:
         exact = penalised_rows(reduced, tau)
-        a, t, size = _layouts(_padded(exact.a))
-        return exact._replace(a=a, t=t, size=size)
+        a, t, single, widest, size = _layouts(_padded(exact.a), exact.pull)
+        return exact._replace(a=a, t=t, single=single, widest=widest, size=size)
     reach = reduced.intercept_bound(upper) * reduced.stretch
     stretch = reach / math.sqrt(_LEAK * upper)
     a = reduced.rows.copy()
     a[:, -1] = np.sign(a[:, -1]) * stretch
     pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
     reach = reach / stretch * (1 + 1e-15)
-    return Rows(*_layouts(_padded(a)), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
+    return Rows(*_layouts(_padded(a), pull), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
 
 
 def _padded(a: FloatArray) -> FloatArray:
@@ -126,9 +126,13 @@ def _padded(a: FloatArray) -> FloatArray:
     return np.pad(a, ((0, 0), (-a.shape[1] % 4, 0)))
 
 
-def _layouts(a: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray]:
-    """The rows, the same transposed, and their squared norms."""
-    return np.ascontiguousarray(a), np.ascontiguousarray(a.T), np.square(a).sum(axis=1)
+def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, Any, FloatArray, FloatArray]:
+    """The rows, the same transposed in both precisions, how far they reach in each coordinate, and their squared norms."""
+    t = np.ascontiguousarray(a.T)
+    with np.errstate(over="ignore"):  # infinite in single precision: so is its error then, and nothing is taken from it
+        single = t.astype(np.float32)
+    widest = np.append((np.abs(t) * pull).max(axis=1, initial=0.0), pull.max(initial=0.0))
+    return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:

@@ -75,8 +75,8 @@ class ConflictEngine(Engine):
         return len(self._heap) + sum(dive.running for dive in self._dives)
 
     def figures(self) -> dict[str, float]:
-        """Hard-margin problems solved, conflicts found, deletions forced."""
-        names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
+        """Hard-margin problems solved, conflicts found, deletions forced, children looked at before a node branched."""
+        names = {"hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced", "probes": "probes"}
         return {name: sum(int(dive.stack.now[at]) for dive in self._dives) for name, at in names.items()}
 
     def _unresolved(self) -> float:

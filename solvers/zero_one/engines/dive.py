@@ -32,7 +32,8 @@ class Dive:
             extra=np.zeros(levels, f64), bound=np.zeros(levels, f64), trail=np.zeros(n + 1, i64),
             trail_from=np.zeros(levels, i64), pair=np.zeros((levels, p + 2, 2), i64), g=np.zeros((levels, p + 2, p), f64),
             u=np.zeros((levels, p + 2), f64), w=np.zeros((levels, p), f64), count=np.zeros(levels, i64),
-            activity=np.zeros(n, f64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
+            activity=np.zeros(n, f64), begun=np.zeros(levels, i64), lack=np.zeros(levels, i64), below=np.zeros(k.LACKS, i64),
+            ended=np.zeros(k.LACKS, i64), now=named_scalars(k.NOW), found=np.zeros(1, f64), unresolved=np.full(1, np.inf),
             listed=np.zeros((room, 2 * p + 6), np.int32), size=np.zeros(room, np.int32), norm=np.zeros(room, f64),
             end=np.zeros(levels + 1, i64),
         )  # fmt: skip

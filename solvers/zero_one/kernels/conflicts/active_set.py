@@ -9,12 +9,14 @@ import numpy as np
 
 from ..compiled import EPS, entry, inner
 from .factors import back_solve, exclude, extend, include, orthogonalise
-from .records import CONFLICT, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, dot
+from .records import CONFLICT, KEEN_AWAY, LANES, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch, Violations, dot
 
 #: Violations that are none.
 _NEAR = 1e-11
 #: Share of the largest violation that makes a candidate; least share of its squared norm that counts as left of a row.
 _WORTH, _FLAT = 0.5, 0.05
+#: Single precision, how keenly it may count, and how many times its error the largest violation is to be.
+SINGLE_EPS, _KEENEST, _CLEAR = 2.0**-24, KEEN_AWAY, 20.0
 
 
 @inner
@@ -110,24 +112,34 @@ def _widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, i
 
 
 @inner
-def _farthest(rows: Rows, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
-    """The constraint to take up: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met. Few branches: speed."""
+def _weigh(rows: Rows, ok: Any, keen: Any, found: Violations) -> None:
+    """How each point's violation counts, and what its margin is to reach."""
+    scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
+    for i in range(ok.size):
+        scale[i] = pull[i] * keen[i] if ok[i] else 0.0
+        level[i] = tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE)
+
+
+@inner
+def _violate(t: Any, w: Any, found: Violations) -> float:
+    """By how much the points are violated at w, scaled; the largest, 0 where none is. Few branches: speed."""
     # Arrays of their own: read through the records at every step the loops below take four times as long.
-    t, w, u, grid, tops = rows.t, active.w, scratch.margins, scratch.grid, scratch.tops
-    scale, level = scratch.scale, scratch.level
+    v, u, grid, tops, scale, level = found.w, found.value, found.grid, found.tops, found.scale, found.level
     p, n = t.shape
+    for j in range(p):
+        v[j] = w[j]
     for i in range(n):
         u[i] = level[i]
     j = 0  # four coordinates in a pass: the loop waits for ``u``, not for the arithmetic
     while j + 3 < p:
-        x, y, z, v = w[j], w[j + 1], w[j + 2], w[j + 3]
+        a, b, c, d = v[j], v[j + 1], v[j + 2], v[j + 3]
         for i in range(n):
-            u[i] -= x * t[j, i] + y * t[j + 1, i] + z * t[j + 2, i] + v * t[j + 3, i]
+            u[i] -= a * t[j, i] + b * t[j + 1, i] + c * t[j + 2, i] + d * t[j + 3, i]
         j += 4
     while j < p:
-        x = w[j]
+        a = v[j]
         for i in range(n):
-            u[i] -= x * t[j, i]
+            u[i] -= a * t[j, i]
         j += 1
     for i in range(n):
         u[i] *= scale[i]
@@ -139,21 +151,49 @@ def _farthest(rows: Rows, active: Active, q: int, scratch: Scratch) -> tuple[int
     most = 0.0
     for k in range(LANES):
         most = max(most, tops[k])
-    if not most > 0.0:
-        return -1, -1, 0.0
-    first = _steepest(rows, active, q, scratch, _WORTH * most)
-    return first, -1 if scale[first] > 0.0 else VIOLATE, u[first] / abs(scale[first]) + _NEAR
+    return most
 
 
 @inner
-def _steepest(rows: Rows, active: Active, q: int, scratch: Scratch, least: float) -> int:
+def _single_error(rows: Rows, w: Any) -> float:
+    """By how much a scaled violation in single precision may be off: of a dot product of p terms, counted most keenly."""
+    p = w.size
+    size = rows.widest[p]
+    for j in range(p):
+        size += abs(w[j]) * rows.widest[j]
+    return _KEENEST * SINGLE_EPS * (p + 4) * size
+
+
+@inner
+def _farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
+    """The constraint to take up: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met.
+
+    In single precision where its error is small beside the largest violation: whatever is taken up, it is violated.
+    """
+    found = scratch.single
+    most = _violate(rows.single, active.w, found)
+    if most > _CLEAR * _single_error(rows, active.w):
+        first = _steepest(rows, active, q, found.grid, found.tops, _WORTH * most)
+        scale = found.scale[first]
+        return first, -1 if scale > 0.0 else VIOLATE, found.value[first] / abs(scale) + _NEAR
+    exact = scratch.double
+    _weigh(rows, ok, keen, exact)
+    most = _violate(rows.t, active.w, exact)
+    if not most > 0.0:
+        return -1, -1, 0.0
+    first = _steepest(rows, active, q, exact.grid, exact.tops, _WORTH * most)
+    return first, -1 if exact.scale[first] > 0.0 else VIOLATE, exact.value[first] / abs(exact.scale[first]) + _NEAR
+
+
+@inner
+def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: float) -> int:
     """Of the most violated points of each lane, those violated by ``least``, the one that raises the norm the most.
 
     A step along what the active constraints leave of a_i, of norm r_i, gains (violation/r_i)²: steepest edge. Conflicts have
     fewer points so, and more of them fit into a packing.
     """
-    a, size, pull, V, grid, tops = rows.a, rows.size, rows.pull, active.V, scratch.grid, scratch.tops
-    first, best = 0, -1.0
+    a, size, pull, V = rows.a, rows.size, rows.pull, active.V
+    first, best, per = 0, -1.0, 1.0  # the steepest so far, its gain as best/per: nothing is divided
     for k in range(LANES):
         if not tops[k] >= least:
             continue
@@ -165,9 +205,10 @@ def _steepest(rows: Rows, active: Active, q: int, scratch: Scratch, least: float
         for c in range(q):
             x = dot(V[c], a[i])
             rest -= x * x
-        gain = tops[k] / math.sqrt(min(max(rest * pull[i] * pull[i], _FLAT), 1.0))
-        if gain > best:
-            first, best = i, gain
+        rest = min(max(rest * pull[i] * pull[i], _FLAT), 1.0)
+        gain = tops[k] * tops[k]
+        if gain * per > best * rest:
+            first, best, per = i, gain, rest
     return first
 
 
@@ -199,15 +240,13 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
     for a in range(active.ready[0], q):
         extend(g, V, R, a, z)
     active.ready[0] = q
-    scale, level, tau, pull = scratch.scale, scratch.level, rows.tau, rows.pull
-    for i in range(ok.size):
-        scale[i] = pull[i] * keen[i] if ok[i] else 0.0
-        level[i] = tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE)
+    if not rows.free:
+        _weigh(rows, ok, keen, scratch.single)
     for _ in range(60 * (p + 4)):
         if rows.free:
-            first, second, short = _widest_pair(rows, ok, keen, w, scratch.margins)
+            first, second, short = _widest_pair(rows, ok, keen, w, scratch.double.value)
         else:
-            first, second, short = _farthest(rows, active, q, scratch)
+            first, second, short = _farthest(rows, ok, keen, active, q, scratch)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)

@@ -18,6 +18,8 @@ KEEN = 5.0
 KEEN_AWAY = 20.0
 #: Lanes of points, every so many apart, whose most violated ones are candidates for the dual method.
 LANES = 16
+#: Points whose children are looked at before a node with much below it branches; 16 have a tenth fewer nodes at most.
+PROBED = 8
 #: In place of a partner: the constraint is that the point is violated.
 VIOLATE = -2
 
@@ -28,6 +30,8 @@ class Rows(NamedTuple):
 
     a: Any  #: (n, p) penalised parts
     t: Any  #: (p, n) the same, transposed: all margins at once, a coordinate at a time
+    single: Any  #: (p, n) the same in single precision: half of the time
+    widest: Any  #: (p + 1,) the largest |a_ij|/||a_i|| of each coordinate, and the largest 1/||a_i||
     size: Any  #: (n,) squared norms of these rows, the stretched intercept's part included
     sign: Any  #: (n,) ±1 with a free intercept, else 0
     tau: Any  #: (n,) thresholds
@@ -59,22 +63,36 @@ def no_active(p: int) -> Active:
 
 
 @by_reference
-class Scratch(NamedTuple):
-    """What the dual method works with."""
+class Violations(NamedTuple):
+    """By how much each point's constraint is violated, in one precision, and what that is computed with."""
 
-    r: Any  #: (p + 2,) combination of the active constraints
-    z: Any  #: (p,) what is left of a constraint
-    margins: Any  #: (n,)
+    w: Any  #: (p,)
+    value: Any  #: (n,) scaled
     grid: Any  #: the same in rows of `LANES`, the last filled up with zeros
     tops: Any  #: (LANES,) the largest entry of each column of that
     scale: Any  #: (n,) by which a violation counts; 0 of points that are not in question, negative of those to be violated
     level: Any  #: (n,) what the margin is to reach, or not to exceed
 
 
+@by_reference
+class Scratch(NamedTuple):
+    """What the dual method works with."""
+
+    r: Any  #: (p + 2,) combination of the active constraints
+    z: Any  #: (p,) what is left of a constraint
+    double: Violations
+    single: Violations
+
+
+def _violations(n: int, p: int, precision: type) -> Violations:
+    grid = np.zeros((-(-n // LANES), LANES), precision)
+    w, tops, scale, level = (np.zeros(size, precision) for size in (p, LANES, n, n))
+    return Violations(w, grid.reshape(-1)[:n], grid, tops, scale, level)
+
+
 def empty_scratch(n: int, p: int) -> Scratch:
     """Room for n points in p coordinates."""
-    grid, scale, level = np.zeros((-(-n // LANES), LANES)), np.empty(n), np.empty(n)
-    return Scratch(np.empty(p + 2), np.empty(p), grid.reshape(-1)[:n], grid, np.zeros(LANES), scale, level)
+    return Scratch(np.empty(p + 2), np.empty(p), _violations(n, p, np.float64), _violations(n, p, np.float32))
 
 
 @inner
@@ -117,6 +135,8 @@ class Room(NamedTuple):
     mark: Any  #: (n,)
     met: Any  #: (n,) how many listed conflicts have the point
     points: Any  #: (2p + 6,) free points of a conflict
+    probed: Any  #: (PROBED,) points whose children are looked at, and
+    promise: Any  #: their scores
 
 
 def empty_room(n: int, p: int, exact: int) -> Room:
@@ -124,4 +144,5 @@ def empty_room(n: int, p: int, exact: int) -> Room:
     return Room(
         no_active(p), no_active(p), no_active(exact), empty_scratch(n, p), empty_scratch(n, exact), np.zeros(n, np.bool_),
         np.empty(n), np.empty(n), np.zeros(n, np.bool_), np.empty(n), np.empty(2 * p + 6, np.int64),
+        np.empty(PROBED, np.int64), np.empty(PROBED),
     )  # fmt: skip

@@ -14,8 +14,11 @@ from .records import DELETED, FREE, Active
 #: Conflicts that a node takes over, at most: its parent's latest.
 POOL = 160
 
-#: `Stack.now`: the level in hand (-1: none), whether its node is to be processed, forced deletions of all levels, and counts.
-NOW = integers_and_floats("level expand trailed nodes solves conflicts forced", "")
+#: `Stack.now`: the level in hand (-1: none), whether its node is to be processed, forced deletions of all levels, and counts; the
+#: step of what bounds lack.
+NOW = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
+#: Steps by which it is counted how many nodes are below a node whose bound lacks so much.
+LACKS = 64
 
 
 @by_reference
@@ -35,6 +38,10 @@ class Stack(NamedTuple):
     w: Any
     count: Any
     activity: Any
+    begun: Any  #: (levels,) nodes processed when this level's was
+    lack: Any  #: (levels,) what its bound lacks of the cut, in steps
+    below: Any  #: (LACKS,) nodes of the subtrees that are over, by what their roots lacked
+    ended: Any  #: (LACKS,) how many subtrees those are
     now: Any  #: a structured scalar of type `NOW`
     found: Any  #: (1,) the value below which a candidate is reported
     unresolved: Any  #: least bound of leaves that rounding left open
