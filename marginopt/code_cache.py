@@ -28,8 +28,14 @@ class CodeCache:
     kept: ClassVar[bool] = True
 
     @classmethod
-    def keep(cls, dispatcher: Any) -> bool:
-        """Have the code of a function of Numba's kept; whether it is."""
+    def keep(cls, dispatcher: Any, sources: bytes | None = None) -> bool:
+        """Have the code of a function of Numba's kept, fresh as long as ``sources`` is the same (its own file, unless given).
+
+        Returns
+        -------
+        bool
+            Whether it is kept.
+        """
         if nb.config.DISABLE_JIT:  # type: ignore[attr-defined]
             return False
         try:
@@ -37,6 +43,12 @@ class CodeCache:
         except RuntimeError:  # Numba's, where no folder can be written
             cls.kept = False
             return False
+        file = dispatcher._cache._cache_file
+        if sources is not None:
+            file._source_stamp = sources
+        # Numba unpickles an index before it looks whether that is fresh: one of other sources may name classes that are gone, so
+        # it counts as another version's, which is not read.
+        file._version = f"{file._version} {file._source_stamp!r}"
         return True
 
 

@@ -52,8 +52,7 @@ class Loops:
     def entry(self, function: F) -> F:
         """A loop that Python calls."""
         dispatcher = _njit(**self._flags, **CALLED)(function)
-        if CodeCache.keep(dispatcher) and self._stamp is not None:
-            dispatcher._cache._cache_file._source_stamp = self._stamp
+        CodeCache.keep(dispatcher, self._stamp)
         return cast("F", dispatcher)
 
     def inner(self, function: F) -> F:

@@ -35,13 +35,13 @@ def package(tmp_path: Path) -> Path:
     return folder
 
 
-def started(package: Path, **more: str) -> subprocess.Popen[str]:
+def started(package: Path, say: str = SAY, **more: str) -> subprocess.Popen[str]:
     """A process that runs the function; it says the result and how many variants it found on disk."""
     here = package.parent
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("NUMBA_", "XDG_"))}
     environment = {**kept, "PYTHONPATH": str(here), "HOME": str(here / "home"), **more}
     return subprocess.Popen(
-        [sys.executable, "-c", SAY], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=environment
+        [sys.executable, "-c", say], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, cwd=here, env=environment
     )
 
 
@@ -59,6 +59,22 @@ def test_an_edit_in_a_callee_is_seen_by_its_callers(package: Path) -> None:
     assert said(started(package, NUMBA_CACHE_DIR=cache)) == (3.0, 1)
     (package / "callee.py").write_text(CALLEE.format(factor="3.0"))
     assert said(started(package, NUMBA_CACHE_DIR=cache)) == (4.0, 0)
+
+
+STATE = "from typing import NamedTuple\n\n\nclass {name}(NamedTuple):\n    x: float\n"
+
+
+def test_code_that_was_kept_for_a_class_that_is_gone_is_not_read(package: Path) -> None:
+    """As after an update that renames the record that a loop reads: what is on disk names the old one."""
+    (package / "caller.py").write_text(
+        "from .compiled import loops\n\n\n@loops.entry\ndef run(state):\n    return state.x + 1.0\n"
+    )
+    cache = str(package.parent / "cache")
+    for name in ("Old", "New"):
+        (package / "callee.py").write_text(STATE.format(name=name))
+        say = f"from kernels.callee import {name}; " + SAY.replace("run(1.0)", f"run({name}(1.0))")
+        for hits in (0, 1):
+            assert said(started(package, say, NUMBA_CACHE_DIR=cache)) == (2.0, hits)
 
 
 def test_what_only_compiled_code_calls_is_not_kept(package: Path) -> None:
