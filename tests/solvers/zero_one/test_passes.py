@@ -20,8 +20,8 @@ from marginopt.solvers.zero_one.engines.engine import Limits, Shared
 from marginopt.solvers.zero_one.incumbent import Polish, _layouts, penalised_rows, stretched_rows, trivial_incumbent
 from marginopt.solvers.zero_one.kernels import conflicts as k
 from marginopt.solvers.zero_one.kernels.compiled import entry
-from marginopt.solvers.zero_one.kernels.conflicts.active_set import _farthest, _weigh
 from marginopt.solvers.zero_one.kernels.conflicts.factors import back_solve, exclude, extend, orthogonalise
+from marginopt.solvers.zero_one.kernels.conflicts.pricing import farthest, weigh
 from marginopt.solvers.zero_one.reduced import reduce_problem
 
 
@@ -212,8 +212,8 @@ def _taken_up(rows, ok, keen, active, scratch):
     """The point taken up with as many active constraints as are counted, once they are factored."""
     for a in range(active.count[0]):
         extend(active.g, active.V, active.R, a, scratch.z)
-    _weigh(rows, ok, keen, scratch.single)
-    return _farthest(rows, ok, keen, active, active.count[0], scratch)
+    weigh(rows, ok, keen, scratch.single)
+    return farthest(rows, ok, keen, active, active.count[0], scratch)
 
 
 def rows_of(a, tau):

@@ -10,7 +10,8 @@ import numpy as np
 from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
 from ..compiled import entry, inner
-from .active_set import active_set, certified, threshold
+from .active_set import active_set, certified
+from .pricing import threshold
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, Active, Room, Rows, Scratch, copy_active, dot
 
 #: `Book.now`: conflicts, those of the last packing, steps, entries.

@@ -85,8 +85,9 @@ class Scratch(NamedTuple):
 
 
 def _violations(n: int, p: int, precision: type) -> Violations:
-    grid = np.zeros((-(-n // LANES), LANES), precision)
-    w, tops, scale, level = (np.zeros(size, precision) for size in (p, LANES, n, n))
+    grid: Any = np.zeros((-(-n // LANES), LANES), precision)
+    arrays: list[Any] = [np.zeros(size, precision) for size in (p, LANES, n, n)]
+    w, tops, scale, level = arrays
     return Violations(w, grid.reshape(-1)[:n], grid, tops, scale, level)
 
 
