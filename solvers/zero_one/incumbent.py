@@ -127,12 +127,11 @@ def _padded(a: FloatArray) -> FloatArray:
 
 
 def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, Any, FloatArray, FloatArray]:
-    """The rows, the same transposed in both precisions, how far they reach in each coordinate, and their squared norms."""
+    """The rows, transposed, those of norm 1 in single precision, their largest entries by coordinate, and squared norms."""
     t = np.ascontiguousarray(a.T)
-    with np.errstate(over="ignore"):  # infinite in single precision: so is its error then, and nothing is taken from it
-        single = t.astype(np.float32)
-    widest = np.append((np.abs(t) * pull).max(axis=1, initial=0.0), pull.max(initial=0.0))
-    return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
+    unit = t * pull
+    widest = np.append(np.abs(unit).max(axis=1, initial=0.0), pull.max(initial=0.0))
+    return np.ascontiguousarray(a), t, unit.astype(np.float32), widest, np.square(a).sum(axis=1)
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:

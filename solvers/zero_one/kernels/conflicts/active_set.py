@@ -90,7 +90,7 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
         extend(g, V, R, a, z)
     active.ready[0] = q
     if not rows.free:
-        weigh(rows, ok, keen, scratch.single)
+        weigh(rows, ok, keen, scratch.single, True)
     for _ in range(60 * (p + 4)):
         if rows.free:
             first, second, short = widest_pair(rows, ok, keen, w, scratch.double.value)

@@ -17,8 +17,8 @@ from .records import KEEN_AWAY, LANES, VIOLATE, Active, Rows, Scratch, Violation
 _NEAR = 1e-11
 #: Share of the largest violation that makes a candidate; least share of its squared norm that counts as left of a row.
 _WORTH, _FLAT = 0.5, 0.05
-#: Single precision, how keenly it may count, and how many times its error the largest violation is to be.
-SINGLE_EPS, _KEENEST, _CLEAR = 2.0**-24, KEEN_AWAY, 20.0
+#: Single precision, how keenly it may count, how many times its error the largest violation is to be, and what is too large.
+SINGLE_EPS, _KEENEST, _CLEAR, _WIDEST = 2.0**-24, KEEN_AWAY, 20.0, 1e30
 
 
 @inner
@@ -28,12 +28,13 @@ def threshold(tau: float, second: int) -> float:
 
 
 @inner
-def weigh(rows: Rows, ok: Any, keen: Any, found: Violations) -> None:
-    """How each point's violation counts, and what its margin is to reach."""
+def weigh(rows: Rows, ok: Any, keen: Any, found: Violations, unit: bool) -> None:
+    """How each point's violation counts, and what its margin is to reach; ``unit``: rows of norm 1."""
     scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
     for i in range(ok.size):
-        scale[i] = pull[i] * keen[i] if ok[i] else 0.0
-        level[i] = tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE)
+        size = pull[i] if unit else 1.0
+        scale[i] = pull[i] / size * keen[i] if ok[i] else 0.0
+        level[i] = size * (tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE))
 
 
 @inner
@@ -88,12 +89,12 @@ def farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Sc
     """
     found = scratch.single
     most = _violate(rows.single, active.w, found)
-    if most > _CLEAR * _single_error(rows, active.w):
+    if _CLEAR * _single_error(rows, active.w) < most < _WIDEST:
         first = _steepest(rows, active, q, found.grid, found.tops, _WORTH * most)
-        scale = found.scale[first]
+        scale = found.scale[first] * rows.pull[first]
         return first, -1 if scale > 0.0 else VIOLATE, found.value[first] / abs(scale) + _NEAR
     exact = scratch.double
-    weigh(rows, ok, keen, exact)
+    weigh(rows, ok, keen, exact, False)
     most = _violate(rows.t, active.w, exact)
     if not most > 0.0:
         return -1, -1, 0.0
@@ -122,7 +123,8 @@ def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: f
             x = dot(V[c], a[i])
             rest -= x * x
         rest = min(max(rest * pull[i] * pull[i], _FLAT), 1.0)
-        gain = tops[k] * tops[k]
+        gain = 1.0 * tops[k]  # in double precision
+        gain *= gain
         if gain * per > best * rest:
             first, best, per = i, gain, rest
     return first

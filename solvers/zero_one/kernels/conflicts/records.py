@@ -30,7 +30,7 @@ class Rows(NamedTuple):
 
     a: Any  #: (n, p) penalised parts
     t: Any  #: (p, n) the same, transposed: all margins at once, a coordinate at a time
-    single: Any  #: (p, n) the same in single precision: half of the time
+    single: Any  #: (p, n) the same with norms of 1, in single precision: half of the time
     widest: Any  #: (p + 1,) the largest |a_ij|/||a_i|| of each coordinate, and the largest 1/||a_i||
     size: Any  #: (n,) squared norms of these rows, the stretched intercept's part included
     sign: Any  #: (n,) ±1 with a free intercept, else 0
