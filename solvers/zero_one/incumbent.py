@@ -20,6 +20,9 @@ _NEAR = (1e-12, 1e-9, 1e-7)
 
 #: Share of the objective by which a stretched intercept may weaken a certificate of the conflict search.
 _LEAK = 1e-4
+#: Share of the median norm below which a row counts as no shorter: violations are compared as distances, and a point at the
+#: origin is at an infinite one.
+_SHORTEST = 0.1
 
 
 @dataclass
@@ -116,7 +119,8 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
     stretch = reach / math.sqrt(_LEAK * upper)
     a = reduced.rows.copy()
     a[:, -1] = np.sign(a[:, -1]) * stretch
-    pull = 1.0 / np.maximum(np.linalg.norm(a[:, :-1], axis=1), 1e-300)
+    norms = np.linalg.norm(a[:, :-1], axis=1)
+    pull = 1.0 / np.maximum(norms, max(_SHORTEST * float(np.median(norms)), 1e-300))
     reach = reach / stretch * (1 + 1e-15)
     return Rows(*_layouts(_padded(a), pull), np.zeros(len(a)), np.ascontiguousarray(tau), pull, False, reach, True)
 
@@ -131,7 +135,9 @@ def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, A
     t = np.ascontiguousarray(a.T)
     unit = t * pull
     widest = np.append(np.abs(unit).max(axis=1, initial=0.0), pull.max(initial=0.0))
-    return np.ascontiguousarray(a), t, unit.astype(np.float32), widest, np.square(a).sum(axis=1)
+    with np.errstate(over="ignore"):  # where ``widest`` is beyond single precision nothing is read from it
+        single = unit.astype(np.float32)
+    return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:

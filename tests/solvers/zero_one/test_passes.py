@@ -312,3 +312,14 @@ def test_subtrees_are_counted_by_what_their_roots_lack():
     assert stack.below[np.flatnonzero(stack.ended)[-1]] >= dive.nodes - 1
     mean = stack.below[stack.ended > 0] / stack.ended[stack.ended > 0]
     assert mean[-1] > 3 * mean[0]
+
+
+def test_a_point_at_the_origin_leaves_single_precision_its_use():
+    """Its distance from a margin is infinite: it counts as if it had a tenth of the median norm."""
+    X, y = clouds(0, 40, 3, 0.4, order="turns", spread=1.0)
+    X[7, 1:] = 0.0
+    reduced = reduce_problem(ZeroOneSVM(X, y, 3.0, intercept="free").view(ZeroOneProblem))
+    rows = stretched_rows(reduced, reduced.thresholds(50.0), 50.0)
+    others = np.linalg.norm(rows.a[:, :-1], axis=1)
+    assert others.min() < 1e-12 and rows.pull.max() <= 10.0 / np.median(others) * (1 + 1e-12)
+    assert np.isfinite(rows.single).all() and np.isfinite(rows.widest).all()
