@@ -92,18 +92,33 @@ def least(dive, cut):
     return value
 
 
+def probing(dive):
+    """A dive that probes every node: as if large subtrees had been over already."""
+    dive.stack.now.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
+    return dive
+
+
+@pytest.mark.parametrize("probed", [False, True])
 @pytest.mark.parametrize("seed", range(6))
-def test_subtrees_cover_what_the_whole_search_finds(seed):
+def test_subtrees_cover_what_the_whole_search_finds(seed, probed):
     stated = model(24, 3, 2.0, seed=seed)
     unit = reduce_problem(stated.view(ZeroOneProblem)).unit
     optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
     cut = optimum * 1.3
-    _, dive = dive_of(stated, cut)
+
+    def begun():
+        _, dive = dive_of(stated, cut)
+        return probing(dive) if probed else dive
+
+    dive = begun()
     assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
     assert (dive.stack.state == k.FREE).all() and dive.stack.now.trailed == 0
-    for nodes in (1, 2, 5, 9):
-        _, dive = dive_of(stated, cut)
+    assert (dive.stack.now.probes > 0) == probed
+    for nodes in (1, 2, 5, 9, 40):
+        dive = begun()
+        before = dive.nodes
         code = dive.run(cut, nodes)
+        assert dive.nodes - before <= nodes
         best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
         for bound, extra, state in dive.frontier():
             _, below = dive_of(stated, cut)
@@ -257,33 +272,6 @@ def test_the_point_taken_up_is_the_steepest_of_the_candidates(n, p, far, unit):
         gains = {i: scaled[i] / np.sqrt(rest[i]) for i in candidates}
         assert gains.get(first, 0.0) == pytest.approx(max(gains.values()), rel=1e-5)
         assert short == pytest.approx(violation[first], rel=1e-4, abs=1e-5)
-
-
-def probing(dive):
-    """A dive that probes every node: as if large subtrees had been over already."""
-    dive.stack.now.nodes, dive.stack.below[:], dive.stack.ended[:] = 1000, 10**12, 1
-    return dive
-
-
-@pytest.mark.parametrize("seed", range(6))
-def test_probes_leave_no_trace_in_what_is_searched(seed):
-    stated = model(24, 3, 2.0, seed=seed)
-    unit = reduce_problem(stated.view(ZeroOneProblem)).unit
-    optimum = ZeroOneBB(engine="boxes").run(stated, Options(threads=1)).objective / unit
-    cut = optimum * 1.3
-    dive = probing(dive_of(stated, cut)[1])
-    assert least(dive, cut) == pytest.approx(optimum, rel=1e-6)
-    assert (dive.stack.state == k.FREE).all() and dive.stack.now.trailed == 0 and dive.stack.now.probes > 0
-    for nodes in (1, 20, 50):
-        dive = probing(dive_of(stated, cut)[1])
-        code = dive.run(cut, nodes)
-        assert dive.nodes - 1000 <= nodes
-        best = float(dive.stack.found[0]) if code == k.CANDIDATE else np.inf
-        for bound, extra, state in dive.frontier():
-            _, below = dive_of(stated, cut)
-            below.plant(state, extra, bound, cut)
-            best = min(best, least(below, cut))
-        assert best == pytest.approx(optimum, rel=1e-6)
 
 
 def test_probes_save_nodes():
