@@ -71,7 +71,7 @@ def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stac
     unit = weights[0]
     for i in range(weights.size):
         unit = min(unit, weights[i])
-    best, most = -1, -1.0
+    best, most = points[0] if m > 0 else -1, -1.0
     for c in range(m):
         score = 1.0
         for child in range(2):
