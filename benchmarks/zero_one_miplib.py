@@ -8,7 +8,7 @@ In w = Σ_j y_j u_j x_j and b it has d + 1 variables: min g(w) + Σ C_i ρ(y_i(x
 their hinge, a linear program; again as long as the value falls. It starts at the exact solutions of 0-1 problems, then from its
 best point with a few points near the ramp's edge taken back or given up.
 
-*Bound.* `ramp-bb`, from that point. It takes up to six coefficients unless it is told otherwise, as here: 11 are too many for
+*Bound.* `margin-bb`, from that point. It takes up to six coefficients unless it is told otherwise, as here: 11 are too many for
 it.
 """
 
@@ -29,8 +29,8 @@ from marginopt.models.arrays import BoolArray, FloatArray
 from marginopt.models.formulations.margin.model import Margin
 from marginopt.models.formulations.zero_one.model import ZeroOneSVM
 from marginopt.solvers.api import solve
+from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.solvers.proofs import check_proof
-from marginopt.solvers.ramp.algorithm import RampBB
 from marginopt.warming import warm_up
 
 #: Instance → C, MIPLIB's status and best known value in November 2024.
@@ -159,8 +159,8 @@ def bound(at: Instance, point: Point, limit: float, log: Path | None) -> tuple[f
     """Proved lower bound, nodes and seconds of the processor; its proof goes to ``log``."""
     begin, stated = time.process_time(), model(at)
     start = {"w": np.concatenate([[point.b], point.w])}
-    ramp_bb = RampBB(most=at.X.shape[1] + 1, proof=None if log is None else str(log))
-    found = solve(stated, ramp_bb, start=start, time_limit=limit, threads=1)
+    margin_bb = MarginBB(most=at.X.shape[1] + 1, proof=None if log is None else str(log))
+    found = solve(stated, margin_bb, start=start, time_limit=limit, threads=1)
     return found.bound, int(found.nodes or 0), time.process_time() - begin
 
 
@@ -203,7 +203,7 @@ def verified(at: Instance, log: Path) -> str:
 
 def miplib(only: list[str], limit: float, out: Path | None) -> None:
     """Print the table; with ``out`` write each instance, its point and the proof of its bound there, and check the proof."""
-    warm_up("ramp-bb", "zero-one-bb")
+    warm_up("margin-bb", "zero-one-bb")
     print(HEAD)
     if out is not None:
         out.mkdir(parents=True, exist_ok=True)

@@ -179,20 +179,27 @@ repeat, five times at most
     G <- gradient 2(HP + E); stop where the Riemannian gradient is at most tol max(1, ||G||)
     P <- pymanopt's optimiser on -Tr(P'HP) - 2Tr(P'E) from P, to .9 tol max(1, ||G||)
     P <- polar factor of P""",
-    "ramp-bb": """
-turn to coordinates in which sums of opposite points are sparse; UB <- the convex-concave procedure from several starts
+    "margin-bb": """
+where nothing restricts w: turn to coordinates in which sums of opposite points are sparse
+UB <- the convex-concave procedure from several starts, integers rounded, ever more coefficients held at 0 where zeros count
 cut <- UB (1 - tol/4); heap <- the box that holds every w better than UB, with p = 0
 repeat until the heap is empty, or its least bound >= cut
     take the box of least bound
     as long as its bound rises or the box shrinks
-        bound the margins on the box; envelope of each ramp there: a constant, a line or a hinge
-        pay a matching of pairs whose margins sum to less than 2 in the box; it takes its part of their costs
+        narrow the box by rows, points that must be kept, integers and numbers of coefficients; drop it where it is empty
+        in every other round the points of each budget are there once more, with price theta and the 0-1 loss
+        bound the margins on the box; envelope of each loss there: a constant and hinges
+        pay a matching of pairs whose margins sum to too little in the box; it takes its part of their costs
         P <- the vertex of {p : |x_j'p| <= 1} that is steepest at w, by the simplex method from the last one
-        bound <- pairs + dual value of the small hinge problem with the norm max{p'w, P'w}, rounding taken off
+        bound <- prices of coefficients that are not 0 - theta limits + pairs
+               + dual value of the small hinge problem with the norm max{p'w, P'w} and multipliers of rows, rounding taken off
         p <- p + (multiplier of P's piece)(P - p); w <- its solution, which may lower UB and cut
         if bound >= cut: drop the box
         the ball of squared radius cut - bound about the dual value's minimiser shrinks the box
-    split the coordinate along which margins range most, a fifth of the way from the middle to w; both parts go on the heap""",
+    where it is open whether a coefficient is 0 and that matters: one part where it is, one where it is not
+    else split the coordinate along which margins range most, a fifth of the way from the middle to w, between two integers
+    both parts go on the heap
+no UB and an empty heap: there is no point""",
     "supports-bb": """
 merge equal rows; a node is a box of whole coefficients, "these are not 0", "at least one more is not 0"
 UB <- descents by single coefficients and swaps, judged in fractions; heap <- the node of all systems

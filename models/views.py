@@ -14,9 +14,10 @@ from .arrays import BoolArray, FloatArray, IntArray
 from .box_view import BoxPoint, BoxQP, CoarseFactor
 from .kernels.gram import GramOperator
 from .linear_view import LinearProblem
+from .margin_view import MarginProblem
 
 __all__ = [
-    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "LinearProblem", "RampProblem", "SimplexQP", "StiefelProblem", "View",
+    "BoxPoint", "BoxQP", "CoarseFactor", "ConicProblem", "LinearProblem", "MarginProblem", "SimplexQP", "StiefelProblem", "View",
     "ZeroOneProblem",
 ]  # fmt: skip
 
@@ -148,54 +149,6 @@ class ZeroOneProblem:
         """True objective of w; margins within ``tol`` of 1 count as met."""
         norm = float(w[self.penalised] @ w[self.penalised])
         return norm + float(self.weights[self.A @ w < 1.0 - tol].sum())
-
-
-@dataclass(frozen=True, eq=False)
-class RampProblem:
-    """min Σ_j d_j w_j² + ||w||_X + Σ_i c_i ρ(a_i'w): the ramp loss with squares, a polyhedral norm, or both.
-
-    ρ(m) = (h/d) (min{(1 - m)_+, d} + (1 - b - m)_+): a ramp of height h and width d that begins again below 1 - b.
-    ||w||_X = min{||α||_1 : w = Σ_j α_j x_j}, the norm whose unit ball is the hull of the atoms ±x_j; 0 without atoms.
-
-    Parameters
-    ----------
-    A : ndarray (n, p)
-        Signed rows a_i = y_i x_i.
-    costs : ndarray (n,)
-        c_i ≥ 0.
-    curvature : ndarray (p,)
-        d_j ≥ 0.
-    height, width : float
-        h and d.
-    beyond : float
-        b ≥ d; infinite where the ramp does not begin again.
-    atoms : ndarray (k, p)
-        x_j, of full rank on the columns that are not 0; none where there is no norm.
-
-    Notes
-    -----
-    A coefficient of which neither squares nor norm know is a free intercept, whose column, the first, of A is y.
-    """
-
-    A: FloatArray
-    costs: FloatArray
-    curvature: FloatArray
-    height: float
-    width: float
-    beyond: float
-    atoms: FloatArray
-
-    @classmethod
-    def with_squares(
-        cls, A: FloatArray, costs: FloatArray, curvature: FloatArray, height: float, width: float, beyond: float = np.inf
-    ) -> RampProblem:
-        """Without a norm."""
-        return cls(A, costs, curvature, height, width, beyond, np.zeros((0, A.shape[1])))
-
-    @property
-    def penalised(self) -> BoolArray:
-        """Coefficients that squares or the norm hold."""
-        return np.asarray((self.curvature > 0.0) | self.atoms.any(axis=0))
 
 
 @dataclass(frozen=True, eq=False)

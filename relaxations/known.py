@@ -21,8 +21,8 @@ __all__ = ["known_point"]
 def known_point(model: Model, options: Options) -> tuple[FloatArray, float] | None:
     """w and its true objective; None where none is known.
 
-    What an exact solver of its own begins with, where there is one (`ramp-bb`, `zero-one-bb`: local search from several starts);
-    else w = 0 where a problem from parts allows it.
+    What an exact solver of its own begins with, where there is one (`margin-bb`, `zero-one-bb`: local search from several
+    starts); else w = 0 where a problem from parts allows it.
     """
     found = _begun(model, options)
     composed = parts_of(model)

@@ -6,8 +6,8 @@ import json
 from pathlib import Path
 
 from ..models.model import Model
+from .margin.check import FORMAT as MARGIN, check_margin_proof
 from .parallel import Cluster, team_of
-from .ramp.check import FORMAT as RAMP, check_ramp_proof
 from .scoring.check import FORMAT as SCORING, check_scoring_proof
 from .zero_one.check.checker import ProofReport, check_proof as verify
 from .zero_one.check.sealed import lines
@@ -16,7 +16,7 @@ __all__ = ["check_proof"]
 
 
 def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | None = None, cluster: Cluster = None) -> ProofReport:
-    """Verify a proof log of ``zero-one-bb``, ``supports-bb`` or ``ramp-bb``.
+    """Verify a proof log of ``zero-one-bb``, ``supports-bb`` or ``margin-bb``.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ def check_proof(path: str | Path, model: Model | None = None, *, jobs: int | Non
     InputError
         The model is none that such logs are about, ``cluster`` no cluster.
     """
-    apart = {RAMP: check_ramp_proof, SCORING: check_scoring_proof}.get(_format(Path(path)))
+    apart = {MARGIN: check_margin_proof, SCORING: check_scoring_proof}.get(_format(Path(path)))
     if apart is not None:
         return apart(path, model)
     with team_of(jobs, cluster) as team:

@@ -26,7 +26,7 @@ from marginopt.drawing import COLOURS
 from marginopt.errors import MarginoptError
 from marginopt.models.arrays import FloatArray
 from marginopt.solvers.interface.solver import Solver
-from marginopt.solvers.ramp.algorithm import RampBB
+from marginopt.solvers.margin.algorithm import MarginBB
 from marginopt.warming import warm_up
 
 GENERAL = {"gurobi": ("Gurobi", COLOURS[1]), "scip": ("SCIP", COLOURS[2]), "highs": ("HiGHS", COLOURS[3])}
@@ -56,7 +56,7 @@ def panels(limit: float) -> Iterator[Panel]:
         point, _ = zero_one_miplib.best_point(at, limit / 10)
         start = {"w": np.concatenate([[point.b], point.w])}
         title = f"{name}, {len(at.y)} points (MIPLIB: {zero_one_miplib.PUBLISHED[name][1]})"
-        yield Panel(title, zero_one_miplib.model(at), "ramp-bb", RampBB(most=at.X.shape[1] + 1), start, point.value)
+        yield Panel(title, zero_one_miplib.model(at), "margin-bb", MarginBB(most=at.X.shape[1] + 1), start, point.value)
 
 
 def left(panel: Panel, solver: str | Solver, limit: float) -> tuple[FloatArray, FloatArray]:
@@ -101,7 +101,7 @@ def main() -> None:
     parser.add_argument("--limit", type=float, default=100.0)
     parser.add_argument("--out", type=Path, default=Path("docs/images/open-instances.png"))
     options = parser.parse_args()
-    warm_up("supports-bb", "ramp-bb", "zero-one-bb")
+    warm_up("supports-bb", "margin-bb", "zero-one-bb")
     draw(options.limit, options.out)
 
 

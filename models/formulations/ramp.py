@@ -132,7 +132,7 @@ class RampSVM(BinaryMargins):
         return GivenUp(self.weights)
 
     def view(self, kind: type[V]) -> V | None:
-        """The `RampProblem` view: independent of M."""
+        """The `MarginProblem` view: independent of M."""
         return self.composed.view(kind)
 
     @property

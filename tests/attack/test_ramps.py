@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 import marginopt as mo
-from marginopt.models.views import RampProblem
+from marginopt.models.margin_view import MarginProblem
 from marginopt.solvers import Status
 from marginopt.solvers.zero_one.check import sealed
 
@@ -31,7 +31,7 @@ def test_a_log_of_a_wide_intercept_is_valid() -> None:
 def test_a_log_of_huge_costs_claims_no_more_than_its_checker_and_the_result_prove(case: int, tmp_path: Path) -> None:
     """Costs of 1e11 and 1e12: the log claimed the bound of the turned coordinates, of which the result had lost all digits."""
     model = ramps.drawn(np.random.default_rng([18, 12, case]))
-    result = mo.solve(model, "ramp-bb", proof=str(tmp_path / "p.log"), node_limit=1600)
+    result = mo.solve(model, "margin-bb", proof=str(tmp_path / "p.log"), node_limit=1600)
     report = mo.check_proof(tmp_path / "p.log", model)
     assert report.valid and report.bound <= result.bound
 
@@ -39,7 +39,7 @@ def test_a_log_of_huge_costs_claims_no_more_than_its_checker_and_the_result_prov
 @pytest.mark.parametrize("case", [10300678, 12323131])
 def test_coordinates_that_would_cost_the_proof_its_digits_are_not_turned(case: int) -> None:
     """Both were inaccurate, with a bound of nothing and one of 10.94 for 11.0005."""
-    result = mo.solve(ramps.drawn(np.random.default_rng([18, 12, case])), "ramp-bb")
+    result = mo.solve(ramps.drawn(np.random.default_rng([18, 12, case])), "margin-bb")
     assert result.status is Status.OPTIMAL and result.objective - result.bound <= 1e-6 * result.objective
 
 
@@ -49,25 +49,29 @@ def test_the_optimum_is_the_least_of_a_fine_grid(seed: int) -> None:
     rng = np.random.default_rng(seed)
     X = np.column_stack([np.ones(4), rng.integers(-4, 5, 4) / 2.0])
     model = mo.Margin(X, [1.0, -1.0, 1.0, -1.0], "ramp", ("l2", "l1")[seed % 2], weights=3.0)
-    view = model.view(RampProblem)
+    view = model.view(MarginProblem)
     assert view is not None
-    exact = ramps.Exact.of(view)
+    exact = ramps.Exact.of(view, model.loss)
     optimum = exact.optimum()
     grid = [Fraction(k, 8) for k in range(-24, 25)]
     assert min(exact.value((a, b)) for a in grid for b in grid) >= optimum
-    assert mo.solve(model, "ramp-bb", tol=1e-8).objective == pytest.approx(float(optimum), rel=1e-8)
+    assert mo.solve(model, "margin-bb", tol=1e-8).objective == pytest.approx(float(optimum), rel=1e-8)
 
 
-def test_squares_of_what_the_norm_does_not_know_are_refused(tmp_path: Path) -> None:
+@pytest.mark.parametrize(("intercept", "message"), [(True, "hold a free intercept"), (False, "costs")])
+def test_a_bound_without_squares_that_the_norm_does_not_know_is_refused(tmp_path: Path, intercept: bool, message: str) -> None:
     """The checker took such a coefficient for 0 in its root box: a bound of 1 was proved where w_1 = 1 costs a half."""
     header = {
-        "format": "marginopt-ramp-proof", "version": 1, "A": [[1.0, 0.0]], "costs": [1.0], "curvature": [0.5, 0.0],
-        "atoms": [[0.0, 1.0]], "height": 1.0, "width": 1.0, "beyond": None, "T": [[1.0, 0.0], [0.0, 1.0]], "cut": 1.0,
+        "format": "marginopt-margin-proof", "version": 2, "A": [[1.0, 0.0]], "costs": [1.0], "curvature": [0.5, 0.0],
+        "atoms": [[0.0, 1.0]], "loss": {"margins": [0.0, 1.0], "below": [1.0, 0.0], "at": [1.0, 0.0], "tail": 0.0, "again": None},
+        "intercept": intercept, "lower": [None, None], "upper": [None, None], "whole": [0, 0], "price": [0.0, 0.0],
+        "counted": [0, 0], "most": 2, "rows": [], "least": [], "kept": [0], "budgets": [], "T": [[1.0, 0.0], [0.0, 1.0]],
+        "cut": 1.0,
     }  # fmt: skip
-    node = {"id": 1, "parent": 0, "side": 0, "rounds": [{"pairs": [], "full": [0], "part": [], "spend": 0.0, "p": [0.0, 0.0]}]}
+    node = {"id": 1, "parent": 0, "side": 0, "rounds": [{"pairs": [], "alpha": [[0, 1.0]], "spend": 0.0, "p": [0.0, 0.0]}]}
     claim = {"bound": 0.99, "w": [0.0, 0.0], "combination": [0.0]}
     report = mo.check_proof(ramps.sealed(tmp_path / "p.log", [header, node, claim]))
-    assert not report.valid and "does not know" in report.message
+    assert not report.valid and message in report.message
 
 
 def test_packed_logs_are_read_within_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -86,6 +90,6 @@ def test_a_log_whose_sums_overflow_claims_nothing(tmp_path: Path) -> None:
     rng = np.random.default_rng(0)
     X, y = np.c_[np.ones(8), 1e150 * rng.normal(size=(8, 2))], np.sign(rng.normal(size=8))
     model = mo.Margin(X, y, mo.margin.Ramp(2, 2), mo.margin.L1(), weights=1e300)
-    mo.solve(model, "ramp-bb", proof=str(tmp_path / "p.log"), node_limit=100)
+    mo.solve(model, "margin-bb", proof=str(tmp_path / "p.log"), node_limit=100)
     report = mo.check_proof(tmp_path / "p.log", model)
     assert report.valid and report.bound == 0.0

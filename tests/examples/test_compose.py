@@ -162,7 +162,7 @@ LITERATURE: dict[str, tuple[Callable[[ModuleType], float], tuple[str, ...]]] = {
     "epsilon-SVR": (lambda p: svr(p.X, p.target), ("clarabel", "osqp")),
     "sparse 0-1": (lambda p: sparse(p.X, p.y), ("scip", "gurobi")),
     "Neyman-Pearson 0-1": (lambda p: neyman_pearson(p.X, p.y), ("scip", "gurobi")),
-    "ramp with L1": (lambda p: ramp_l1(p.X, p.y), ("highs", "scip", "ramp-bb")),
+    "ramp with L1": (lambda p: ramp_l1(p.X, p.y), ("highs", "scip", "margin-bb")),
     "scoring system": (lambda p: scoring(p.X, p.y), ("highs", "scip", "supports-bb")),
     "Crammer-Singer": (lambda p: crammer_singer(p.X, p.group + (p.y > 0)), ("clarabel", "piqp")),
 }

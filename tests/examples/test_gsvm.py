@@ -48,7 +48,7 @@ def test_it_is_miplibs_program(seed: int) -> None:
     Z[0] = 3.0  # an outlier, whose margin is given up
     model = gsvm2rl3.stated(Z, y, 3.0)
     expected = miplibs(Z, y, 3.0)
-    for solver in ("highs", "scip", "ramp-bb"):
+    for solver in ("highs", "scip", "margin-bb"):
         result = mo.solve(model, solver, tol=1e-8)
         assert result.objective == pytest.approx(expected, rel=1e-6)
     assert result.values["z"].sum() >= 1

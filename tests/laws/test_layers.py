@@ -103,7 +103,7 @@ def test_imports_point_one_way(part: str) -> None:
     assert not wrong, "\n".join(wrong)
 
 
-@pytest.mark.parametrize("solver", ["zero_one", "ramp"])
+@pytest.mark.parametrize("solver", ["zero_one", "margin"])
 def test_the_proof_checker_shares_nothing_with_the_solver(solver: str) -> None:
     """check/ reads the user's model and a log; of the solver it imports nothing, so that no error of one hides in the other."""
     home = f"marginopt.solvers.{solver}.check"

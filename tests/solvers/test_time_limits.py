@@ -81,7 +81,7 @@ NATIVE: dict[str, tuple[State, int]] = {
     "kernel-npsvcpp": (lambda n: mo.ChebyshevNPSVC(*_classes(n)), 1500),
     "alternating": (lambda n: mo.ChebyshevNPSVC(*_apart(n)), 1500),
     "npsvc-mm": (lambda n: NonparallelSVM(*_classes(n), 1, loss="capped", epsilon=0.3), 1500),
-    "ramp-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
+    "margin-bb": (lambda n: mo.RampSVM(*_points(n, 4), lam=1.0), 150),
     "supports-bb": (_scores, 200),
     "stiefel-bb": (_stiefel, 500),
     "gpi": (_stiefel, 500),

@@ -7,7 +7,7 @@ from typing import Any
 from ...models.arrays import FloatArray, Points, as_positive
 from ...models.formulations.ramp import RampSVM
 from ...models.model import Model
-from ...solvers.ramp import RampBB
+from ...solvers.margin import MarginBB
 from ..classifier import SearchedClassifier
 from ..record import EstimatorInfo
 from ..spaces import Space
@@ -31,7 +31,7 @@ class RampSVC(SearchedClassifier):
     intercept : {"free", "penalised"}
         Whether the intercept is part of ||w||².
     solver : str
-        "ramp-bb", here for any number of features, or any solver that reads the problem ("scip", "gurobi", "auto").
+        "margin-bb", here for any number of features, or any solver that reads the problem ("scip", "gurobi", "auto").
     tol : float
         Relative gap at which to stop.
     node_limit : int, optional
@@ -58,7 +58,7 @@ class RampSVC(SearchedClassifier):
         lam: float = 1.0,
         *,
         intercept: str = "free",
-        solver: Any = "ramp-bb",
+        solver: Any = "margin-bb",
         tol: float | None = 1e-4,
         node_limit: int | None = 2_000,
         time_limit: float | None = None,
@@ -88,7 +88,7 @@ class RampSVC(SearchedClassifier):
 
     def _asked(self) -> Any:
         """Boxes within a budget have no need to refuse features."""
-        return RampBB(most=2**31) if self.solver == "ramp-bb" else self.solver
+        return MarginBB(most=2**31) if self.solver == "margin-bb" else self.solver
 
 
 ESTIMATORS = (

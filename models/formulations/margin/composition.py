@@ -15,21 +15,27 @@ from ...appraisal import Appraisal
 from ...arrays import BoolArray, FloatArray, Points, as_vector, in_blocks
 from ...kernels.kernels import Kernel
 from ...linear_view import LinearProblem
+from ...margin_view import MarginProblem
 from ...model import Bound, Model
 from ..linear import dense_signed_rows
+from .assembly import Assembly
 from .domains import Domain, Reals
 from .features import Features, Images, Plain
 from .losses.hinge import Hinge
 from .losses.loss import Loss
-from .part import Polyhedral
+from .part import Classifier, Setting
 from .regularisers.regulariser import Regulariser
 from .regularisers.squared_norm import SquaredNorm
 from .restrictions.restriction import Restriction
-from .scoring_problem import ScoringProblem, composed_problem, whole_blocks
+from .scoring_problem import ScoringProblem, composed_problem
+from .searched import Searched, searched
 
 __all__ = ["Composition"]
 
 V = TypeVar("V")
+
+#: How far below a threshold, relative to 1 + |margin|, a point that a solver found may leave a margin that it keeps.
+_NEAR = 1e-9
 
 
 @dataclass(frozen=True, eq=False, repr=False)
@@ -77,11 +83,13 @@ class Composition(Model):
         return self.loss.costs(np.broadcast_to(self.weights, n) if few else as_vector(self.weights, n, "weights"), self.y)
 
     def view(self, kind: type[V]) -> V | None:
-        """`ScoringProblem` of counts and whole coefficients, `LinearProblem` of hinges, else the loss's own (`Loss.view`).
+        """`ScoringProblem` of counts and whole coefficients, `MarginProblem` of what is `searched`, `LinearProblem` of hinges.
 
-        The last two are of a loss of margins and a regulariser, and nothing else: μ||w||², or a norm that is `Polyhedral`.
+        Else the loss's own (`Loss.view`). That and the last one are of a loss of margins and μ||w||², and nothing else.
         """
         on_disk = isinstance(self.X, Rows)
+        if kind is MarginProblem:
+            return self.searched.problem(lambda: dense_signed_rows(self.points, self.y), self.costs)  # type: ignore[return-value]
         if kind is ScoringProblem:
             return None if on_disk or self.kernel is not None else self._scoring()  # type: ignore[return-value]
         if not self.domain.free or self.subject_to or not self.loss.labels:
@@ -93,19 +101,25 @@ class Composition(Model):
             plain = self.loss.power and self.kernel is None and self.penalised.all() and (self.costs > 0).all()
             X = in_blocks(self.X)
             return LinearProblem(X, self.y, self.costs, mu, self.loss.power) if plain else None  # type: ignore[return-value]
-        if on_disk:
+        mu = self.regulariser.square
+        if on_disk or not mu:
             return None
-        norm = self.norm()
-        view = None if norm is None else self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, norm)
+        view = self.loss.view(dense_signed_rows(self.points, self.y), self.costs, self.penalised, mu)
         return view if isinstance(view, kind) else None
 
-    def norm(self) -> Polyhedral | None:
-        """The regulariser as the loss's own solver reads it; None where it does not."""
-        p, mu = int(self.penalised.sum()), self.regulariser.square
-        if not self.loss.norms:
-            return Polyhedral(np.zeros((0, p)), mu) if mu else None
-        found = self.regulariser.polyhedral(p)
-        return found if found is not None and (found.mu or found.atoms.size) else None
+    @cached_property
+    def searched(self) -> Searched:
+        """What `margin-bb` reads, or why it does not."""
+        if isinstance(self.X, Rows):
+            return Searched(obstacle="rows in blocks are read by solvers of hinges alone")
+        return searched(self.loss, self.regulariser, self.domain, self.subject_to, self._setting)
+
+    def _setting(self) -> Setting:
+        """What parts add their rows to where nothing is known of how far coefficients and margins can be."""
+        A, c = self.loss.rows(self.points, self.y)
+        w = Assembly("w").variables("w", self.width)
+        far, wide = np.full(c.size, np.inf), np.full(self.width, np.inf)
+        return Setting(self.points, self.y, self.costs, w, self.penalised, w.under(A) + c, far, wide)
 
     def _scoring(self) -> ScoringProblem | None:
         data = (self.X, self.y, as_vector(self.weights, self.y.size, "weights"))
@@ -126,14 +140,33 @@ class Composition(Model):
         return found if found.value >= own.bound else Bound(own.bound, own.argument, own.bound_error)
 
     def complete(self, values: Mapping[str, FloatArray]) -> dict[str, FloatArray]:
-        """All blocks of the form from ``w``: a scoring system's, slacks of hinges, the regulariser's; others stay."""
-        if "z" not in values and self.view(ScoringProblem) is not None:
-            return whole_blocks(values["w"], self.penalised, self.loss, self.loss.rows(self.points, self.y), self.form)
-        if "w" in values and "xi" not in values and self.loss.power and not self.subject_to:
-            values = {**values, "xi": np.maximum(1.0 - self.y * np.asarray(self.features.matrix @ values["w"]), 0.0)}
-        if "w" in values and any(block.label not in values for block in self.form.blocks):
-            return {**self.regulariser.blocks(np.asarray(values["w"])[self.penalised]), **values}
-        return dict(values)
+        """All blocks of the form from ``w``, as its parts fill them; given ones stay, but integers are rounded.
+
+        A margin within 1e-9 of a threshold is kept, or, where coefficients are integers, what it is to rounding.
+        """
+        labels = [block.label for block in self.form.blocks]
+        if "w" not in values or all(label in values for label in labels):
+            return dict(values)
+        w, whole = np.asarray(values["w"], dtype=np.float64), self.domain.integer
+        w = np.rint(w) if whole else w
+        A, c = self.loss.rows(self.points, self.y)
+        argument = np.asarray(A @ w + c)
+        near = np.zeros(c.size) if whole else _NEAR * (1.0 + np.abs(argument))
+        at = Classifier(w, self.y, self.penalised, argument, near)
+        found = {**self.loss.blocks(at), **self.regulariser.blocks(w[self.penalised])}
+        for name, restriction in self.labelled:
+            found |= restriction.blocks(at, name)
+        return {**{label: value for label, value in found.items() if label in labels}, **values, "w": w}
+
+    @property
+    def labelled(self) -> tuple[tuple[str, Restriction], ...]:
+        """Restrictions, each with what its labels begin with: its name, and a number where that is taken."""
+        taken: dict[str, int] = {}
+        found = []
+        for restriction in self.subject_to:
+            count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
+            found.append((restriction.name if count == 1 else f"{restriction.name} {count}", restriction))
+        return tuple(found)
 
     def check_blocks(self) -> None:
         """Refuse a composition on rows in blocks that no algorithm reads.

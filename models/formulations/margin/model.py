@@ -114,8 +114,9 @@ class Margin(Composition):
 
     @property
     def unviewed(self) -> str:
-        """What keeps the algorithms for single losses from reading it."""
-        return unread_parts(self.loss, self.regulariser, self.domain, self.subject_to, self.norm() is not None)
+        """What keeps the algorithms for single losses from reading it, then `margin-bb`, where it does not."""
+        words = unread_parts(self.loss, self.regulariser, self.domain, self.subject_to)
+        return "; ".join(filter(None, [words, self.searched.obstacle]))
 
     @cached_property
     def reach(self) -> tuple[FloatArray, FloatArray]:
@@ -188,10 +189,8 @@ class Margin(Composition):
         added_by(self.loss)
         self.domain.add(to, w)
         added_by(self.domain)
-        taken: dict[str, int] = {}
-        for restriction in self.subject_to:
-            count = taken[restriction.name] = taken.get(restriction.name, 0) + 1
-            restriction.add(to, at, errors, restriction.name if count == 1 else f"{restriction.name} {count}")
+        for label, restriction in self.labelled:
+            restriction.add(to, at, errors, label)
             added_by(restriction)
         return to, owner
 

@@ -12,7 +12,7 @@ from ...arrays import BoolArray, FloatArray, Points
 from ...statement import Line
 from .assembly import Affine
 
-__all__ = ["Part", "Polyhedral", "Setting"]
+__all__ = ["Classifier", "Part", "Polyhedral", "Setting"]
 
 
 class Part(ABC):
@@ -50,6 +50,29 @@ class Polyhedral:
 
     atoms: FloatArray
     mu: float
+
+
+@dataclass(frozen=True, eq=False)
+class Classifier:
+    """Coefficients, and what parts read of them to give their own variables values.
+
+    Parameters
+    ----------
+    w : ndarray (p,)
+    y
+        The data.
+    penalised : ndarray of bool (p,)
+    argument : ndarray (rows,)
+        What the loss is a function of.
+    near : ndarray (rows,)
+        An argument so far below a threshold counts as one that is there: what a solver finds is exact to rounding only.
+    """
+
+    w: FloatArray
+    y: FloatArray
+    penalised: BoolArray
+    argument: FloatArray
+    near: FloatArray
 
 
 @dataclass(frozen=True, eq=False)

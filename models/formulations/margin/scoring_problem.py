@@ -8,16 +8,14 @@ from fractions import Fraction
 from functools import cached_property
 
 import numpy as np
-import scipy.sparse as sp
 
 from ...arrays import BoolArray, FloatArray, Points, to_dense
-from ...program.form import StandardForm
 from .domains import Domain
 from .losses.loss import Loss
 from .regularisers.regulariser import Regulariser
 from .restrictions.restriction import Restriction
 
-__all__ = ["ScoringProblem", "as_fraction", "composed_problem", "whole_blocks"]
+__all__ = ["ScoringProblem", "as_fraction", "composed_problem"]
 
 
 def as_fraction(number: float | Fraction) -> Fraction:
@@ -129,13 +127,3 @@ def composed_problem(
         most=min([int(penalised.sum()), *(k for k in (sparsity.most, *limits) if k is not None)]),
         threshold=Fraction(threshold),
     )
-
-
-def whole_blocks(
-    w: FloatArray, penalised: BoolArray, loss: Loss, rows: tuple[sp.csr_array, FloatArray], form: StandardForm
-) -> dict[str, FloatArray]:
-    """The blocks of a composed scoring system at whole coefficients: errors ``z``, sizes ``a``, and else what is not 0."""
-    whole, (A, c) = np.rint(np.asarray(w, dtype=np.float64)), rows
-    features = whole[penalised]
-    known = {"w": whole, "z": loss.values(A @ whole + c), "a": np.abs(features)}
-    return {block.label: known.get(block.label, (features != 0).astype(np.float64)) for block in form.blocks}

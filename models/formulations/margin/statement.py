@@ -61,8 +61,8 @@ def margin_summary(
     return {**found, "nonzero": float(np.count_nonzero(np.abs(w) > 1e-7)), **{f"excess of {k}": v for k, v in broken.items()}}
 
 
-def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction], read: bool) -> str:
-    """Parts that the algorithms for single losses do not read, the regulariser unless it is ``read``; else the loss with it."""
-    norm: list[Part] = [] if read else [regulariser]
+def unread_parts(loss: Loss, regulariser: Regulariser, domain: Domain, restrictions: Sequence[Restriction]) -> str:
+    """Parts that the algorithms for single losses with μ||w||² do not read; where there are none, the loss with its norm."""
+    norm: list[Part] = [] if regulariser.square else [regulariser]
     named = [type(part).__name__ for part in (*norm, *([] if domain.free else [domain]), *restrictions)]
     return f"because of {', '.join(named)}" if named else f"its loss is {loss!r} with {regulariser!r}"

@@ -225,7 +225,7 @@ def scoring(rng: np.random.Generator) -> tuple[str, str]:
 def ramp(rng: np.random.Generator) -> tuple[str, str]:
     """`RampSVM` and ramps of other heights, by boxes and by mixed-integer solvers."""
     g = drawn(rng, int(rng.integers(1, 4)), int(rng.integers(0, 2)))
-    first, second = _pick(rng, ("ramp-bb", "scip"), ("auto", "ramp-bb"), ("scip", "ramp-bb"))
+    first, second = _pick(rng, ("margin-bb", "scip"), ("auto", "margin-bb"), ("scip", "margin-bb"))
     lam = _pick(rng, 1.0, 0.1, 10.0, 1e-6, 1e6)
     model: mo.Model = mo.RampSVM(g.X, g.y, lam=lam) if rng.random() < 0.6 else mo.Margin(g.X, g.y, "ramp", weights=lam)
     return f"ramp by {first}", _both(model, first, second) or _written(g)

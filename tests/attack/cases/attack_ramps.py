@@ -1,4 +1,4 @@
-"""Ramps of two coefficients by `ramp-bb` and others, and their proof logs, true and forged, beside a rational optimum.
+"""Ramps of two coefficients by `margin-bb` and others, and their proof logs, true and forged, beside a rational optimum.
 
 The objective is a piecewise quadratic of the plane, cut apart by the lines a_i'w = 1, 1 - d, 1 - b and by the kinks of the norm.
 The least value is taken at a corner, or where the derivative along a line or over a cell vanishes: the least of the exact values
@@ -26,7 +26,7 @@ from families import tried
 
 import marginopt as mo
 from marginopt import margin
-from marginopt.models.views import RampProblem
+from marginopt.models.margin_view import MarginProblem
 from marginopt.solvers import Status
 
 #: Relative difference from the optimum at which OPTIMAL (asked for at 1e-6) is called wrong; forgeries of each log.
@@ -50,14 +50,14 @@ class Exact:
     beyond: Fraction | None
 
     @classmethod
-    def of(cls, view: RampProblem) -> Exact:
-        """As the view has it."""
+    def of(cls, view: MarginProblem, ramp: margin.Ramp) -> Exact:
+        """As the view has it, and the loss of its model."""
         pairs = [[(Fraction(a), Fraction(b)) for a, b in part.tolist()] for part in (view.A, view.atoms)]
         first, second = view.curvature.tolist()
-        again = Fraction(view.beyond) if np.isfinite(view.beyond) else None
+        again = Fraction(ramp.beyond) if np.isfinite(ramp.beyond) else None
         return cls(
             pairs[0], [Fraction(c) for c in view.costs.tolist()], (Fraction(first), Fraction(second)), pairs[1],
-            Fraction(view.height), Fraction(view.width), again,
+            Fraction(ramp.height), Fraction(ramp.width), again,
         )  # fmt: skip
 
     def norm(self, w: _Point) -> Fraction:
@@ -190,17 +190,17 @@ def drawn(rng: np.random.Generator) -> mo.Margin:
 def solved(rng: np.random.Generator) -> str:
     """What is wrong with an answer, or with a log or a forgery of it; empty where nothing is."""
     model = drawn(rng)
-    view = model.view(RampProblem)
+    view = model.view(MarginProblem)
     if view is None:
         return ""
-    exact = Exact.of(view)
+    exact = Exact.of(view, model.loss)  # type: ignore[arg-type]
     optimum = exact.optimum()
     if rng.random() < 0.25:
         return _answer(mo.solve(model, ("auto", "scip")[int(rng.integers(2))], time_limit=2.0), optimum)
     limit = None if rng.random() < 0.7 else int(rng.integers(1, 30))
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "p.log"
-        result = mo.solve(model, "ramp-bb", proof=str(path), node_limit=limit, time_limit=2.0)
+        result = mo.solve(model, "margin-bb", proof=str(path), node_limit=limit, time_limit=2.0)
         str(result)
         fault = _answer(result, optimum) or _log(path, model, optimum, must=True)
         records = [json.loads(line) for line in path.read_text().splitlines()[:-1]]
@@ -294,7 +294,7 @@ def _paid_again(records: list[dict[str, Any]], rng: np.random.Generator) -> None
 def _everything(records: list[dict[str, Any]], rng: np.random.Generator) -> None:
     """Multipliers as large as may be of every point, a polar ten times as long, a box that is a point."""
     entry = _entry(records, rng)
-    entry["full"], entry["part"] = list(range(2 * len(records[0]["A"]))), []
+    entry["alpha"] = [[i, 10.0 ** rng.uniform(-1, 6)] for i in range(len(records[0]["A"]))]
     entry["p"] = (10.0 ** rng.uniform(-1, 3) * rng.normal(size=2)).tolist()
     entry["box"] = entry.get("box", [[0.0, 0.0], [0.0, 0.0]]) if rng.random() < 0.5 else [[0.0, 0.0], [0.0, 0.0]]
     entry["spend"] = float(10.0 ** rng.uniform(-9, 9)) * (1 if rng.random() < 0.5 else -1)

@@ -162,7 +162,7 @@ def test_compare_prints_a_row_for_each_solver(capsys: Any, csv: Path) -> None:
 
 def test_the_proof_of_a_ramp_is_verified_with_its_data(capsys: Any, csv: Path, tmp_path: Path) -> None:
     log = tmp_path / "proof.log"
-    assert run(capsys, "solve", "ramp", csv, "--solver", "ramp-bb", "--proof", log, "--quiet")[0] == 0
+    assert run(capsys, "solve", "ramp", csv, "--solver", "margin-bb", "--proof", log, "--quiet")[0] == 0
     code, out, _ = run(capsys, "check-proof", log, "--data", csv, "--formulation", "ramp")
     assert code == 0 and "the model's own" in out
     code, out, _ = run(capsys, "check-proof", log, "--data", csv, "--formulation", "ramp", "--lam", "2")

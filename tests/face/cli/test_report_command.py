@@ -76,7 +76,7 @@ def test_generated_points_without_exact_solvers(tmp_path: Path, capsys: pytest.C
 def test_a_generated_family_of_ramp_problems(tmp_path: Path) -> None:
     """Another formulation than the 0-1 loss: its own point, relaxations and exact solves."""
     out, family = tmp_path / "out", ("--generate", "2", "0.3", "clustered", "--sizes", "8,12")
-    asked = ("--formulations", "ramp", "--lam", "0.5,1", "--relaxations", "continuous", "--exact", "ramp-bb")
+    asked = ("--formulations", "ramp", "--lam", "0.5,1", "--relaxations", "continuous", "--exact", "margin-bb")
     assert run("report", *family, *asked, "--out", out, "--quiet") == 0
     report = GapReport.from_json(out / "report.json")
     assert [c.n for c in report.instances] == [8, 8, 12, 12]

@@ -8,9 +8,10 @@ from typing import ClassVar
 import numpy as np
 
 from ....arrays import FloatArray
+from ....margin_view import Corners
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Classifier, Setting
 from .conjugate import Conjugate, HingeConjugate
 from .loss import Loss
 
@@ -45,6 +46,14 @@ class Hinge(Loss):
         to.cost(at.weights, _slack(to, at))
         return None
 
+    def corners(self) -> Corners:
+        """Its one corner."""
+        return Corners.hinge()
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """ξ."""
+        return {"xi": self.values(at.argument)}
+
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""
         return HingeConjugate()
@@ -72,6 +81,10 @@ class SquaredHinge(Loss):
         """ξ and its rows."""
         to.cost_of_squares(at.weights, _slack(to, at))
         return None
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """ξ."""
+        return {"xi": np.maximum(1.0 - at.argument, 0.0)}
 
     def conjugate(self) -> Conjugate:
         """Σα - α²/(4c)."""

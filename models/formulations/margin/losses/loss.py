@@ -10,10 +10,11 @@ import numpy as np
 import scipy.sparse as sp
 
 from ....arrays import BoolArray, FloatArray, Points
+from ....margin_view import Corners
 from ....statement import Line
 from ...linear import signed_rows
 from ..assembly import Affine, Assembly
-from ..part import Part, Polyhedral, Setting
+from ..part import Classifier, Part, Setting
 from .branch import Branch
 from .conjugate import Conjugate
 
@@ -38,8 +39,6 @@ class Loss(Part):
     intercept: ClassVar[bool] = True
     #: q where the loss is (1 - m)_+^q, 0 where it is another.
     power: ClassVar[int] = 0
-    #: Whether `view` reads polyhedral norms, and not μ||w||² alone.
-    norms: ClassVar[bool] = False
     #: Whether `scores` reads x'x.
     needs_squares: ClassVar[bool] = False
 
@@ -95,8 +94,16 @@ class Loss(Part):
         """Convex pieces whose least value the loss is; none where it is convex, or not known to be such."""
         return ()
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> object:
-        """What a solver of its own reads of min ``norm`` of the penalised w_j + Σ costs · loss(Aw); None without one."""
+    def corners(self) -> Corners | None:
+        """The loss as a function of the margin that falls to 0, piecewise linear with jumps; None where it is none."""
+        return None
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """The variables that it adds to the form, at their best for a classifier; none where it does not know them."""
+        return {}
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> object:
+        """What a solver of its own reads of min μ||w||² of the penalised w_j + Σ costs · loss(Aw), μ > 0; None without one."""
         return None
 
     def nonnegative(self) -> bool:

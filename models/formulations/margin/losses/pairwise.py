@@ -11,7 +11,7 @@ import scipy.sparse as sp
 from ....arrays import FloatArray, IntArray, Points
 from ....statement import Line
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Classifier, Setting
 from .conjugate import Conjugate, HingeConjugate
 from .hinge import Hinge
 from .loss import Loss
@@ -52,6 +52,10 @@ class PairwiseHinge(Loss):
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """A slack for each pair."""
         return Hinge().add(to, at)
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """The slacks."""
+        return Hinge().blocks(at)
 
     def conjugate(self) -> Conjugate:
         """Σα on 0 ≤ α ≤ c."""

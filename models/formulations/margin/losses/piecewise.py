@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 
 import numpy as np
 
 from .....errors import InputError
 from ....arrays import FloatArray
+from ....margin_view import Corners
 from ....program.cones import Zero
 from ....statement import Line, plus, times
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Classifier, Setting
 from ..values import as_numbers
 from .branch import Branch
 from .loss import Loss
@@ -85,6 +87,35 @@ class PiecewiseLinear(Loss):
         lines = slopes[:, None] * argument + intercepts[:, None]
         inside = (ends[:, :1] <= argument) & (argument <= ends[:, 1:])
         return np.asarray(np.where(inside, lines, np.inf).min(axis=0))
+
+    def corners(self) -> Corners | None:
+        """Itself where it does not rise and is 0 from some margin on; a first segment that falls is the tail."""
+        m, v = self._corners()
+        if (np.diff(v) > 0).any() or v[-2] != 0.0 or v[-1] != 0.0:
+            return None
+        if m.size == 2:
+            return Corners(m[:1], v[:1], v[:1])
+        inner, values = m[1:-1], v[1:-1]
+        firsts = np.concatenate([[True], np.diff(inner) > 0])
+        lasts = np.concatenate([np.diff(inner) > 0, [True]])
+        tail = float((v[0] - v[1]) / (m[1] - m[0]))
+        again = float(inner[0]) if tail > 0.0 else -np.inf
+        return Corners(inner[firsts], values[firsts], values[lasts], tail, again)
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """τ, or the segment of each margin and the margin as its part; beside a jump, the lower of the two segments."""
+        if self.convex:
+            return {"tau": self.values(at.argument)}
+        slopes, intercepts, ends = self._segments()
+        jumps = np.isin(ends, [m for (m, _), (other, _) in itertools.pairwise(self.breakpoints) if m == other])
+        low, high = (np.where(jumps[:, [j]], sign * at.near, 0.0) + ends[:, [j]] for j, sign in ((0, -1.0), (1, 1.0)))
+        lines = slopes[:, None] * at.argument + intercepts[:, None]
+        chosen = np.where((low <= at.argument) & (at.argument <= high), lines, np.inf).argmin(axis=0)
+        found = {}
+        for k in range(slopes.size):
+            found[f"segment {k}"] = (chosen == k).astype(np.float64)
+            found[f"margin {k}"] = np.where(chosen == k, at.argument, 0.0)
+        return found
 
     def add(self, to: Assembly, at: Setting) -> Affine | None:
         """An epigraph, or a choice of segments."""

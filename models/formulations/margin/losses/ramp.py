@@ -8,11 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from .....errors import InputError
-from ....arrays import BoolArray, FloatArray, as_positive
+from ....arrays import FloatArray, as_positive
+from ....margin_view import Corners
 from ....statement import Line
-from ....views import RampProblem
 from ..assembly import Affine, Assembly
-from ..part import Polyhedral, Setting
+from ..part import Classifier, Setting
 from .branch import Branch
 from .loss import Loss
 
@@ -46,7 +46,6 @@ class Ramp(Loss):
     beyond: float = np.inf
 
     convex: ClassVar[bool] = False
-    norms: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "height", as_positive(self.height, "height"))
@@ -97,11 +96,15 @@ class Ramp(Loss):
         again = ((-slope, self.height + slope * (1.0 - self.beyond)),) if self.beyond < np.inf else ()
         return Branch(((0.0, 0.0), (-slope, slope))), Branch(((0.0, self.height), *again))
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> RampProblem:
-        """`RampProblem`."""
-        atoms = np.zeros((len(norm.atoms), penalised.size))
-        atoms[:, penalised] = norm.atoms
-        return RampProblem(A, costs, np.where(penalised, norm.mu, 0.0), self.height, self.width, self.beyond, atoms)
+    def corners(self) -> Corners | None:
+        """Itself; None where its width is lost beside 1."""
+        return Corners.ramp(self.height, self.width, self.beyond) if 1.0 - self.width < 1.0 else None
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """z where giving a point up costs less than its slack, and the slack that is left."""
+        given_up = at.argument < 1.0 - self.width
+        xi = np.maximum(np.where(given_up, 1.0 - self.beyond, 1.0) - at.argument, 0.0)
+        return {"z": given_up.astype(np.float64), "xi": xi if self.beyond < np.inf else np.minimum(xi, self.width)}
 
     def flat(self) -> float:
         """Zero from 1 on, h from 1 - d down, corners of the ramp; the last one where it begins again."""

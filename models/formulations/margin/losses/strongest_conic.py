@@ -14,7 +14,7 @@ from ....statement import Line
 from ....views import ConicProblem
 from ...linear import dense_signed_rows
 from ..assembly import Affine, Assembly
-from ..part import Polyhedral, Setting
+from ..part import Setting
 from .conic import curved_where_seen
 from .loss import Loss
 
@@ -86,10 +86,10 @@ class StrongestConic(Loss):
             to.gain_of_squares(self.curvature, at.w)
         return z
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> ConicProblem | None:
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ConicProblem | None:
         """`ConicProblem`, of μ||w||² and equal costs."""
-        plain = norm.mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
-        metric = None if norm.mu == 1.0 else norm.mu * np.eye(A.shape[1])
+        plain = mu > 0.0 and penalised.all() and costs.size and costs[0] > 0 and (costs == costs[0]).all()
+        metric = None if mu == 1.0 else mu * np.eye(A.shape[1])
         return ConicProblem(A, float(costs[0]), None, metric) if plain else None
 
     def cost_line(self) -> Line:

@@ -8,10 +8,11 @@ from typing import ClassVar
 import numpy as np
 
 from ....arrays import BoolArray, FloatArray, as_positive
+from ....margin_view import Corners
 from ....statement import Line
 from ....views import ZeroOneProblem
 from ..assembly import Affine, Assembly
-from ..part import Polyhedral, Setting
+from ..part import Classifier, Setting
 from .branch import Branch
 from .loss import Loss
 
@@ -74,9 +75,17 @@ class ZeroOne(Loss):
         """t."""
         return self.threshold
 
-    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, norm: Polyhedral) -> ZeroOneProblem | None:
+    def corners(self) -> Corners:
+        """One jump."""
+        return Corners.count(self.threshold)
+
+    def blocks(self, at: Classifier) -> dict[str, FloatArray]:
+        """z."""
+        return {"z": (at.argument < self.threshold - at.near).astype(np.float64)}
+
+    def view(self, A: FloatArray, costs: FloatArray, penalised: BoolArray, mu: float) -> ZeroOneProblem | None:
         """`ZeroOneProblem`, of violated margins at μ = 1."""
-        plain = self.threshold == 1.0 and norm.mu == 1.0 and (costs > 0.0).all()
+        plain = self.threshold == 1.0 and mu == 1.0 and (costs > 0.0).all()
         return ZeroOneProblem(A, costs, penalised) if plain else None
 
     def flat(self) -> float:

@@ -81,3 +81,7 @@ class L0(Regulariser):
     def sparsity(self) -> Sparsity:
         """Itself."""
         return Sparsity(self.mu, 0.0)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """s."""
+        return {"s": (w != 0.0).astype(np.float64)}

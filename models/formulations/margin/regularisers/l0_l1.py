@@ -88,3 +88,7 @@ class L0L1(Regulariser):
     def sparsity(self) -> Sparsity:
         """Itself."""
         return Sparsity(self.mu0, self.mu1, self.most)
+
+    def blocks(self, w: FloatArray) -> dict[str, FloatArray]:
+        """s and a, of which the form has what is counted or priced."""
+        return {"s": (w != 0.0).astype(np.float64), "a": np.abs(w)}

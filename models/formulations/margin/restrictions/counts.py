@@ -10,11 +10,12 @@ import numpy as np
 
 from .....errors import InputError
 from ....arrays import BoolArray, FloatArray, IntArray, as_share
+from ....margin_view import Budget
 from ....program.cones import Nonnegative
 from ....statement import Line
 from ...linear import first_column_is_one
 from ..assembly import Affine, Assembly
-from ..part import Setting
+from ..part import Classifier, Setting
 from ..regularisers.l0 import add_support
 from ..values import as_whole
 from .restriction import Restriction, members
@@ -50,6 +51,10 @@ class Nonzero(Restriction):
     def most(self) -> int:
         """k."""
         return self.k
+
+    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+        """s."""
+        return {name: (at.w[at.penalised] != 0.0).astype(np.float64)}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Coefficients above 1e-7 in size beyond k, the first one not counted where X begins with ones (it may be free)."""
@@ -115,6 +120,15 @@ class ErrorBudget(Restriction):
             counted = errors.at(chosen)
         to.require(f"{name} count", -counted.under(np.ones((1, chosen.size))) + float(self.allowed(at.y)), Nonnegative(1))
 
+    def budget(self, y: FloatArray) -> Budget:
+        """The points, and how many errors."""
+        return Budget(self._chosen(y), self.allowed(y))
+
+    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+        """e, which the form has where the loss does not count such errors."""
+        chosen = self._chosen(at.y)
+        return {f"{name} e": (at.argument < 1.0 - at.near)[chosen].astype(np.float64)}
+
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Errors beyond what is allowed, margins within 1e-6 of 1 counted as kept."""
         wrong = (y * np.asarray(X @ w))[self._chosen(y)] < 1.0 - 1e-6
@@ -144,6 +158,7 @@ class ViolationBudget(Restriction):
 
     name = "budget"
     of_margins: ClassVar[bool] = True
+    by_loss: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "kappa", as_share(self.kappa, "kappa", zero=True))
@@ -153,6 +168,10 @@ class ViolationBudget(Restriction):
         if errors is None:
             raise InputError("a budget of violations is for losses that measure them: ZeroOne at margin 1, StrongestConic")
         to.require(name, -errors.under(np.ones((1, errors.rows))) + self.kappa * errors.rows, Nonnegative(1))
+
+    def budget(self, y: FloatArray) -> Budget:
+        """⌊κn⌋ of all points, where the loss counts."""
+        return Budget(np.arange(y.size), int(np.floor(self.kappa * y.size + 1e-9)))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """Margins below 1 beyond κn: what a relaxed count does not exceed."""

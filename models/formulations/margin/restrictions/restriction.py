@@ -11,8 +11,9 @@ from numpy.typing import ArrayLike
 
 from .....errors import InputError
 from ....arrays import BoolArray, FloatArray, IntArray
+from ....margin_view import Budget
 from ..assembly import Affine, Assembly
-from ..part import Part, Setting
+from ..part import Classifier, Part, Setting
 from ..values import as_wholes
 
 __all__ = ["Restriction", "members"]
@@ -25,9 +26,12 @@ class Restriction(Part):
     ----------
     of_margins : bool
         Whether it speaks of the points' margins, which a loss of residuals, scores or pairs does not have.
+    by_loss : bool
+        Whether it counts by the loss's own variables: margins below 1 where the loss counts those.
     """
 
     of_margins: ClassVar[bool] = False
+    by_loss: ClassVar[bool] = False
 
     @abstractmethod
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
@@ -45,6 +49,18 @@ class Restriction(Part):
     def most(self) -> int | None:
         """k where it is that at most k penalised coefficients are not zero; None where it is something else."""
         return None
+
+    def kept(self, n: int) -> IntArray | None:
+        """Those of n points whose margins must be at least 1, where it says that and no more; None where it is something else."""
+        return None
+
+    def budget(self, y: FloatArray) -> Budget | None:
+        """How many of which points may have a margin below 1, where it says that and no more; None where it is something else."""
+        return None
+
+    def blocks(self, at: Classifier, name: str) -> dict[str, FloatArray]:
+        """The variables that it adds under ``name``, at their best for a classifier; none where it does not know them."""
+        return {}
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """By how much a classifier breaks it, from the data; 0 where it does not."""

@@ -10,7 +10,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from .....errors import InputError
-from ....arrays import FloatArray
+from ....arrays import FloatArray, IntArray
 from ....program.cones import Zero
 from ....statement import Line
 from ..assembly import Affine, Assembly
@@ -95,15 +95,20 @@ class Fixed(Restriction):
             raise InputError(f"fixed coefficients have one finite value each; they are {self.coefficients!r}")
         object.__setattr__(self, "coefficients", dict(zip(places, map(float, values), strict=True)))
 
+    def _fixed(self, p: int) -> tuple[IntArray, FloatArray]:
+        """Which of p coefficients, and their values."""
+        places = members(list(self.coefficients), p, "fixed coefficients")
+        return places, np.array([self.coefficients[int(j)] for j in places])
+
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """One equation for each coefficient."""
-        places = members(list(self.coefficients), at.w.rows, "fixed coefficients")
-        values = np.array([float(self.coefficients[int(j)]) for j in places])
+        places, values = self._fixed(at.w.rows)
         to.require(name, at.w.at(places) - values, Zero(places.size))
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest difference."""
-        return max((abs(float(w[j]) - v) for j, v in self.coefficients.items()), default=0.0)
+        places, values = self._fixed(w.size)
+        return float(np.abs(w[places] - values).max())
 
     def lines(self) -> tuple[Line, ...]:
         """The values."""
@@ -122,12 +127,16 @@ class Keep(Restriction):
 
     def add(self, to: Assembly, at: Setting, errors: Affine | None, name: str) -> None:
         """A row for each point."""
-        chosen = members(self.points, at.argument.rows, "points to keep")
+        chosen = self.kept(at.argument.rows)
         to.require_nonnegative(name, at.argument.at(chosen) - 1.0, tuple(chosen.tolist()))
+
+    def kept(self, n: int) -> IntArray:
+        """The points."""
+        return members(self.points, n, "points to keep")
 
     def violation(self, X: FloatArray, y: FloatArray, w: FloatArray) -> float:
         """The largest shortfall of a margin."""
-        chosen = members(self.points, y.size, "points to keep")
+        chosen = self.kept(y.size)
         return float(np.maximum(1.0 - (y * np.asarray(X @ w))[chosen], 0.0).max())
 
     def lines(self) -> tuple[Line, ...]:

@@ -20,8 +20,7 @@ LOSSES = {"hinge": "Hinge", "squared-hinge": "SquaredHinge", "ramp": "Ramp", "ze
 REGULARISERS = {"l2": "", "l1": "L1", "elastic-net": "ElasticNet"}
 DOMAINS = {"": margin.Reals(), "Box": margin.Box(-2.0, 2.0), "Integers": margin.Integers(-3, 3)}
 RULES = {"": (), "Keep": (mo.keep([0]),)}
-STRUCTURED = ("ramp-bb", "zero-one-bb", "smo", "boxqp")
-READ = {("ramp-bb", "ramp"), ("zero-one-bb", "zero-one")}
+STRUCTURED = ("margin-bb", "zero-one-bb", "smo", "boxqp")
 
 
 def points() -> tuple[np.ndarray, np.ndarray]:
@@ -34,19 +33,30 @@ def test_refusals_name_the_part_and_who_can(loss: str) -> None:
     products = itertools.product(REGULARISERS.items(), DOMAINS.items(), RULES.items())
     for (regulariser, its), (domain, bounds), (rule, rules) in products:
         model = mo.Margin(X, y, loss, regulariser, domain=bounds, subject_to=rules)
-        norm = "" if loss == "ramp" else its  # its own solver reads norms: they are not in the way
-        parts = [name for name in (norm, domain, rule) if name]
+        parts = [name for name in (its, domain, rule) if name]
+        searched = not model.convex and loss != "squared-hinge"
         for name in STRUCTURED:
-            solver = get_solver(name)
-            if not parts and (name, loss) in READ:
-                assert solver.obstacle(model) is None
+            obstacle = get_solver(name).obstacle(model)
+            if (searched and name == "margin-bb") or (name == "zero-one-bb" and loss == "zero-one" and not parts):
+                assert obstacle is None
                 continue
-            obstacle = solver.obstacle(model)
             assert obstacle is not None, (name, loss, parts)
             assert all(part in obstacle for part in parts or [LOSSES[loss]]), obstacle
+            assert searched or ("convex problems are for" if model.convex else "SquaredHinge is no") in obstacle
         if parts:
             with pytest.raises(UnsupportedModelError, match="Solvers that can: "):
-                mo.solve(model, "ramp-bb")
+                mo.solve(model, "zero-one-bb" if searched else "margin-bb")
+
+
+@pytest.mark.parametrize(("regulariser", "intercept", "j"), [("none", "penalised", 0), ("none", "free", 1)])
+def test_what_has_no_bounds_is_told_to_give_them(regulariser: str, intercept: str, j: int) -> None:
+    X, y = points()
+    with pytest.raises(
+        UnsupportedModelError, match=rf"nothing bounds w_{j}: give domain=Box\(lower, upper\)\)\. Solvers that can: "
+    ):
+        mo.solve(mo.Margin(X, y, "zero-one", regulariser, intercept), "margin-bb")
+    boxed = mo.Margin(X, y, "zero-one", regulariser, intercept, domain=margin.Box(-2.0, 2.0))
+    assert get_solver("margin-bb").obstacle(boxed) is None
 
 
 @pytest.mark.parametrize("loss", ["ramp", "zero-one"])
@@ -63,7 +73,7 @@ def test_a_changed_model_says_that_it_was_changed() -> None:
     X, y = points()
     changed = mo.RampSVM(X, y, 1.0).with_constraint(lambda v: v.w[1] >= 0)
     with pytest.raises(UnsupportedModelError, match="it is changed"):
-        mo.solve(changed, "ramp-bb")
+        mo.solve(changed, "margin-bb")
 
 
 #: Compositions, each with the part that a solver of convex quadratic programs cannot read, and what that part brings.
@@ -130,7 +140,8 @@ def test_every_solver_answers_or_names_the_part_and_who_can(name: str) -> None:
 
 NONCONVEX = {
     "ramp": "ramp", "high ramp": margin.Ramp(2.0, 2.0), "zero-one": "zero-one", "misclassified": "misclassified",
-    "jumps": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))), "conic": "conic", "strongest conic": "strongest-conic",
+    "bent": margin.PiecewiseLinear(((0.0, 1.0), (0.5, 0.8), (1.0, 0.0))), "conic": "conic", "strongest conic": "strongest-conic",
+    "jumps": margin.PiecewiseLinear(((-1.0, 1.0), (0.0, 1.0), (0.0, 0.5), (1.0, 0.0), (2.0, 0.0))),
 }  # fmt: skip
 FAMILIES = [
     "l2", "half-l2", "l1", "none", margin.ElasticNet(0.3, 0.2), margin.GroupL1((0, 1), 0.3), margin.L0(0.1),
@@ -164,6 +175,13 @@ def test_no_nonconvex_composition_is_refused_without_a_part_and_a_way_out(loss: 
             assert domain.integer
             continue
         read += 1
+        words = str(get_solver("margin-bb").obstacle(model))
+        if loss not in ("bent", "conic", "strongest conic"):  # these do not fall to 0, are convex, or have no corners
+            bounded = isinstance(domain, margin.Box) or not isinstance(model.regulariser, (margin.L0, margin.NoRegulariser))
+            assert ("margin-bb" in able) == (bounded and not isinstance(regulariser, margin.GroupL1))
+            assert bounded or "give domain=Box(lower, upper)" in words
+        else:
+            assert "margin-bb" not in able
         strange = model.form.features - {Feature.QUADRATIC}
         for solver in solvers:
             obstacle = solver.obstacle(model)

@@ -1,0 +1,184 @@
+"""The checker of `margin-bb`'s proof logs: it shares no code with the solver and trusts nothing but the problem's data.
+
+For the claimed bound B, every w that costs less than B, or one as good, lies in a root box (`coordinates`); where no point at all
+is claimed to be feasible, every feasible w. A node's rounds tighten its box (`rules`), and so do whole numbers, rows, counts and
+budgets (`boxes`); it must end with no box or a bound of B, or be split. The log says pairs, multipliers and splits; boxes and
+bounds are found anew, in float64 with all roundings taken off. The incumbent is evaluated in rational arithmetic.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Iterable, Iterator
+from operator import index
+from pathlib import Path
+from typing import Any, TypeGuard
+
+import numpy as np
+
+from ....models.model import Model
+from ...zero_one.check.arithmetic import InvalidProofError
+from ...zero_one.check.checker import ProofReport
+from ...zero_one.check.sealed import lines
+from .boxes import Box, narrow, root
+from .coordinates import Problem, in_coordinates
+from .rules import relaxed, stated_box
+from .statement import FORMAT, VERSION, Stated
+
+__all__ = ["check_margin_proof"]
+
+
+def check_margin_proof(path: str | Path, model: Model | None = None) -> ProofReport:
+    """Verify a proof log that ``margin-bb`` wrote with ``proof=path``.
+
+    Parameters
+    ----------
+    path : str or Path
+    model : Model, optional
+        The problem that the log should be about: a log of other data, costs, norm, loss or sets is refused. Without it the log
+        proves a bound of the problem that it states itself.
+
+    Returns
+    -------
+    ProofReport
+        ``valid`` only where every node is proved; a damaged or wrong log is reported, whatever is wrong with it, never raised. An
+        infinite bound says that nothing is feasible, an infinite value that no point is known.
+
+    Raises
+    ------
+    InputError
+        The model is no problem of margins.
+    """
+    own = None if model is None else Stated.of_model(model)
+    bound = value = math.nan
+    nodes, words, digest = 0, "", ""
+    try:
+        with np.errstate(all="ignore"):
+            claim = _claim(Path(path))
+            records = _records(Path(path))
+            header = next(records)
+            if header.get("format") != FORMAT or header.get("version") != VERSION:
+                raise InvalidProofError(f"this is not a proof log of margin-bb, version {VERSION}")
+            stated = Stated.of_log(header)
+            words, digest = str(stated), stated.digest
+            if own is not None and (other := own.difference(stated)) is not None:
+                raise InvalidProofError(f"this log is about another problem than the model: {other}")
+            bound, value = _claimed(stated, claim)
+            if bound > 0.0:
+                cut = math.inf if header["cut"] is None else float(header["cut"])
+                problem = in_coordinates(stated, np.array(header["T"], dtype=np.float64), max(bound, cut))
+                nodes = _check_tree(problem, bound, records)
+    except InvalidProofError as error:
+        return ProofReport(False, bound, value, nodes, str(error), words, digest)
+    except Exception as error:  # noqa: BLE001 -- a file may be wrong in every way, and all of them are a verdict
+        message = f"the log cannot be read: {type(error).__name__}: {error}"
+        return ProofReport(False, bound, value, nodes, message, words, digest)
+    return ProofReport(True, bound, value, nodes, "every node is proved", words, digest, own is not None)
+
+
+def _claimed(stated: Stated, claim: dict[str, Any]) -> tuple[float, float]:
+    """The bound, infinite where nothing is said to be feasible, and the point's value, infinite where there is none."""
+    nothing = claim.get("infeasible", False) is True
+    if nothing != (claim["bound"] is None):
+        raise InvalidProofError("a claim has a bound, or says that nothing is feasible")
+    bound = math.inf if nothing else float(claim["bound"])
+    value = math.inf if claim["w"] is None else stated.value(claim["w"], claim["combination"])
+    if not (nothing or math.isfinite(bound)) or bound > value:
+        raise InvalidProofError(f"the claimed bound {bound:g} is above the incumbent's value {value:g}")
+    return bound, value
+
+
+def _check_tree(problem: Problem, target: float, records: Iterable[dict[str, Any]]) -> int:
+    """How many nodes there are, each of them proved; a node that no record is about must be proved by its parent.
+
+    What is proved already may be split all the same: the search that began with a worse incumbent did not know that it was. Boxes
+    are tightened to what costs less than that incumbent, ``cut``, as the search did: its multipliers are for those boxes.
+    """
+    cut = problem.target
+    waiting: dict[tuple[int, int], Box | None] = {(0, 0): root(problem)}
+    known = 0
+    for record in records:
+        if "id" not in record:  # a better point was found between two nodes
+            cut = min(cut, max(float(record["cut"]), target))
+            continue
+        number, origin = int(record["id"]), (int(record["parent"]), int(record["side"]))
+        if origin not in waiting or number <= known:
+            raise InvalidProofError(f"node {number} is no part of a node before it, or there twice")
+        box, known = waiting.pop(origin), number
+        for entry in record["rounds"]:
+            cut = min(cut, max(float(entry.get("cut", cut)), target))
+            if _open(box, target):
+                box = _after(problem, box, entry, cut)
+        if not _open(box, target):
+            box = None
+        if "split" in record or "support" in record:
+            for side in (0, 1):
+                waiting[number, side] = None if box is None else _part(problem, box, record, side)
+        elif box is not None:
+            raise InvalidProofError(f"node {number} {_lacks(box, target)}")
+    for (parent, side), box in waiting.items():
+        if _open(box, target):
+            raise InvalidProofError(f"part {side} of node {parent} {_lacks(box, target)}")
+    return known
+
+
+def _open(box: Box | None, target: float) -> TypeGuard[Box]:
+    """Whether the box may hold what costs less than the target."""
+    return box is not None and not box.empty and box.bound < target
+
+
+def _lacks(box: Box, target: float) -> str:
+    if target == math.inf:
+        return "is not empty; the claim is that nothing is feasible"
+    return f"costs {box.bound:.12g} at least; the claim is {target:.12g}"
+
+
+def _after(problem: Problem, box: Box, entry: dict[str, Any], cut: float) -> Box:
+    """What a round leaves of the box."""
+    wide = stated_box(box, entry)
+    relaxed(problem, wide, entry, cut)
+    lo, hi = np.maximum(box.lo, wide.lo), np.minimum(box.hi, wide.hi)
+    found = Box(lo, hi, max(box.bound, wide.bound), box.marked, box.demanded)
+    narrow(problem, found)
+    return found
+
+
+def _part(problem: Problem, box: Box, record: dict[str, Any], side: int) -> Box:
+    """A side of a node's split."""
+    if "split" in record:
+        j, at = index(record["split"][0]), float(record["split"][1])
+    else:
+        j, at = index(record["support"]), 0.0
+    if not 0 <= j < box.lo.size or not math.isfinite(at) or ("split" in record and "support" in record):
+        raise InvalidProofError(f"node {record['id']} is split along no coordinate, or nowhere, or twice")
+    found = box.part(j, at, side) if "split" in record else box.support(j, side)
+    narrow(problem, found)
+    return found
+
+
+def _claim(path: Path) -> dict[str, Any]:
+    """The claim of a log whose seal fits: the last line is the SHA-256 of all others. A log may be larger than the memory."""
+    digest = hashlib.sha256()
+    before, last = "", ""
+    for line in lines(path):
+        digest.update(last.encode())
+        before, last = last, line
+    seal, claim = json.loads(last or "{}"), json.loads(before or "{}")
+    if not isinstance(seal, dict) or not isinstance(claim, dict) or "sha256" not in seal or "bound" not in claim:
+        raise InvalidProofError("the log ends without its claim and its seal")
+    if seal["sha256"] != digest.hexdigest():
+        raise InvalidProofError("the seal does not fit: the log was changed or damaged after it was written")
+    return claim
+
+
+def _records(path: Path) -> Iterator[dict[str, Any]]:
+    """The header and the nodes."""
+    for line in lines(path):
+        record = json.loads(line)
+        if not isinstance(record, dict):
+            raise InvalidProofError("a line of the log is not an object")
+        if "bound" in record and "format" not in record:
+            return
+        yield record

@@ -1,0 +1,131 @@
+"""The value of a point in rational arithmetic, and whether it is feasible."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable
+from fractions import Fraction
+
+import numpy as np
+
+from ....models.margin_view import Corners, MarginProblem
+from ...zero_one.check.arithmetic import InvalidProofError
+
+__all__ = ["exact_value"]
+
+#: A margin, a row or an end may be short by this times one more than its terms' absolute values.
+_SHORT = Fraction(1, 10**9)
+
+
+def exact_value(problem: MarginProblem, w: list[float], combination: list[float]) -> float:
+    """The objective of w, rounded up; infinite where w is not feasible.
+
+    A solver's point meets a margin or an end but for rounding. So margins, rows and ends may be short by 1e-9·(1 + Σ|terms|), and
+    count as met: of a point that is feasible, and reaches the corners at which its losses jump, to that. Integers and zeros are
+    exact, and so are all sums. The norm is that of the combination of atoms, Σ|α_k|, and of what it lacks to be w, which atoms
+    make up exactly; a better combination may cost less.
+
+    Raises
+    ------
+    InvalidProofError
+        The lengths do not fit.
+    """
+    if len(w) != problem.A.shape[1] or len(combination) != len(problem.atoms):
+        raise InvalidProofError("the incumbent has the wrong length")
+    point = [Fraction(float(x)) for x in w]
+    margins = [_product(row, point) for row in problem.A.tolist()]
+    if not _feasible(problem, point, margins):
+        return math.inf
+    norm = _norm(problem, point, [Fraction(float(a)) for a in combination])
+    if norm is None:
+        return math.inf
+    total = norm + sum((Fraction(d) * x * x for d, x in zip(problem.curvature.tolist(), point, strict=True)), Fraction(0))
+    total += sum((Fraction(price) for price, x in zip(problem.price.tolist(), point, strict=True) if x), Fraction(0))
+    for cost, (margin, short) in zip(problem.costs.tolist(), margins, strict=True):
+        total += Fraction(cost) * _loss(problem.loss, margin, short)
+    value = float(total)
+    return value if Fraction(value) >= total else math.nextafter(value, math.inf)
+
+
+def _product(row: Iterable[float], point: list[Fraction]) -> tuple[Fraction, Fraction]:
+    """A product, and what it may be short by."""
+    terms = [Fraction(a) * x for a, x in zip(row, point, strict=True)]
+    return sum(terms, Fraction(0)), _SHORT * (1 + sum(map(abs, terms), Fraction(0)))
+
+
+def _feasible(problem: MarginProblem, point: list[Fraction], margins: list[tuple[Fraction, Fraction]]) -> bool:
+    for x, lower, upper, whole in zip(point, problem.lower, problem.upper, problem.whole, strict=True):
+        short = _SHORT * (1 + abs(x))
+        if x + short < float(lower) or x - short > float(upper) or (whole and x.denominator != 1):
+            return False
+    if sum(bool(x) for x, counted in zip(point, problem.counted, strict=True) if counted) > problem.most:
+        return False
+    for row, least in zip(problem.rows.tolist(), problem.least.tolist(), strict=True):
+        product, short = _product(row, point)
+        if product + short < least:
+            return False
+    errors = np.array([margin + short < 1 for margin, short in margins], dtype=np.bool_)
+    return not errors[problem.kept].any() and all(errors[budget.points].sum() <= budget.limit for budget in problem.budgets)
+
+
+def _loss(loss: Corners, margin: Fraction, short: Fraction) -> Fraction:
+    """ρ(m); at a corner where it jumps if m is short of it by no more than that."""
+    corners = loss.margins.tolist()
+    below, at = [Fraction(x) for x in loss.below.tolist()], [Fraction(x) for x in loss.at.tolist()]
+    k = sum(margin >= corner for corner in corners)
+    jumps = [j for j in range(k, len(corners)) if margin + short >= corners[j] and below[j] > at[j]]
+    if jumps:
+        value = at[jumps[-1]]
+    elif k == 0:
+        value = below[0]
+    elif k == len(corners):
+        value = Fraction(0)
+    else:
+        left, right = Fraction(corners[k - 1]), Fraction(corners[k])
+        value = at[k - 1] + (margin - left) / (right - left) * (below[k] - at[k - 1])
+    if loss.tail > 0.0 and margin < loss.again:
+        value += Fraction(loss.tail) * (Fraction(loss.again) - margin)
+    return value
+
+
+def _norm(problem: MarginProblem, point: list[Fraction], alpha: list[Fraction]) -> Fraction | None:
+    """Σ|α_k| of a combination that is w, on the columns that atoms know; None where there is none."""
+    known = np.flatnonzero(problem.atoms.any(axis=0)).tolist()
+    atoms = [[Fraction(x) for x in row] for row in problem.atoms[:, known].tolist()]
+    lacks = [point[j] for j in known]
+    for a, atom in zip(alpha, atoms, strict=True):
+        if a:
+            lacks = [x - a * y for x, y in zip(lacks, atom, strict=True)]
+    if any(lacks):
+        more = _combined(atoms, sorted(range(len(alpha)), key=lambda k: -abs(alpha[k])), lacks)
+        if more is None:
+            return None
+        alpha = [a + more.get(k, 0) for k, a in enumerate(alpha)]
+    return sum(map(abs, alpha), Fraction(0))
+
+
+_Made = dict[int, Fraction]
+
+
+def _combined(atoms: list[list[Fraction]], order: list[int], wanted: list[Fraction]) -> _Made | None:
+    """β with Σ_k β_k x_k = wanted, of the first atoms in this order that are independent: Gauss's elimination."""
+    echelon: list[tuple[int, list[Fraction], _Made]] = []
+    for k in order:
+        if len(echelon) == len(wanted):
+            break
+        row, made = _reduced(atoms[k], {k: Fraction(1)}, echelon)
+        pivot = next((j for j, x in enumerate(row) if x), None)
+        if pivot is not None:
+            echelon.append((pivot, row, made))
+    rest, made = _reduced(wanted, {}, echelon)
+    return None if any(rest) else {k: -x for k, x in made.items()}
+
+
+def _reduced(row: list[Fraction], made: _Made, echelon: list[tuple[int, list[Fraction], _Made]]) -> tuple[list[Fraction], _Made]:
+    """The row with no entry at a pivot, and what was added of each atom."""
+    for pivot, other, parts in echelon:
+        share = row[pivot] / other[pivot]
+        if share:
+            row = [x - share * y for x, y in zip(row, other, strict=True)]
+            made = made | {k: made.get(k, Fraction(0)) - share * x for k, x in parts.items()}
+    return row, made

@@ -1,0 +1,116 @@
+"""The problem that a proof log of `margin-bb` is about, and whether it is the user's."""
+
+from __future__ import annotations
+
+import hashlib
+from dataclasses import dataclass, fields
+from typing import Any
+
+import numpy as np
+
+from ....errors import InputError
+from ....models.margin_view import MarginProblem
+from ....models.model import Model
+from ...zero_one.check.arithmetic import Array
+from .header import fields_of
+from .incumbent import exact_value
+
+__all__ = ["FORMAT", "VERSION", "Stated"]
+
+FORMAT, VERSION = "marginopt-margin-proof", 2
+
+_WORDS = {
+    "costs": "other costs of points", "loss": "another loss", "curvature": "other squares", "atoms": "other atoms",
+    "intercept": "another intercept", "lower": "other lower ends", "upper": "other upper ends",
+    "whole": "other whole coefficients", "price": "other prices of coefficients", "counted": "other counted coefficients",
+    "most": "another number of coefficients that may be used", "rows": "other rows", "least": "other right sides of rows",
+    "kept": "other kept points", "budgets": "other budgets",
+}  # fmt: skip
+
+
+@dataclass(frozen=True, eq=False)
+class Stated(MarginProblem):
+    """A `MarginProblem` as a log states it, or as a model has it."""
+
+    @classmethod
+    def of_log(cls, header: dict[str, Any]) -> Stated:
+        """What a log's header states.
+
+        Raises
+        ------
+        InvalidProofError
+            It states no problem.
+        """
+        return cls(**fields_of(header))
+
+    @classmethod
+    def of_problem(cls, view: MarginProblem) -> Stated:
+        """The same problem."""
+        return cls(**{part.name: getattr(view, part.name) for part in fields(MarginProblem)})
+
+    @classmethod
+    def of_model(cls, model: Model) -> Stated:
+        """The user's own.
+
+        Raises
+        ------
+        InputError
+            The model is no problem of margins.
+        """
+        view = model.view(MarginProblem)
+        if view is None:
+            raise InputError(f"a proof log of margin-bb proves a bound of a margin problem; this {type(model).__name__} is none")
+        return cls.of_problem(view)
+
+    @property
+    def parts(self) -> dict[str, tuple[Array, ...]]:
+        """Every field as arrays of numbers."""
+        plain = [part.name for part in fields(self) if part.name not in ("loss", "budgets")]
+        found: dict[str, tuple[Array, ...]] = {name: (np.asarray(getattr(self, name)),) for name in plain}
+        loss = self.loss
+        again = loss.again if loss.tail > 0.0 else -np.inf
+        found["loss"] = (loss.margins, loss.below, loss.at, np.array([loss.tail, again]))
+        found["budgets"] = tuple(np.array([*budget.points, budget.limit]) for budget in self.budgets)
+        return found
+
+    def difference(self, other: Stated) -> str | None:
+        """In what two problems differ, in words; None where they are the same."""
+        if self.A.shape != other.A.shape:
+            return f"{self.A.shape[0]} points of {self.A.shape[1]} coefficients against {other.A.shape[0]} of {other.A.shape[1]}"
+        rows = np.flatnonzero((self.A != other.A).any(axis=1))
+        if rows.size:
+            return f"{rows.size} of {len(self.A)} points have another y x, the first of them point {rows[0]}"
+        theirs = other.parts
+        for name, mine in self.parts.items():
+            pairs = zip(mine, theirs[name], strict=False)
+            if len(mine) != len(theirs[name]) or not all(np.array_equal(a, b) for a, b in pairs):
+                return _WORDS[name]
+        return None
+
+    @property
+    def digest(self) -> str:
+        """SHA-256 of the shapes and the numbers."""
+        found = hashlib.sha256()
+        for name, arrays in self.parts.items():
+            found.update(f"{name} {[array.shape for array in arrays]}".encode())
+            for array in arrays:
+                found.update(np.ascontiguousarray(array.astype(np.float64) + 0.0, dtype="<f8").tobytes())  # + 0.0: -0.0 is 0.0
+        return found.hexdigest()
+
+    def value(self, w: list[float], combination: list[float]) -> float:
+        """The objective of w, not less than it is; infinite where w is not feasible (`exact_value`)."""
+        return exact_value(self, w, combination)
+
+    def __str__(self) -> str:
+        n, p = self.A.shape
+        norm = f", {len(self.atoms)} atoms" if len(self.atoms) else ""
+        sets = {
+            "rows": len(self.rows), "whole": int(self.whole.sum()), "priced": int((self.price > 0.0).sum()),
+            "kept": int(self.kept.sum()), "budgets": len(self.budgets),
+        }  # fmt: skip
+        found = "".join(f", {count} {name}" for name, count in sets.items() if count)
+        if self.most < self.counted.sum():
+            found += f", at most {self.most} of {int(self.counted.sum())}"
+        tail = f", again from margin {self.loss.again:g}" if self.loss.tail > 0.0 else ""
+        loss = f"loss of {self.loss.margins.size} corners{tail}"
+        return f"n = {n}, p = {p}{norm}{found}, {loss}, data {self.digest[:16]}"

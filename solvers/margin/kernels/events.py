@@ -1,0 +1,92 @@
+"""What a proof log needs of the search, as numbers in one array: `solvers.margin.proof` reads it, without a log it has no room.
+
+0, number, parent, side                              a node that is worked on
+1, pairs, hinges, relaxed, priced, (level, i, j)..., a round; hinges as `hinges` numbers them, with multipliers that are not 0;
+(hinge, α)..., spend, lo, hi, p                      whether budgets have their prices; p is the point of the polar
+2, coordinate, at                                    the node's split
+3, cut                                               the round found a better point: less is of interest from here on
+4, coordinate                                        the node is split by whether this coefficient is 0
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .compiled import inner
+from .records import Node, Tree
+
+__all__ = ["most_of_a_node", "note_cut", "note_node", "note_round", "note_split", "note_support"]
+
+
+def most_of_a_node(pairs: int, hinges: int, coordinates: int, rounds: int) -> int:
+    """Numbers that a node writes at most."""
+    return 9 + rounds * (8 + 3 * pairs + 2 * hinges + 3 * coordinates)
+
+
+@inner
+def _put(tree: Tree, number: Any) -> None:
+    tree.log[tree.count[2]] = number
+    tree.count[2] += 1
+
+
+@inner
+def note_node(tree: Tree, node: int, number: int) -> None:
+    """A node begins."""
+    if tree.log.size:
+        for value in (0, number, tree.origin[node, 0], tree.origin[node, 1]):
+            _put(tree, value)
+
+
+@inner
+def note_cut(tree: Tree, cut: float) -> None:
+    """There is a better point."""
+    if tree.log.size:
+        _put(tree, 3)
+        _put(tree, cut)
+
+
+@inner
+def note_split(tree: Tree, j: int, at: float) -> None:
+    """It is split."""
+    if tree.log.size:
+        _put(tree, 2)
+        _put(tree, j)
+        _put(tree, at)
+
+
+@inner
+def note_support(tree: Tree, j: int) -> None:
+    """It is split by whether a coefficient is 0."""
+    if tree.log.size:
+        _put(tree, 4)
+        _put(tree, j)
+
+
+@inner
+def note_round(k: Node, tree: Tree, spend: float, relaxed: bool, priced: bool) -> None:
+    """Pairs of a round, and the multipliers of its relaxation if that came to be solved."""
+    if not tree.log.size:
+        return
+    R, rows = k.relaxation, 0
+    hinges = k.counts[1] if relaxed else 0
+    for t in range(hinges):
+        rows += R.alpha[t] > 0.0
+    _put(tree, 1)
+    _put(tree, k.counts[0])
+    _put(tree, rows)
+    _put(tree, relaxed)
+    _put(tree, priced)
+    for t in range(k.counts[0]):
+        for part in range(3):
+            _put(tree, k.paired[part, t])
+    for t in range(hinges):
+        if R.alpha[t] > 0.0:
+            _put(tree, k.hinges[t])
+            _put(tree, R.alpha[t])
+    _put(tree, spend)
+    for j in range(k.lo.size):
+        _put(tree, k.lo[j])
+    for j in range(k.hi.size):
+        _put(tree, k.hi[j])
+    for j in range(k.polar.size):
+        _put(tree, k.polar[j])

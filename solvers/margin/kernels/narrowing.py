@@ -1,0 +1,83 @@
+"""What integers, numbers of coefficients, rows and points that must be kept leave of a box."""
+
+from __future__ import annotations
+
+import math
+
+from .compiled import EPS, inner
+from .records import Node, Problem
+
+__all__ = ["narrow"]
+
+#: Times that all rows are gone through. What ends move less than they could, by their size: the checker rounds otherwise.
+_PASSES, _PAD = 2, 1e-11
+
+
+@inner
+def _supports(r: Problem, k: Node) -> bool:
+    """Coefficients that are not 0 are counted; the others are 0 where there are as many as may be. False where more."""
+    lo, hi, used = k.lo, k.hi, 0
+    for j in range(lo.size):
+        used += r.counted[j] and (k.marks[j] > 0.0 or lo[j] > 0.0 or hi[j] < 0.0)
+    if used > r.most:
+        return False
+    if used == r.most:
+        for j in range(lo.size):
+            if r.counted[j] and not (k.marks[j] > 0.0 or lo[j] > 0.0 or hi[j] < 0.0):
+                lo[j] = hi[j] = 0.0
+    return True
+
+
+@inner
+def _integers(r: Problem, k: Node) -> bool:
+    for j in range(k.lo.size):
+        if r.whole[j]:
+            k.lo[j] = math.ceil(k.lo[j] - _PAD * (1.0 + abs(k.lo[j])))
+            k.hi[j] = math.floor(k.hi[j] + _PAD * (1.0 + abs(k.hi[j])))
+            if k.lo[j] > k.hi[j]:
+                return False
+    return True
+
+
+@inner
+def _row(k: Node, least: float, off: float) -> bool:
+    """The ends that a'w ≥ least - off moves, a in ``k.edge``."""
+    lo, hi, coefficients, most, size = k.lo, k.hi, k.edge, 0.0, abs(least) + off
+    for j in range(lo.size):
+        a = coefficients[j]
+        if a != 0.0:
+            most += a * (hi[j] if a > 0.0 else lo[j])
+            size += abs(a) * max(abs(lo[j]), abs(hi[j]))
+    slack = most - least + off + (_PAD + 4.0 * (lo.size + 4) * EPS) * size
+    if slack < 0.0:
+        return False
+    for j in range(lo.size):
+        a = coefficients[j]
+        if a > 0.0 and lo[j] < hi[j] - slack / a:
+            lo[j] = hi[j] - slack / a
+        elif a < 0.0 and hi[j] > lo[j] - slack / a:
+            hi[j] = lo[j] - slack / a
+    return True
+
+
+@inner
+def narrow(r: Problem, k: Node) -> bool:
+    """The box, without what no w of the problem is in; False where that is all of it. Points ``k.demanded`` are kept."""
+    for _ in range(_PASSES):
+        if not _supports(r, k) or not _integers(r, k):
+            return False
+        for t in range(r.least.size):
+            for j in range(k.lo.size):
+                k.edge[j] = r.limits[t, j]
+            if not _row(k, r.least[t], 0.0):
+                return False
+        for i in range(r.points):
+            if k.demanded[i]:
+                for j in range(k.lo.size):
+                    k.edge[j] = r.rows[j, i]
+                if not _row(k, 1.0, r.off[i]):
+                    return False
+    empty = not _supports(r, k) or not _integers(r, k)
+    for j in range(k.lo.size):
+        empty |= k.lo[j] > k.hi[j]
+    return not empty

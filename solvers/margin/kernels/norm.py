@@ -1,0 +1,183 @@
+"""The norm of a node's problem: max p'w over the polar {p : |x_j'p| ≤ 1 for all atoms x_j}, at a vertex that is steepest.
+
+The simplex method on the vertices, from the one that was steepest last: a vertex is a basis of atoms with signs, x_b'p = ±1.
+Wherever it ends, p is scaled until all products are at most 1 with their rounding, so that p'w never exceeds the norm.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ....models.arrays import FloatArray
+from .compiled import EPS, inner
+from .records import Node, Problem
+
+__all__ = ["into_polar", "steepest", "vertex_of_box"]
+
+#: Exchanges of one call, a multiplier and a pivot that count as 0.
+_EXCHANGES, _ZERO, _LEAST = 200, 1e-13, 1e-9
+
+
+@inner
+def _products(r: Problem, p: FloatArray, u: Any) -> None:
+    """u_j = x_j'p."""
+    atoms = r.atoms  # read through the record at every step the loops would not be vectors
+    x = p[0]
+    for a in range(u.size):
+        u[a] = atoms[0, a] * x
+    for j in range(1, p.size):
+        x = p[j]
+        for a in range(u.size):
+            u[a] += atoms[j, a] * x
+
+
+@inner
+def into_polar(r: Problem, k: Node, p: FloatArray) -> None:
+    """p, scaled down until |x_j'p| ≤ 1 for all atoms of the problem as it was before its coordinates were turned."""
+    u, errors, size, largest = k.products, r.atom_errors, 0.0, 1.0
+    for j in range(p.size):
+        size += abs(p[j])
+    _products(r, p, u)
+    for a in range(u.size):
+        largest = max(largest, abs(u[a]) + errors[a] * size)
+    for j in range(p.size):
+        p[j] = p[j] * (1.0 - 8.0 * EPS) / largest if size < math.inf else 0.0
+
+
+@inner
+def _inverse(r: Problem, k: Node) -> bool:
+    """Gauss-Jordan of the atoms of the basis; False where they are dependent but for rounding."""
+    M, L, q = k.inverse, k.factors, k.basis.size
+    for i in range(q):
+        for j in range(q):
+            L[i, j], M[i, j] = r.atoms[r.held[j], k.basis[i]], 0.0
+        M[i, i] = 1.0
+    for c in range(q):
+        best = c
+        for i in range(c + 1, q):
+            if abs(L[i, c]) > abs(L[best, c]):
+                best = i
+        if not abs(L[best, c]) > 0.0:
+            return False
+        for j in range(q):
+            L[c, j], L[best, j] = L[best, j], L[c, j]
+            M[c, j], M[best, j] = M[best, j], M[c, j]
+        scale = 1.0 / L[c, c]
+        for j in range(q):
+            L[c, j] *= scale
+            M[c, j] *= scale
+        for i in range(q):
+            factor = L[i, c]
+            if i != c and factor != 0.0:
+                for j in range(q):
+                    L[i, j] -= factor * L[c, j]
+                    M[i, j] -= factor * M[c, j]
+    return True
+
+
+@inner
+def _leaving(r: Problem, k: Node, w: FloatArray) -> int:
+    """The basic atom with the least multiplier, w = Σ λ_b ±x_b; -1 where none is negative."""
+    q, worst, least, size = k.basis.size, -1, 0.0, 0.0
+    for i in range(q):
+        multiplier = 0.0
+        for j in range(q):
+            multiplier += k.inverse[j, i] * w[r.held[j]]
+        multiplier *= k.signs[i]
+        size += abs(multiplier)
+        if multiplier < least:
+            worst, least = i, multiplier
+    return worst if least < -_ZERO * size else -1
+
+
+@inner
+def _exchange(r: Problem, k: Node, i: int) -> None:
+    """Leave the i-th basic atom's side along an edge, up to the first atom in the way."""
+    q, p, u, along = k.basis.size, k.steep, k.products, k.along
+    for j in range(p.size):
+        k.edge[j] = 0.0
+    for j in range(q):
+        k.edge[r.held[j]] = -k.signs[i] * k.inverse[j, i]
+    _products(r, k.edge, along)
+    entering, step = k.basis[i], 2.0
+    for a in range(u.size):
+        if abs(along[a]) > _LEAST and 1.0 - (u[a] if along[a] > 0.0 else -u[a]) < step * abs(along[a]):
+            entering, step = a, max(1.0 - (u[a] if along[a] > 0.0 else -u[a]), 0.0) / abs(along[a])
+    for a in range(u.size):
+        u[a] += step * along[a]
+    for j in range(p.size):
+        p[j] += step * k.edge[j]
+    if entering == k.basis[i]:  # its other side
+        k.signs[i] = -k.signs[i]
+        return
+    for b in range(q):
+        k.pivots[b] = 0.0
+        for j in range(q):
+            k.pivots[b] += r.atoms[r.held[j], entering] * k.inverse[j, b]
+    for j in range(q):
+        k.inverse[j, i] /= k.pivots[i]
+        for b in range(q):
+            if b != i:
+                k.inverse[j, b] -= k.inverse[j, i] * k.pivots[b]
+    k.basis[i], k.signs[i] = entering, 1.0 if along[entering] > 0.0 else -1.0
+
+
+@inner
+def vertex_of_box(r: Problem, k: Node) -> int:
+    """A vertex of a parallelepiped, p, and the edges D_t from it along which p'w may grow in the node's box; returns how many."""
+    moves = 0
+    for j in range(k.w.size):
+        k.polar[j] = 0.0
+    for t in range(r.sides.shape[0]):
+        middle, reach = 0.0, 0.0
+        for j in range(k.w.size):
+            middle += r.sides[t, j] * k.mid[j]
+            reach += abs(r.sides[t, j]) * (k.half[j] + 8.0 * k.w.size * EPS * abs(k.mid[j]))
+        sign = 1.0 if middle >= reach else -1.0
+        for j in range(k.w.size):
+            k.polar[j] += sign * r.sides[t, j]
+            k.moves[moves, j] = 2.0 * r.sides[t, j]
+        moves += 1 if abs(middle) < reach else 0
+    return moves
+
+
+@inner
+def _vertex(r: Problem, k: Node, w: FloatArray) -> None:
+    """The vertex of the polar that is steepest, by the simplex method; of a parallelepiped, side by side."""
+    p, q = k.steep, k.basis.size
+    for j in range(p.size):
+        p[j] = 0.0
+    if r.sides.shape[0] > 0:
+        for t in range(r.sides.shape[0]):
+            ahead = 0.0
+            for j in range(p.size):
+                ahead += r.sides[t, j] * w[j]
+            for j in range(p.size):
+                p[j] += r.sides[t, j] if ahead >= 0.0 else -r.sides[t, j]
+        return
+    if not _inverse(r, k):
+        for i in range(q):
+            k.basis[i], k.signs[i] = r.basis[i], r.signs[i]
+        _inverse(r, k)
+    for j in range(q):
+        for i in range(q):
+            p[r.held[j]] += k.inverse[j, i] * k.signs[i]
+    _products(r, p, k.products)
+    for _ in range(_EXCHANGES):
+        i = _leaving(r, k, w)
+        if i < 0:
+            break
+        _exchange(r, k, i)
+
+
+@inner
+def steepest(r: Problem, k: Node, w: FloatArray) -> float:
+    """max p'w, not above the norm of w; the p is in ``k.steep``."""
+    value = 0.0
+    if k.basis.size > 0:
+        _vertex(r, k, w)
+        into_polar(r, k, k.steep)
+        for j in range(w.size):
+            value += k.steep[j] * w[j]
+    return value

@@ -1,0 +1,68 @@
+"""What is wrong with an answer beside the optimum in rational arithmetic; empty where nothing is."""
+
+from __future__ import annotations
+
+import math
+from fractions import Fraction
+
+import marginopt as mo
+from marginopt.solvers import Status
+
+from .compositions import Compositions
+from .flats import fractions
+
+__all__ = ["answer_fault", "closed_fault", "report_fault"]
+
+#: To which part of the optimum the gap must be closed, and how far from an optimum a value of 0 may be for rounding's sake.
+CLOSED, ROUNDING = Fraction(1, 10**6), Fraction(1, 10**9)
+#: Incumbents of logs may be short of a margin by 1e-9 of its terms, and cost less than the optimum by what that is worth.
+_SHORT = Fraction(1, 10**6)
+
+
+def answer_fault(result: mo.Result, exact: Compositions, optimum: Fraction | None, slack: Fraction = Fraction(1, 10**6)) -> str:
+    """Of a solver's result: a bound above the optimum, OPTIMAL elsewhere, a point that does not cost what it says.
+
+    ``slack`` is what the point may lack of a restriction or of a margin.
+    """
+    if optimum is None:
+        return "" if result.status is Status.INFEASIBLE or result.status.stopped else f"{result.status}, but no point is allowed"
+    if result.status is Status.INFEASIBLE:
+        return f"infeasible, the optimum is {float(optimum)!r}"
+    if str(result.bound_kind) == "proved" and _above(result.bound, optimum):
+        return f"bound {result.bound!r} called proved above the truth {float(optimum)!r}"
+    if result.status.stopped:
+        return ""
+    if result.status is not Status.OPTIMAL:
+        return f"{result.status}, the optimum is {float(optimum)!r}"
+    value, near = Fraction(float(result.objective)), CLOSED * optimum + ROUNDING
+    if not optimum - near <= value <= optimum + near:
+        return f"OPTIMAL at {result.objective!r}, the truth is {float(optimum)!r}"
+    least = exact.at(fractions(result.values["w"]), slack)
+    if least is None:
+        return f"OPTIMAL at w = {result.values['w'].tolist()}, which is not allowed"
+    far = 10 * slack * (1 + abs(value))
+    return f"OPTIMAL at {result.objective!r}, its w costs {float(least)!r} at least" if least > value + far else ""
+
+
+def closed_fault(result: mo.Result, optimum: Fraction | None) -> str:
+    """Of the bound of an engine that proves: the gap is closed to a millionth of the value."""
+    if optimum is None or not result.status.solved:
+        return ""
+    gap = Fraction(float(result.objective)) - Fraction(float(result.bound)) if math.isfinite(result.bound) else None
+    closed = gap is not None and gap <= CLOSED * abs(Fraction(float(result.objective))) + ROUNDING
+    return "" if closed else f"gap from {result.bound!r} to {result.objective!r}, the truth is {float(optimum)!r}"
+
+
+def report_fault(report: mo.ProofReport, optimum: Fraction | None, *, must: bool) -> str:
+    """Of what the checker of a proof log says of it: more than the truth, or (``must``) that it is not valid."""
+    if not report.valid:
+        return f"the solver's own log is refused: {report.message}" if must else ""
+    if optimum is not None and _above(report.bound, optimum):
+        return f"bound {report.bound!r} of a valid log above the truth {float(optimum)!r}"
+    below = math.isfinite(report.value) and (optimum is None or Fraction(report.value) < optimum - _SHORT * (1 + optimum))
+    return f"a valid log has an incumbent of {report.value!r}, the optimum is {optimum and float(optimum)!r}" if below else ""
+
+
+def _above(bound: float, optimum: Fraction) -> bool:
+    """Whether a bound is more than the optimum, not to any tolerance."""
+    return bound == math.inf or (math.isfinite(bound) and Fraction(float(bound)) > optimum)
