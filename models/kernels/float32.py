@@ -78,7 +78,8 @@ def products(
         left, X = X, X if columns is None else X[columns]
         if len(indices) != 1:
             return np.matmul(left[indices], X.T, out=out)
-        block = (X @ left[indices[0]])[None, :]
+        # OpenBLAS reads beyond short rows; what lies there may raise a flag, which matmul, unlike dot, takes for a fault of ours.
+        block = np.dot(X, left[indices[0]])[None, :]
     if out is None:
         return block
     out[:] = block

@@ -75,7 +75,7 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
     proof: str | None = None
 
     pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
-    compiling: ClassVar[float] = 5.5
+    compiling: ClassVar[float] = 7.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="margin-bb",
         summary="exact branch and bound for nonconvex problems from parts: boxes with convex envelopes, for few features",

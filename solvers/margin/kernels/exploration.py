@@ -30,6 +30,12 @@ _ASIDE = 0.2
 
 
 @inner
+def _splits(k: Node, j: int) -> bool:
+    """Whether there are numbers enough between the ends of w_j."""
+    return bool(k.hi[j] - k.lo[j] > 1e-13 * (1.0 + max(abs(k.lo[j]), abs(k.hi[j]))))
+
+
+@inner
 def _coordinate(r: Problem, k: Node, missing: float) -> int:
     """The coordinate to split: the one along which the margin of some undecided point ranges most; the widest without one.
 
@@ -49,7 +55,7 @@ def _coordinate(r: Problem, k: Node, missing: float) -> int:
             for i in range(costs.size):
                 if undecided[i]:
                     largest = max(largest, abs(A[j, i]))
-        if largest * (k.hi[j] - k.lo[j]) > most:
+        if largest * (k.hi[j] - k.lo[j]) > most and _splits(k, j):
             best, most = j, largest * (k.hi[j] - k.lo[j])
         if k.hi[j] - k.lo[j] > k.hi[widest] - k.lo[widest]:
             widest = j
@@ -185,7 +191,7 @@ def _parted(r: Problem, k: Node, tree: Tree, bound: float) -> bool:
     support = j >= 0
     if not support:
         j = _coordinate(r, k, tree.state[0] * (1.0 - tree.state[1]) - bound)
-        if not hi[j] - lo[j] > 1e-13 * (1.0 + max(abs(lo[j]), abs(hi[j]))):
+        if not _splits(k, j):
             return False
         at = 0.5 * (lo[j] + hi[j]) * (1.0 - _ASIDE) + _ASIDE * min(max(w[j], lo[j]), hi[j])
         if r.whole[j]:
