@@ -107,7 +107,7 @@ class ProofLog:
         of_terms = rows < 2 * n
         np.add.at(slopes, rows[of_terms] % n, alpha[of_terms])
         used = np.flatnonzero(slopes)
-        found["alpha"] = [[int(i), float(slopes[i])] for i in used]
+        found["alpha"] = list(zip(used.tolist(), slopes[used].tolist(), strict=True))
         kept = (rows >= 2 * n) & (rows < 2 * n + self._points)
         limits = (rows >= 2 * n + self._points) & (rows < 2 * n + self._points + self._rows)
         named = np.concatenate([rows[limits] - 2 * n - self._points, rows[kept] - 2 * n + self._rows])

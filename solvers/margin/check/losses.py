@@ -73,7 +73,7 @@ def least_of_two(first: Corners, second: Corners, top: Array) -> Array:
     semicontinuous: it is least at a corner of one of them, or far out, where one of them costs all its height and the other 0.
     """
     found = np.full(top.shape, min(first.height, second.height))
-    for one, other in ((first, second), (second, first)):
+    for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
         for corner, value in zip(one.margins.tolist(), one.at.tolist(), strict=True):
             found = np.fmin(found, round_down(value + under(other, round_up(top - corner))))
     return np.maximum(found, 0.0)
@@ -95,7 +95,9 @@ def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None
         costs = np.zeros(i.size)
         for first, of_first in ((problem.stated.loss, i < n), (_COUNT, i >= n)):
             for second, of_second in ((problem.stated.loss, j < n), (_COUNT, j >= n)):
-                costs = np.where(of_first & of_second, least_of_two(first, second, top), costs)
+                these = np.flatnonzero(of_first & of_second)
+                if these.size:
+                    costs[these] = least_of_two(first, second, top[these])
         price = np.where(costs > 0.0, np.minimum(loss.left[i], loss.left[j]), 0.0)
         paid = price * costs * _BELOW
         loss.sure += float(paid.sum() - off_by(paid.size, paid.sum()))
@@ -111,8 +113,8 @@ def lowest(problem: Problem, loss: Loss, alpha: Array) -> Array:
     """
     n, stated = len(problem.g), problem.stated
     points, others = slice(0, n), slice(n, None)
-    parts = [_lowest(stated.loss, loss, alpha, points), _lowest(_COUNT, loss, alpha, others)]
-    return np.concatenate(parts)
+    found = _lowest(stated.loss, loss, alpha, points)
+    return found if loss.left.size == n else np.concatenate([found, _lowest(_COUNT, loss, alpha, others)])
 
 
 def _lowest(rho: Corners, loss: Loss, alpha: Array, which: slice) -> Array:
