@@ -15,6 +15,8 @@ __all__ = ["fill_hinges"]
 
 #: A firm hinge that is short by this part of what its row ranges over costs as much as is of interest.
 _FIRM = 1e-2
+#: Rows that range over less than this part of their terms are left to narrowing: multipliers would be all rounding.
+_THIN = 1e-9
 
 
 @inner
@@ -63,8 +65,8 @@ def _demands(r: Problem, k: Node, count: Any, cut: float) -> Any:
     """Firm hinges of points that must be kept, and of rows that the box leaves open."""
     R, n, listed, spread = k.relaxation, r.point.size, k.hinges, k.spread
     for i in range(r.points):
-        if k.demanded[i] and k.at[i] - (k.high[i] - k.at[i]) < 1.0:
-            reach = max(k.high[i] - k.at[i], 1e-12)
+        reach = k.high[i] - k.at[i]
+        if k.demanded[i] and k.at[i] - reach < 1.0 and reach > _THIN * (1.0 + abs(k.at[i])):
             R.b[count], R.cap[count], listed[count], spread[count] = 1.0, cut / (_FIRM * reach), 2 * n + i, reach
             count += 1
     return count
@@ -81,7 +83,7 @@ def _rows(r: Problem, k: Node, count: Any, cut: float) -> Any:
             reach += abs(a) * k.half[j]
             size += abs(a) * abs(k.mid[j])
             total += abs(a)
-        if at - reach >= r.least[s] or reach <= 1e-12 * (size + total):
+        if at - reach >= r.least[s] or reach <= _THIN * (size + total):
             continue
         for j in range(p):
             R.rows[j, count] = r.limits[s, j] * (k.half[j] / k.scale[j])
