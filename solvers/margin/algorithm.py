@@ -257,6 +257,8 @@ class MarginBB(Algorithm[MarginProblem, MarginState]):
         """The incumbent, where there is one, and the proved bound."""
         w = state.best if state.known else None
         details: dict[str, Any] = {"open_nodes": int(state.tree.count[0])}
+        if w is None and not bounded(state.problem):
+            details["beyond"] = f"no point costs less than {state.value:.3g}; farther out none was looked for"
         unwritten, bound = None, self.measure(state).bound
         if state.log is not None:
             state.log.finish(min(bound, state.value), w)  # the nodes say more where turning lost digits

@@ -62,7 +62,7 @@ def _envelopes(r: Problem, k: Node) -> tuple[Any, float]:
 
 @inner
 def _demands(r: Problem, k: Node, count: Any, cut: float) -> Any:
-    """Firm hinges of points that must be kept, and of rows that the box leaves open."""
+    """Firm hinges of points that must be kept."""
     R, n, listed, spread = k.relaxation, r.point.size, k.hinges, k.spread
     for i in range(r.points):
         reach = k.high[i] - k.at[i]
@@ -74,6 +74,7 @@ def _demands(r: Problem, k: Node, count: Any, cut: float) -> Any:
 
 @inner
 def _rows(r: Problem, k: Node, count: Any, cut: float) -> Any:
+    """Firm hinges of rows that the box leaves open."""
     R, p = k.relaxation, k.w.size
     for s in range(r.least.size):
         at, reach, size, total = 0.0, 0.0, abs(r.least[s]), 0.0

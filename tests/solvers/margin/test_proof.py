@@ -76,7 +76,9 @@ def test_what_is_written_is_verified(seed: int, tmp_path: Path) -> None:
     report = mo.check_proof(path, stated)
     assert report.valid and report.own_data, report
     assert report.bound == pytest.approx(result.bound, rel=1e-7, abs=1e-12)
-    assert result.objective <= report.value * (1.0 + 1e-9) <= result.objective * (1.0 + 1e-6) or limit < 400  # polished
+    assert result.objective <= report.value * (1.0 + 1e-9)
+    if limit == 400:  # an end of the search, which polishing hardly changes
+        assert report.value <= result.objective * (1.0 + 1e-6)
     assert mo.check_proof(path) == check_margin_proof(path) and mo.check_proof(path).valid
     assert not mo.check_proof(path, model(seed + 1)).valid
 
