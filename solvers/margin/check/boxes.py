@@ -91,11 +91,12 @@ def off_by(terms: int, size: Array) -> Array:
     return (terms + 4) * _EPS * size + _TINY
 
 
-def margins(problem: Problem, box: Box) -> tuple[Array, Array]:
-    """Ends of the margins of all points over the box."""
+def margins(problem: Problem, box: Box) -> tuple[Array, Array, Array]:
+    """Ends of the margins of all points over the box, and their Σ_j |g_ij v_j|."""
     up, down = np.maximum(problem.g, 0.0), np.minimum(problem.g, 0.0)
-    off = off_by(2 * box.lo.size + 4, np.abs(problem.g) @ box.reach) + problem.e
-    return up @ box.lo + down @ box.hi - off, up @ box.hi + down @ box.lo + off
+    size = (up - down) @ box.reach
+    off = off_by(2 * box.lo.size + 4, size) + problem.e
+    return up @ box.lo + down @ box.hi - off, up @ box.hi + down @ box.lo + off, size
 
 
 def narrow(problem: Problem, box: Box) -> None:

@@ -9,8 +9,10 @@ from fractions import Fraction
 import numpy as np
 
 from ....models.arrays import BoolArray, IntArray
+from ....models.margin_view import Corners
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from ...zero_one.check.box_problem import least_curvature, rotate
+from .pieces import Pieces
 from .statement import Stated
 
 __all__ = ["Problem", "in_coordinates"]
@@ -40,6 +42,8 @@ class Problem:
     lo, hi : ndarray (p,)
         The root box.
     target : float
+    rho, count : Pieces
+        The loss, and that of a budget's points, 1{m < 1}.
     """
 
     stated: Stated
@@ -53,6 +57,8 @@ class Problem:
     lo: Array
     hi: Array
     target: float
+    rho: Pieces
+    count: Pieces
 
 
 def in_coordinates(stated: Stated, T: Array, target: float) -> Problem:
@@ -87,7 +93,8 @@ def in_coordinates(stated: Stated, T: Array, target: float) -> Problem:
     terms = np.concatenate([np.arange(len(g)), *(budget.points for budget in stated.budgets)]).astype(np.int64)
     lines = np.concatenate([g[terms], stated.rows, g])
     off = np.concatenate([e[terms], np.zeros(len(stated.rows)), e])
-    return Problem(stated, T, g, e, terms, lines, off, squares, lo, hi, target)
+    rho, count = Pieces.of(stated.loss), Pieces.of(Corners.count(1.0))
+    return Problem(stated, T, g, e, terms, lines, off, squares, lo, hi, target, rho, count)
 
 
 def _squares(stated: Stated, T: Array, held: BoolArray) -> Array:

@@ -11,17 +11,16 @@ from typing import Any
 
 import numpy as np
 
-from ....models.arrays import BoolArray
-from ....models.margin_view import Corners
+from ....models.arrays import BoolArray, IntArray
 from ...zero_one.check.arithmetic import Array, InvalidProofError, round_down, round_up
 from .boxes import Box, margins, off_by
 from .coordinates import Problem
+from .pieces import Pieces
 
-__all__ = ["Loss", "least_of_two", "losses", "lowest", "pay", "under"]
+__all__ = ["Loss", "least_of_two", "losses", "lowest", "pay"]
 
-_EPS, _TINY = 2.0**-52, 2.0**-1000
+_EPS = 2.0**-52
 _BELOW, _ABOVE = 1.0 - 2.0**-48, 1.0 + 2.0**-48
-_COUNT = Corners.count(1.0)
 
 
 @dataclass(eq=False)
@@ -36,6 +35,8 @@ class Loss:
         The costs, and the part of them of which nothing is paid yet.
     low, high : ndarray (N,)
         Margins over the box, at least 1 where points are demanded.
+    size : ndarray (n,)
+        Σ_j |g_ij v_j| at most, for the points.
     """
 
     sure: float
@@ -43,61 +44,45 @@ class Loss:
     left: Array
     low: Array
     high: Array
-
-
-def under(loss: Corners, m: Array) -> Array:
-    """The bounded part of the loss at m, not more than it is."""
-    t, below, at = loss.margins, loss.below, loss.at
-    k = np.searchsorted(t, m, side="right")
-    left, right = np.clip(k - 1, 0, None), np.clip(k, None, t.size - 1)
-    part = np.clip((m - t[left]) / np.where(right > left, t[right] - t[left], 1.0), 0.0, 1.0)
-    inner = at[left] - part * (at[left] - below[right])
-    inner = np.maximum(inner - 8.0 * _EPS * at[left] - _TINY, below[right])
-    return np.where(k == 0, below[0], np.where(k == t.size, 0.0, inner))
+    size: Array
 
 
 def losses(problem: Problem, box: Box, theta: Array) -> Loss:
     """All terms, of budgets at these prices."""
     sizes = [budget.points.size for budget in problem.stated.budgets]
     costs = np.concatenate([problem.stated.costs, np.repeat(theta, sizes)])
-    low, high = margins(problem, box)
+    low, high, size = margins(problem, box)
     low = np.where(box.demanded, np.maximum(low, 1.0), low)
     high = np.maximum(low, high)
-    return Loss(0.0, costs, costs.copy(), low[problem.terms], high[problem.terms])
+    return Loss(0.0, costs, costs.copy(), low[problem.terms], high[problem.terms], size)
 
 
-def least_of_two(first: Corners, second: Corners, top: Array) -> Array:
+def least_of_two(first: Pieces, second: Pieces, top: Array) -> Array:
     """min{ρ(x) + ρ'(y) : x + y ≤ top} of the bounded parts, or less.
 
     On x + y = top, as neither rises. Between corners of the one and the other the sum is linear in x, and it is lower
     semicontinuous: it is least at a corner of one of them, or far out, where one of them costs all its height and the other 0.
     """
-    found = np.full(top.shape, min(first.height, second.height))
+    found = np.full(top.shape, min(first.corners.height, second.corners.height))
     for one, other in ((first, second), (second, first))[: 1 if first is second else 2]:
-        for corner, value in zip(one.margins.tolist(), one.at.tolist(), strict=True):
-            found = np.fmin(found, round_down(value + under(other, round_up(top - corner))))
+        for corner, value in zip(one.corners.margins.tolist(), one.corners.at.tolist(), strict=True):
+            found = np.fmin(found, round_down(value + other.under(round_up(top - corner))))
     return np.maximum(found, 0.0)
 
 
 def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None:
     """Pairs (i, j), level by level, pay all that is left of the cheaper cost, times what the two losses cost at least."""
-    n = len(problem.g)
     for level in levels:
         named = np.array(level, dtype=np.int64)
-        if named.size % 2 or (named < 0).any() or (named >= loss.left.size).any() or np.unique(named).size < named.size:
+        if named.size % 2 or (named < 0).any() or (named >= loss.left.size).any() or np.bincount(named).max(initial=0) > 1:
             raise InvalidProofError("pairs of a level must be of terms that exist, each once")
         i, j = named[0::2], named[1::2]
         one, other = problem.terms[i], problem.terms[j]
         both = problem.g[one] + problem.g[other]
         top = np.maximum(both, 0.0) @ box.hi + np.minimum(both, 0.0) @ box.lo
-        off = off_by(2 * box.lo.size + 6, (np.abs(problem.g[one]) + np.abs(problem.g[other])) @ box.reach)
+        off = off_by(2 * box.lo.size + 6, loss.size[one] + loss.size[other])
         top = round_up(top + off * _ABOVE + (problem.e[one] + problem.e[other]) * _ABOVE + 4.0 * _EPS * np.abs(top))
-        costs = np.zeros(i.size)
-        for first, of_first in ((problem.stated.loss, i < n), (_COUNT, i >= n)):
-            for second, of_second in ((problem.stated.loss, j < n), (_COUNT, j >= n)):
-                these = np.flatnonzero(of_first & of_second)
-                if these.size:
-                    costs[these] = least_of_two(first, second, top[these])
+        costs = _of_pairs(problem, i, j, top)
         price = np.where(costs > 0.0, np.minimum(loss.left[i], loss.left[j]), 0.0)
         paid = price * costs * _BELOW
         loss.sure += float(paid.sum() - off_by(paid.size, paid.sum()))
@@ -106,18 +91,32 @@ def pay(problem: Problem, box: Box, loss: Loss, levels: list[list[int]]) -> None
     loss.sure = max(loss.sure, 0.0)
 
 
+def _of_pairs(problem: Problem, i: IntArray, j: IntArray, top: Array) -> Array:
+    """What pairs of terms with margins of ``top`` together cost at least."""
+    n, rho, count = len(problem.g), problem.rho, problem.count
+    if not problem.stated.budgets:
+        return least_of_two(rho, rho, top)
+    costs = np.zeros(i.size)
+    for first, of_first in ((rho, i < n), (count, i >= n)):
+        for second, of_second in ((rho, j < n), (count, j >= n)):
+            these = of_first & of_second
+            costs[these] = least_of_two(first, second, top[these])
+    return costs
+
+
 def lowest(problem: Problem, loss: Loss, alpha: Array) -> Array:
     """The least left·bounded(m) + cost·tail(m) + α m of every term on its margins, not more than it is.
 
     It is piecewise linear and lower semicontinuous: least at an end, at a corner, or where the tail begins.
     """
-    n, stated = len(problem.g), problem.stated
+    n = len(problem.g)
     points, others = slice(0, n), slice(n, None)
-    found = _lowest(stated.loss, loss, alpha, points)
-    return found if loss.left.size == n else np.concatenate([found, _lowest(_COUNT, loss, alpha, others)])
+    found = _lowest(problem.rho, loss, alpha, points)
+    return found if loss.left.size == n else np.concatenate([found, _lowest(problem.count, loss, alpha, others)])
 
 
-def _lowest(rho: Corners, loss: Loss, alpha: Array, which: slice) -> Array:
+def _lowest(pieces: Pieces, loss: Loss, alpha: Array, which: slice) -> Array:
+    rho = pieces.corners
     low, high, left, slope = loss.low[which], loss.high[which], loss.left[which], alpha[which]
     steep = loss.costs[which] * rho.tail if rho.tail > 0.0 else None
 
@@ -128,9 +127,9 @@ def _lowest(rho: Corners, loss: Loss, alpha: Array, which: slice) -> Array:
         value = sum(terms) - off_by(6, sum(np.abs(term) for term in terms))
         return np.where(inside, value, np.inf)
 
-    found = np.minimum(at(low, under(rho, low), True), at(high, under(rho, high), True))
+    found = np.minimum(at(low, pieces.under(low), True), at(high, pieces.under(high), True))
     corners = zip(rho.margins.tolist(), rho.at.tolist(), strict=True)
-    turns = [*corners, *([(rho.again, float(under(rho, np.array(rho.again))))] if steep is not None else [])]
+    turns = [*corners, *([(rho.again, float(pieces.under(np.array(rho.again))))] if steep is not None else [])]
     for corner, value in turns:
         found = np.minimum(found, at(corner, value, (low <= corner) & (corner <= high)))
     return found

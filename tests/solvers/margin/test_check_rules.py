@@ -12,7 +12,8 @@ import pytest
 from marginopt.models.margin_view import Budget, Corners, MarginProblem
 from marginopt.solvers.margin.check.boxes import Box, margins, narrow, root
 from marginopt.solvers.margin.check.coordinates import Problem, in_coordinates
-from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest, under
+from marginopt.solvers.margin.check.losses import Loss, least_of_two, lowest
+from marginopt.solvers.margin.check.pieces import Pieces
 from marginopt.solvers.margin.check.rules import relaxed, stated_box
 from marginopt.solvers.margin.check.statement import Stated
 
@@ -311,10 +312,11 @@ def test_two_losses_cost_what_a_grid_says(first: Corners, second: Corners) -> No
     one, other = (replace(loss, tail=0.0, again=-np.inf) for loss in (first, second))
     grid = np.arange(-80, 81) / 8.0
     top = np.arange(-40, 41) / 8.0
-    found = least_of_two(first, second, top - 1e-12)
+    pieces = Pieces.of(first), Pieces.of(second)
+    found = least_of_two(*pieces, top - 1e-12)
     brute = np.array([(one.values(grid) + other.values(s - grid)).min() for s in top])
-    assert (least_of_two(first, second, top) <= brute).all()
-    assert (found >= least_of_two(first, second, top)).all()
+    assert (least_of_two(*pieces, top) <= brute).all()
+    assert (found >= least_of_two(*pieces, top)).all()
     # a little less than the sum is the sum's limit from below where the least jumps, and else the same
     limit = np.array([(one.values(grid) + other.values(s - 1e-9 - grid)).min() for s in top])
     mixed = np.array([(one.values(s - 1e-9 - grid) + other.values(grid)).min() for s in top])
@@ -328,12 +330,12 @@ def test_margins_and_losses_have_their_rounding_taken_off() -> None:
         p = stated.A.shape[1]
         problem = in_coordinates(replace(stated, lower=np.full(p, -9.0), upper=np.full(p, 9.0)), np.eye(p), 9.0)
         lo, hi = np.sort(rng.normal(size=(2, p)), axis=0)
-        low, high = margins(problem, Box(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept))
+        low, high, _ = margins(problem, Box(lo, hi, 0.0, np.zeros(p, dtype=np.bool_), stated.kept))
         for i, row in enumerate(stated.A):
             ends = [[Fraction(float(b if (a > 0.0) == up else c)) for a, b, c in zip(row, hi, lo, strict=True)] for up in (0, 1)]
             assert Fraction(float(low[i])) <= product(row, ends[0]) and product(row, ends[1]) <= Fraction(float(high[i]))
         bounded = replace(stated.loss, tail=0.0, again=-np.inf)
-        for m, found in zip(low, under(stated.loss, low), strict=True):
+        for m, found in zip(low, problem.rho.under(low), strict=True):
             assert Fraction(float(found)) <= loss_at(bounded, Fraction(float(m)))
 
 
@@ -344,12 +346,13 @@ def test_a_slope_bounds_a_loss_by_its_least_value(loss: Corners) -> None:
     problem = in_coordinates(stated, np.eye(1), 9.0)
     bounded = replace(loss, tail=0.0, again=-np.inf)
     grid = np.arange(-64, 65) / 8.0
-    assert (under(loss, grid) <= bounded.values(grid)).all()
-    assert under(loss, grid) == pytest.approx(bounded.values(grid), abs=1e-12)
+    under = problem.rho.under(grid)
+    assert (under <= bounded.values(grid)).all()
+    assert under == pytest.approx(bounded.values(grid), abs=1e-12)
     for _ in range(300):
         low, high = np.sort(rng.choice(grid, 2))
         cost, paid, alpha = 1.0 + rng.random(), rng.random(), float(rng.choice([0.0, 0.3, 1.0, 3.0]))
-        term = Loss(0.0, np.array([cost]), np.array([cost - paid]), np.array([low]), np.array([high]))
+        term = Loss(0.0, np.array([cost]), np.array([cost - paid]), np.array([low]), np.array([high]), np.zeros(1))
         inside = grid[(grid >= low) & (grid <= high)]
         tail = loss.values(inside) - bounded.values(inside)
         least = ((cost - paid) * bounded.values(inside) + cost * tail + alpha * inside).min()

@@ -84,7 +84,7 @@ def header_of(stated: Stated, cut: float) -> Record:
 def round_of(problem: Problem, box: Box, rng: np.random.Generator) -> Record:
     """Pairs of all terms, and slopes of chords."""
     terms = problem.terms.size
-    low, high = margins(problem, box)
+    low, high, _ = margins(problem, box)
     chord = (problem.stated.loss.values(low) - problem.stated.loss.values(high)) / (high - low)
     slopes = [*(problem.stated.costs * chord).tolist(), *[0.05] * (terms - chord.size)]
     theta = (0.3 * rng.random(len(problem.stated.budgets))).tolist()
