@@ -10,6 +10,7 @@ from .bounds.perspective import Perspective, PerspectiveRelaxation
 from .bounds.single_point import SinglePoint, SinglePointRelaxation
 from .composed.form_reductions import Continuous, Moments, Products
 from .composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
+from .composed.thresholds import Thresholds
 from .losses import conic_loss, hinge_loss, normalised_sigmoid_loss, psi_loss, ramp_loss, zero_one_loss
 from .model_gaps import model_gaps
 from .reduction import Direction, LiftedDual, Need, Reduction, best_multiple
@@ -68,6 +69,7 @@ __all__ = [
     "ReportRow",
     "SinglePoint",
     "SinglePointRelaxation",
+    "Thresholds",
     "best_multiple",
     "conic_loss",
     "default_relaxations",

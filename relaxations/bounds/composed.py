@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ..composed.form_reductions import Continuous, Moments, Products
 from ..composed.hull_reductions import AllHulls, EqualHulls, OneHull, PairHulls
+from ..composed.thresholds import Thresholds
 from ..relaxation import Relaxation
 
 RELAXATIONS = (
@@ -48,6 +49,13 @@ RELAXATIONS = (
         AllHulls(),
         "Conic (21)",
         rank=92,
+    ),
+    Relaxation(
+        "thresholds",
+        "a ramp by the exact 0-1 problem of two thresholds, 1 and its negative for a ramp of width 2: ramps are means of steps",
+        Thresholds(),
+        "this package",
+        rank=100,
     ),
     Relaxation("hulls-pairs", "that SDP with hulls of two points at once", PairHulls(), "this package", rank=95),
 )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from abc import abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import ClassVar
+from typing import ClassVar, TypeVar
 
 import numpy as np
 
@@ -20,14 +20,16 @@ from ..reduction import LiftedDual, Reduction, without_warnings
 from .carried import carried
 from .points import best_allowed_multiple, changed_level, parts_of, rounded, with_values
 
-__all__ = ["ComposedReduction"]
+__all__ = ["ComposedReduction", "PartsReduction"]
+
+T = TypeVar("T", bound="Model | StandardForm")
 
 
 @dataclass(frozen=True)
-class ComposedReduction(Reduction[StandardForm]):
+class PartsReduction(Reduction[T]):
     """Reads every model that is a `Margin` (`Model.composed`): named formulations of that kind, and changed ones.
 
-    A change that only restricts leaves every bound of the model before it standing; its rows over w go into the target.
+    A change that only restricts leaves every bound of the model before it standing.
     """
 
     reads: ClassVar[tuple[type[Model], ...]] = (ZeroOneSVM, RampSVM, Margin)
@@ -47,6 +49,32 @@ class ComposedReduction(Reduction[StandardForm]):
     @abstractmethod
     def missing(self, composed: Margin) -> str:
         """What the parts lack; empty where nothing."""
+
+    def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
+        """That of the composition in the classifier of its own w; of a changed model its form's."""
+        parts = parts_of(model)
+        if parts is not None:
+            return parts.objective(values["w"])
+        return model.form.objective(model.form.join(values))
+
+    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """The best multiple of w that domain and restrictions allow, among 0, 1 and those that bring a margin to 1.
+
+        Where none is allowed, or the model is changed, the best point with the integers of that; None without one.
+        """
+        composed = _composed(model)
+        assert composed is not None
+        own = model.composed is not None
+        w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
+        found = best_allowed_multiple(composed, model if own else composed, w)
+        if own and found is not None:
+            return model.complete({"w": found})
+        return _with_its_integers(model, composed, w if found is None else found)
+
+
+@dataclass(frozen=True)
+class ComposedReduction(PartsReduction[StandardForm]):
+    """Maps to a form without integers; what a change restricts w by goes into it."""
 
     @abstractmethod
     def target(self, composed: Margin) -> StandardForm:
@@ -72,27 +100,6 @@ class ComposedReduction(Reduction[StandardForm]):
         found = lagrangian(target, None, multipliers)
         value = found.value if not found.condition else -np.inf
         return LiftedDual(value, dict(multipliers), found.argument)
-
-    def value(self, model: Model, values: Mapping[str, FloatArray]) -> float:
-        """That of the composition in the classifier of its own w; of a changed model its form's."""
-        parts = parts_of(model)
-        if parts is not None:
-            return parts.objective(values["w"])
-        return model.form.objective(model.form.join(values))
-
-    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
-        """The best multiple of w that domain and restrictions allow, among 0, 1 and those that bring a margin to 1.
-
-        Where none is allowed, or the model is changed, the best point with the integers of that; None without one.
-        """
-        composed = _composed(model)
-        assert composed is not None
-        own = model.composed is not None
-        w = np.asarray(values["w"] if "w" in values else values["x"][composed.form.slices["w"]], dtype=np.float64)
-        found = best_allowed_multiple(composed, model if own else composed, w)
-        if own and found is not None:
-            return model.complete({"w": found})
-        return _with_its_integers(model, composed, w if found is None else found)
 
 
 def _with_its_integers(model: Model, composed: Margin, w: FloatArray) -> dict[str, FloatArray] | None:

@@ -57,19 +57,20 @@ def test_every_record_is_whole_and_its_bound_is_one() -> None:
     assert len({r.reduction.name for r in table.values()}) == len(table)
     X, y = data()
     few = [0, 1, 6, 7]  # moments are for a few variables
-    models = (ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0), ZeroOneSVM(X, y, kappa=0.3), ZeroOneSVM(X[few], y[few], lam=1.0))
-    optima = [solve(model, "zero-one-bb").objective for model in models]
+    costs, budget = ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0), ZeroOneSVM(X, y, kappa=0.3)
+    models = (costs, budget, ZeroOneSVM(X[few], y[few], lam=1.0), RampSVM(X, y, lam=1.0))
+    optima = [solve(model).objective for model in models]
     for record in table.values():
         assert record.summary and record.reference and record.direction in Direction and record.name in str(table)
         readable = [k for k, model in enumerate(models) if record.reduction.obstacle(model) == ""]
-        assert issubclass(ZeroOneSVM, record.reads) and readable
-        assert record.applicability.startswith(("ZeroOneSVM", "any model"))
+        assert readable and isinstance(models[readable[0]], record.reads)
+        assert record.applicability.startswith(("ZeroOneSVM", "RampSVM", "any model"))
         model, optimum = models[readable[0]], optima[readable[0]]
         relaxed = relax(model, record.reduction)
         if record.direction is not Direction.INNER and not relaxed.caveat:
             assert relaxed.bound <= optimum * (1 + 1e-9), record.name
             if relaxed.result.multipliers is None:  # a target with integers
-                assert model.kappa is not None and relaxed.bound_kind == "proved"
+                assert model in (budget, models[-1]) and relaxed.bound_kind == "proved"
                 continue
             assert relaxed.lifted is not None and relaxed.lifted.value <= optimum * (1 + 1e-9), record.name
 
@@ -86,7 +87,8 @@ def test_a_model_that_a_reduction_does_not_read_is_refused() -> None:
     of_zero_one = [record for record in relaxations().values() if not issubclass(RampSVM, record.reads)]
     assert len(of_zero_one) >= 10
     for record in of_zero_one:
-        words = "bounds nothing of a RampSVM; continuous-hinge, continuous, lagrangian, products, products-separated read it"
+        able = "continuous-hinge, continuous, lagrangian, products, products-separated, thresholds"
+        words = f"bounds nothing of a RampSVM; {able} read it"
         with pytest.raises(UnsupportedModelError, match=words):
             relax(ramp, record.reduction)
         with pytest.raises(UnsupportedModelError, match="RampSVM"):
@@ -126,7 +128,8 @@ def test_what_a_bound_bounds_is_said() -> None:
 def test_the_target_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
     X, y = data()
     few = [0, 1, 6, 7]  # moments are for a few variables
-    models = (ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0), ZeroOneSVM(X, y, kappa=0.3), ZeroOneSVM(X[few], y[few], lam=1.0))
+    costs, budget = ZeroOneSVM(X, y, lam=1.0, upper_bound=9.0), ZeroOneSVM(X, y, kappa=0.3)
+    models = (costs, budget, ZeroOneSVM(X[few], y[few], lam=1.0), RampSVM(X, y, lam=1.0))
     built: list[str] = []
     for record in relaxations().values():
         model = next(model for model in models if not record.reduction.obstacle(model))

@@ -138,5 +138,5 @@ class ScoringSystemClassifier(SearchedClassifier):
 
 
 ESTIMATORS = (
-    EstimatorInfo(ScoringSystemClassifier, ScoringSystem, "points to add up, few features, fewest errors", {"node_limit": 300}),
+    EstimatorInfo(ScoringSystemClassifier, ScoringSystem, "points to add up, few features, fewest errors", {"node_limit": 60}),
 )

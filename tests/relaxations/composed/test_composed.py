@@ -156,7 +156,7 @@ def test_restrictions_and_domains_stay_in_the_relaxation() -> None:
 
 
 def test_any_loss_with_branches_and_l1() -> None:
-    X, y = points(5)
+    X, y = points(5, 5)
     model = mo.Margin(X, y, STEPS, "l1", weights=0.5)
     optimum = enumerated(X, y, STEPS, margin.L1(), 0.5)
     assert mo.solve(model, "highs").objective == pytest.approx(optimum, rel=1e-4)

@@ -55,7 +55,7 @@ def small() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
 
 @pytest.fixture(scope="module")
 def large() -> tuple[mo.ZeroOneSVM, dict[str, Any], mo.Result]:
-    stated = model(150, 5)
+    stated = model(110, 5)
     alone = options(mo.solve(stated, "zero-one-bb", engine="boxes", threads=1))
     return stated, alone, mo.solve(stated, "zero-one-bb", **alone)
 

@@ -17,6 +17,8 @@ PACKINGS = 3
 AHEAD = 2.0
 #: How much less keenly a free point is taken up that more listed conflicts share than any other: by 1 + `SHARED`.
 SHARED = 5.0
+#: Share of its weight up to which what a packing has left of a point is not taken up again.
+CRUMB = 0.25
 
 
 @inner
@@ -123,7 +125,7 @@ def expand(
                         return 0
                     break
                 for i in range(n):
-                    ok[i] = state[i] != FREE or left[i] > 0.0
+                    ok[i] = state[i] != FREE or left[i] > CRUMB * weights[i]
                 copy_active(kept, active)
                 now.solves += 1
                 status, N = active_set(rows, ok, keen, T, active, scratch)
@@ -143,7 +145,7 @@ def expand(
                         return 2
                     firm = packed
                     for i in range(n):
-                        if state[i] == FREE and left[i] > 0.0:
+                        if state[i] == FREE and left[i] > CRUMB * weights[i]:
                             offset = left[i] if offset == 0.0 else min(offset, left[i])
                     if offset == 0.0 or room - max(packed, extra) - norm > AHEAD * offset:
                         offset = 0.0

@@ -1,0 +1,229 @@
+r"""Ramps bounded by two 0-1 losses: a ramp is a mean of steps, and steps do not see how long w is.
+
+Let ρ(m) ≥ (h/d) min{(1 - m)_+, d} and F(w) = Σ_j d_j w_j² + ||w||_X + Σ c_i ρ(a_i'w); whatever else a problem has (tails, prices,
+sets) only adds to it. A ramp is an integral of steps, ρ(m) ≥ (h/d) ∫_{1-d}^1 1{m < s} ds. Take the steps s = t and s = -κt
+together, 0 ≤ κ ≤ (d - 1)_+, for τ < t < 1 with τ ≥ 1 - d, and write v = w/t:
+
+    Σ c_i ρ(a_i'w) ≥ ∫_τ^1 N(w/t) dt,    N(v) = (h/d) (Σ c_i 1{a_i'v < 1} + κ Σ c_i 1{a_i'v < -κ}).
+
+Norms are means over the same t: w_j² = ∫_τ^1 τ/(1-τ) (w_j/t)² dt and ||w||_X = ∫_τ^1 ||w/t||_X/ln(1/τ) dt. So with
+H(v) = N(v) + τ/(1-τ) Σ d_j v_j² + ||v||_X/ln(1/τ)
+
+    F(w) ≥ ∫_τ^1 H(w/t) dt ≥ (1 - τ) inf H.
+
+That is a 0-1 problem, with two rows for each point: who is wrong at all, and who is wrong by as much as others must be right. How
+long w is has gone out of it, and branching on who is given up, which ramps allow no one, is possible again.
+
+*Stated as a `ZeroOneSVM`.* Its margins are at least 1, so the second rows need a unit: a coefficient s with rows a_i'v - s ≥ 1,
+a_i'v + (d - 1)s ≥ 1, and one row s ≥ S that is too dear to violate. At s = S thresholds are S + 1 and 1 - (d - 1)S, those of
+v/(S + 1) are 1 and -κ with κ = ((d - 1)S - 1)/(S + 1).
+
+*Norms become squares.* Let U = Σ c_i ρ(0)/(1 - τ) ≥ inf F/(1 - τ) and X = max ||x_k||. Where H(v) < U, with l = 1/ln(1/τ),
+l||v||_X ≥ l||v||/X ≥ (l||v||/X)²/U; and the 0-1 problem's optimum is at most (1 - τ)U in any case.
+
+*A free intercept* b has a best value with |b| ≤ max{1, κ} + max||x_i|| ||v||: beyond that all points of one class are right and
+all others wrong by more than any threshold. So a small square of b costs no more than a share of the others and a constant,
+which is `offset`, as is what s = S costs.
+
+All squares are powers of four, so rows are scaled exactly; everything else is rounded towards a lower bound.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import ClassVar
+
+import numpy as np
+
+from ...errors import InputError
+from ...models.arrays import FloatArray
+from ...models.formulations.margin.model import Margin
+from ...models.formulations.ramp import RampSVM
+from ...models.formulations.zero_one.model import ZeroOneSVM
+from ...models.margin_view import MarginProblem
+from ...models.model import Model
+from ...models.program.lagrangian import lagrangian
+from ...models.rounding import Rounded
+from ..reduction import LiftedDual, without_warnings
+from .points import parts_of
+from .reductions import PartsReduction
+
+__all__ = ["Thresholds"]
+
+#: What rounding may do to a factor here, taken off.
+_BELOW, _ABOVE = 1.0 - 2.0**-40, 1.0 + 2.0**-40
+#: S: the second threshold is this much less deep than d - 1, relative to S + 1.
+_UNIT = 256.0
+#: Of Σ c_i ρ(0) what the square of s costs; of the least square what that of a free intercept may cost.
+_SMALL, _SHARE = 1e-9, 0.125
+#: A weight of second thresholds from which on first ones get the same: a search is faster on equal costs.
+_NEARLY = 0.98
+
+
+@dataclass(frozen=True)
+class Thresholds(PartsReduction[ZeroOneSVM]):
+    """A ramp by the exact 0-1 problem of two thresholds, 1 and nearly -(d - 1); its bound is that of a search.
+
+    Parameters
+    ----------
+    tau : float
+        0 < τ < 1: steps at t > τ count (and t > 1 - d). Of the losses a share of 1 - τ is left, of squares τ, of norms
+        (1 - τ)/ln(1/τ).
+
+    Raises
+    ------
+    InputError
+        τ is not between 0 and 1.
+    """
+
+    tau: float = 0.01
+
+    def __post_init__(self) -> None:
+        if not 0.0 < self.tau < 1.0:
+            raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}")
+
+    reads: ClassVar[tuple[type[Model], ...]] = (RampSVM, Margin)
+
+    @property
+    def name(self) -> str:
+        """Name with τ where it is another one."""
+        return "two thresholds" if self.tau == Thresholds.tau else f"two thresholds, tau {self.tau:g}"
+
+    def missing(self, composed: Margin) -> str:
+        """A ramp, and something that bounds every coefficient but a free intercept."""
+        view = composed.view(MarginProblem)
+        loss = None if view is None else view.loss
+        ramp = loss is not None and loss.margins.size == 2 and loss.margins[1] == 1.0 and bool((loss.at == loss.below).all())
+        if view is None or not ramp:
+            return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
+        if np.unique(composed.y[view.costs > 0.0]).size < 2:
+            return "it needs points of both classes that cost something"
+        held = (view.curvature > 0.0) | view.atoms.any(axis=0)
+        if not held[1 if view.intercept else 0 :].all():
+            return "it needs a norm or squares of every coefficient but the intercept"
+        return ""
+
+    def apply(self, model: Model) -> ZeroOneSVM:
+        """The 0-1 problem.
+
+        Raises
+        ------
+        UnsupportedModelError
+        """
+        self.check(model)
+        with without_warnings():
+            return self._steps(model).model()
+
+    def offset(self, model: Model, target: ZeroOneSVM) -> Rounded:
+        """What a free intercept and the unit may cost."""
+        return Rounded(-self._steps(model).constant)
+
+    def lift(self, model: Model, target: ZeroOneSVM, multipliers: Mapping[str, FloatArray]) -> LiftedDual:
+        """The Lagrangian of the 0-1 problem's form without integers."""
+        value = lagrangian(target.form.relax_integrality(), None, multipliers).value - self._steps(model).constant
+        return LiftedDual(value, dict(multipliers), "the 0-1 problem's form without integers; a ramp is a mean of steps")
+
+    def recover(self, model: Model, values: Mapping[str, FloatArray]) -> dict[str, FloatArray] | None:
+        """The best multiple of v."""
+        steps = self._steps(model)
+        u = np.asarray(values["w"], dtype=np.float64)
+        return super().recover(model, {"w": u[: steps.scales.size] / steps.scales})
+
+    def _steps(self, model: Model) -> _Steps:
+        composed = parts_of(model.outer)
+        view = None if composed is None else composed.view(MarginProblem)
+        assert composed is not None and view is not None
+        return _Steps(view, composed.y, max(self.tau, float(view.loss.margins[0])))
+
+
+@dataclass(frozen=True, eq=False)
+class _Steps:
+    """The 0-1 problem in u: u_j = scale_j (S + 1) v_j, and last scale·s."""
+
+    view: MarginProblem
+    y: FloatArray
+    tau: float
+
+    @property
+    def width(self) -> float:
+        """d."""
+        return 1.0 - float(self.view.loss.margins[0])
+
+    @property
+    def deep(self) -> float:
+        """(d - 1)_+, rounded down: how deep the second threshold may be."""
+        return max(self.width * _BELOW - 1.0, 0.0)
+
+    @property
+    def longer(self) -> float:
+        """S + 1, where there are second thresholds."""
+        return _UNIT + 1.0 if self._second else 1.0
+
+    @property
+    def _second(self) -> bool:
+        return self.deep * _UNIT > 2.0
+
+    @cached_property
+    def squares(self) -> FloatArray:
+        """Of the coefficients of (S + 1) v, not more than τ/(1-τ) d_j and the norm give, times 1 - τ; 0 for a free intercept."""
+        view, tau = self.view, self.tau
+        found = tau * view.curvature
+        if view.atoms.any():
+            longest = float(np.sqrt((view.atoms**2).sum(axis=1).max())) * _ABOVE
+            share = (1.0 - tau) / math.log(1.0 / tau) / longest  # (1-τ)/ln(1/τ)·1/X
+            found = found + view.atoms.any(axis=0) * share**2 / self.highest
+        return np.asarray(found / self.longer**2 * _BELOW)
+
+    @property
+    def highest(self) -> float:
+        """Σ c_i ρ(0): F at 0, rounded up; (1 - τ)U."""
+        return float(self.view.costs.sum()) * self.view.loss.height * min(1.0, 1.0 / self.width) * _ABOVE
+
+    @cached_property
+    def scales(self) -> FloatArray:
+        """Powers of two; their squares are no more than ``squares`` and what is made up for the intercept."""
+        squares = self.squares.copy()
+        if self.view.intercept:
+            squares[1:] *= 1.0 - _SHARE
+            squares[0] = _SHARE * squares[1:].min(initial=np.inf) / (2.0 * self._far**2) if squares.size > 1 else _SMALL
+        return np.asarray(2.0 ** np.floor(0.5 * np.log2(squares * _BELOW)))
+
+    @property
+    def _far(self) -> float:
+        rows = self.view.A[:, 1:]
+        return max(float(np.sqrt((rows**2).sum(axis=1).max(initial=0.0))) * _ABOVE, 2.0**-60)
+
+    @property
+    def unit(self) -> float:
+        """The scale of s."""
+        return float(2.0 ** math.floor(0.5 * math.log2(_SMALL * self.highest)) / _UNIT)
+
+    @property
+    def constant(self) -> float:
+        """What the squares of a free intercept and of s cost beyond that, rounded up."""
+        found = (self.unit * _UNIT) ** 2 if self._second else 0.0
+        if self.view.intercept:
+            found += 2.0 * (float(self.scales[0]) * self.longer * max(1.0, self.deep)) ** 2
+        return found * _ABOVE
+
+    def model(self) -> ZeroOneSVM:
+        """The problem."""
+        view, those = self.view, self.view.costs > 0.0
+        rows, costs = view.A[those] / self.scales, view.costs[those] * ((1.0 - self.tau) * view.loss.height / self.width * _BELOW)
+        y = self.y[those]
+        if not self._second:
+            return ZeroOneSVM(y[:, None] * rows, y, costs)
+        depth = (self.deep * _UNIT - 1.0) / (_UNIT + 1.0) * _BELOW
+        n, end = len(rows), 1.0 / self.unit
+        last = np.zeros((1, rows.shape[1] + 1))
+        last[0, -1] = end / _UNIT
+        signed = np.vstack([
+            np.column_stack([rows, np.full(n, -end)]), np.column_stack([rows, np.full(n, self.deep * end)]), last,
+        ])  # fmt: skip
+        dear = 4.0 * (1.0 + depth) * float(costs.sum())
+        y = np.concatenate([y, y, [1.0]])
+        first = depth if _NEARLY < depth <= 1.0 else 1.0
+        return ZeroOneSVM(y[:, None] * signed, y, np.concatenate([first * costs, depth * costs, [dear]]))

@@ -1,0 +1,144 @@
+"""Ramps by 0-1 problems of two thresholds: below rational optima, the mean over lengths of w, exact searches and their logs."""
+
+from __future__ import annotations
+
+from fractions import Fraction
+from pathlib import Path
+
+import numpy as np
+import pytest
+from data import clouds
+from rational.draws import drawn
+
+import marginopt as mo
+from marginopt import margin, relaxations as rx
+from marginopt.errors import InputError, UnsupportedModelError
+
+pytestmark = pytest.mark.filterwarnings("ignore::marginopt.errors.MarginoptWarning")
+
+
+def ramp(
+    loss: margin.Ramp, regulariser: object = "l2", *, free: bool = True, costs: object = 2.0, n: int = 9, seed: int = 0
+) -> mo.Margin:
+    X, y = clouds(seed, n, 1, 0.4, order="turns", first=-1.0)
+    return mo.Margin(X, y, loss, regulariser, intercept="free" if free else "penalised", weights=costs)
+
+
+ONES = np.array([[1.0, 0.5], [1.0, -1.0], [1.0, 2.0]])
+RAMPS = [
+    margin.Ramp(1.0, 0.25),
+    margin.Ramp(3.0, 1.0),
+    margin.Ramp(2.0, 1.5),
+    margin.Ramp(2.0, 2.0, beyond=9.0),
+    margin.Ramp(1.0, 4.0),
+]
+
+
+@pytest.mark.parametrize("tau", [0.01, 0.4])
+def test_no_bound_is_above_a_rational_optimum(tau: float) -> None:
+    """Of every drawn problem that is read, with restrictions, integers and prices as well."""
+    read = 0
+    for number in range(300):
+        case = drawn(number)
+        reduction = rx.Thresholds(tau)
+        if reduction.obstacle(case.model):
+            continue
+        relaxed = rx.relax(case.model, reduction, "zero-one-bb")
+        optimum = case.exact.optimum()
+        assert relaxed.bound_kind == "proved"
+        assert optimum is None or Fraction(relaxed.bound) <= optimum, (number, str(case))
+        read += 1
+    assert read > 20
+
+
+@pytest.mark.parametrize("loss", RAMPS, ids=str)
+@pytest.mark.parametrize("regulariser", ["l2", "l1", margin.ElasticNet(0.3, 0.5)], ids=["l2", "l1", "elastic-net"])
+@pytest.mark.parametrize("free", [True, False])
+def test_a_ramp_costs_no_less_than_its_steps_on_average(loss: margin.Ramp, regulariser: object, free: bool) -> None:
+    """F(w) against the 0-1 objective at w/t, t over (τ, 1), in the coordinates of the target."""
+    model = ramp(loss, regulariser, free=free, costs=np.linspace(0.5, 3.0, 9))
+    reduction = rx.Thresholds(0.2)
+    target = reduction.apply(model)
+    constant = reduction.offset(model, target).value
+    A = target.X[:9] * target.y[:9, None]
+    scales = (model.X * model.y[:, None] / A[:, :2])[0]
+    second, rng = len(target.X) > 9, np.random.default_rng(0)
+    tau = max(0.2, 1.0 - loss.width)
+    ends = np.linspace(tau, 1.0, 4001)
+    far = 0.99 * np.abs(model.X[:, 1]).max()
+    for w in rng.normal(size=(12, 2)) * rng.choice([0.3, 1.0, 5.0], size=(12, 1)):
+        w[0] = np.clip(w[0], -far * abs(w[1]), far * abs(w[1]))  # beyond that another intercept is as good
+        costs = []
+        for t in 0.5 * (ends[:-1] + ends[1:]):
+            u = scales * w / t
+            if second:  # the unit is 256
+                u = np.append(u * 257.0, 1.0 / target.X[-1, -1])
+            costs.append(target.objective(u))
+        assert np.mean(costs) + constant <= model.objective(w) + 0.01, w
+
+
+@pytest.mark.parametrize("loss", RAMPS[1:], ids=str)
+def test_where_length_costs_nothing_it_is_the_best_mean_of_two_thresholds(loss: margin.Ramp) -> None:
+    """Costs of 1e6: the bound is what the best classifier pays by the two thresholds, over all of a fine circle of directions."""
+    model = ramp(loss, costs=1e6, free=False, n=11, seed=3)
+    relaxed = rx.relax(model, rx.Thresholds(1e-4), "zero-one-bb")
+    angles = np.linspace(0.0, 2.0 * np.pi, 2001)[:-1]
+    margins = model.y[:, None] * (model.X @ np.array([np.cos(angles), np.sin(angles)]))
+    lengths = np.concatenate([np.geomspace(1e-3, 1e6, 200), *(1.0 / np.abs(margins[:, ::200]) * (1.0 + 1e-9))])
+    deep, slope = loss.width - 1.0, loss.height / loss.width
+    kappa = max(deep * 256 - 1, 0.0) / 257  # as deep as that at least, and less than d - 1
+
+    def least(threshold: float) -> float:
+        steps = ((margins * s < 1.0) + kappa * (margins * s < -threshold) for s in lengths)
+        return 1e6 * slope * float(min(cost.sum(axis=0).min() for cost in steps))
+
+    assert 0.97 * least(deep) <= relaxed.bound <= least(kappa) * (1.0 + 1e-9)
+
+
+def test_a_narrow_ramp_is_nearly_the_zero_one_loss() -> None:
+    """Width 0.01 and height 1: all of it but a hundredth counts, and of the squares what is a power of four."""
+    squares = margin.SquaredNorm(1.02 * 4.0**-6)
+    model = ramp(margin.Ramp(1.0, 0.01), squares, free=False, costs=1.0)
+    exact = mo.solve(mo.Margin(model.X, model.y, "zero-one", squares, weights=1.0), "margin-bb").objective
+    relaxed = rx.relax(model, rx.Thresholds(), "zero-one-bb")
+    assert 0.97 * exact <= relaxed.bound <= exact * (1.0 + 1e-6)
+
+
+def test_the_point_comes_back_and_the_search_s_log_proves_the_bound(tmp_path: Path) -> None:
+    model = ramp(margin.Ramp(2, 2), n=14)
+    relaxed = rx.relax(model, "thresholds", "zero-one-bb", proof=str(tmp_path / "log.gz"))
+    assert relaxed.values is not None
+    assert relaxed.objective == model.objective(relaxed.values["w"]) >= relaxed.bound
+    report = mo.check_proof(tmp_path / "log.gz", relaxed.target)
+    assert report.valid
+    assert report.bound + relaxed.offset.value == pytest.approx(relaxed.bound, rel=1e-5)
+
+
+def test_multipliers_of_the_form_bound_it_as_well() -> None:
+    model = ramp(margin.Ramp(2, 2), n=8)
+    reduction = rx.Thresholds()
+    target = reduction.apply(model)
+    form = mo.ZeroOneSVM(target.X, target.y, target.lam, M=np.full(len(target.X), 1e3)).form
+    multipliers = mo.solve(form.relax_integrality(), "clarabel").multipliers
+    lifted = reduction.lift(model, target, multipliers)
+    assert np.isfinite(lifted.value) and lifted.value <= mo.solve(model, "margin-bb").objective
+
+
+@pytest.mark.parametrize(
+    ("model", "words"),
+    [
+        (mo.Margin(ONES, [1, -1, 1], "hinge"), "needs a ramp"),
+        (mo.Margin(ONES, [1, -1, 1], "zero-one"), "needs a ramp"),
+        (mo.Margin(ONES, [1, -1, 1], "ramp", "none", domain=margin.Box(-1, 1)), "norm or squares of every coefficient"),
+        (mo.Margin(ONES, [1, -1, 1], "ramp", weights=[1.0, 0.0, 1.0]), "both classes"),
+    ],
+)
+def test_what_is_no_ramp_is_refused(model: mo.Model, words: str) -> None:
+    with pytest.raises(UnsupportedModelError, match=words):
+        rx.relax(model, rx.Thresholds())
+
+
+@pytest.mark.parametrize("tau", [0.0, 1.0, -1.0, float("nan")])
+def test_tau_is_a_share(tau: float) -> None:
+    with pytest.raises(InputError, match="between 0 and 1"):
+        rx.Thresholds(tau)
