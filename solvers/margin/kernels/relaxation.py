@@ -32,6 +32,9 @@ __all__ = ["relax", "shrink"]
 _SMOOTH, _SMOOTHEST, _SHARPEST = 0.3, 1e-7, 1e-10
 #: Newton's decrement at which it stops, by the cut and the smoothing.
 _STOP = 1e-7
+#: By how much less than it might an end is moved, by its distance from the least of the bound: a checker rounds otherwise, its
+#: boxes must not be wider than those of the search, and what one is wider grows from round to round.
+_BEHIND = 1e-7
 
 
 @inner
@@ -134,7 +137,7 @@ def shrink(k: Node, cut: float) -> float:
         return 2.0
     most = 0.0
     for j in range(p):
-        near, far = lo[j] / k.scale[j], hi[j] / k.scale[j]
+        near, far = (lo[j] - _BEHIND * (R.c[j] - lo[j])) / k.scale[j], (hi[j] + _BEHIND * (hi[j] - R.c[j])) / k.scale[j]
         if k.half[j] == 0.0:
             continue
         most = max(most, 1.0 - 0.5 * (far - near))
