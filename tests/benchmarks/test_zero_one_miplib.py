@@ -33,6 +33,7 @@ def test_the_point_is_the_optimum_and_the_bound_below_it(small: miplib.Instance,
     assert point.value == pytest.approx(optimum, rel=1e-7)
     proved, nodes, _ = miplib.bound(small, point, 60.0, None)
     assert optimum * (1 - 2e-6) <= proved <= optimum * (1 + 1e-9) and nodes > 0
+    assert 0.0 < miplib.by_thresholds(small, 10.0)[0] <= optimum * (1 + 1e-9)
 
 
 def test_other_readers_accept_the_files(small: miplib.Instance, optimum: float, tmp_path: Path) -> None:
