@@ -81,11 +81,11 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
 
     tau: float = 0.01
 
+    reads: ClassVar[tuple[type[Model], ...]] = (RampSVM, Margin)
+
     def __post_init__(self) -> None:
         if not 0.0 < self.tau < 1.0:
             raise InputError(f"tau must be between 0 and 1; it is {self.tau!r}")
-
-    reads: ClassVar[tuple[type[Model], ...]] = (RampSVM, Margin)
 
     @property
     def name(self) -> str:
@@ -95,9 +95,10 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
     def missing(self, composed: Margin) -> str:
         """A ramp, and something that bounds every coefficient but a free intercept."""
         view = composed.view(MarginProblem)
-        loss = None if view is None else view.loss
-        ramp = loss is not None and loss.margins.size == 2 and loss.margins[1] == 1.0 and bool((loss.at == loss.below).all())
-        if view is None or not ramp:
+        if view is None:
+            return f"it needs a ramp: {composed.searched.obstacle}"
+        loss = view.loss
+        if loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
         if np.unique(composed.y[view.costs > 0.0]).size < 2:
             return "it needs points of both classes that cost something"
