@@ -106,6 +106,8 @@ def _pairs_that_pay(r: Problem, k: Node, rows: Any, columns: Any, level: Any) ->
     for t in range(words << 6):
         envs[t] = share[columns[t]] if t < columns.size else np.inf
     for s in range(rows.size):
+        if not k.left[rows[s]] > 0.0:  # paid by earlier levels: nobody reads its bits
+            continue
         own, pays, kind = np.float32(share[rows[s]]), k.pays[s], r.kind[rows[s]]
         for q in range(words):
             adjacent[s, q] = 0
