@@ -167,7 +167,7 @@ FORGERIES: list[Forgery] = [
 def test_a_thousand_logs_of_too_much_are_refused(seed: int, tmp_path: Path) -> None:
     """The claim is above the optimum and below the incumbent's value, so it is false whatever else the log says."""
     stated = model(seed)
-    mo.solve(stated, "margin-bb", proof=str(tmp_path / "a.log"), node_limit=30)
+    mo.solve(stated, "margin-bb", proof=str(tmp_path / "a.log"), node_limit=16)
     text = json.dumps(records_of(tmp_path / "a.log"))
     rng = np.random.default_rng(seed)
     for k in range(130):
