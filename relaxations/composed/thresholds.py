@@ -94,12 +94,11 @@ class Thresholds(PartsReduction[ZeroOneSVM]):
 
     def missing(self, composed: Margin) -> str:
         """A ramp, and something that bounds every coefficient but a free intercept."""
-        view = composed.view(MarginProblem)
-        if view is None:
-            return f"it needs a ramp: {composed.searched.obstacle}"
-        loss = view.loss
-        if loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
+        loss, view = composed.loss.corners(), composed.view(MarginProblem)
+        if loss is None or loss.margins.size != 2 or loss.margins[1] != 1.0 or (loss.at != loss.below).any():
             return f"it needs a ramp, linear up to a margin of 1, and reads no {type(composed.loss).__name__}"
+        if view is None:
+            return composed.searched.obstacle
         if np.unique(composed.y[view.costs > 0.0]).size < 2:
             return "it needs points of both classes that cost something"
         held = (view.curvature > 0.0) | view.atoms.any(axis=0)

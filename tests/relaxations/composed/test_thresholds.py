@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from fractions import Fraction
 from pathlib import Path
 
@@ -55,26 +56,45 @@ def test_no_bound_is_above_a_rational_optimum(tau: float) -> None:
 @pytest.mark.parametrize("regulariser", ["l2", "l1", margin.ElasticNet(0.3, 0.5)], ids=["l2", "l1", "elastic-net"])
 @pytest.mark.parametrize("free", [True, False])
 def test_a_ramp_costs_no_less_than_its_steps_on_average(loss: margin.Ramp, regulariser: object, free: bool) -> None:
-    """F(w) against the 0-1 objective at w/t, t over (τ, 1), in the coordinates of the target."""
+    """F(w) against the mean of the 0-1 objective at w/t over τ < t < 1, in the target's coordinates: Gauss between its jumps."""
     model = ramp(loss, regulariser, free=free, costs=np.linspace(0.5, 3.0, 9))
     reduction = rx.Thresholds(0.2)
     target = reduction.apply(model)
     constant = reduction.offset(model, target).value
-    A = target.X[:9] * target.y[:9, None]
-    scales = (model.X * model.y[:, None] / A[:, :2])[0]
+    A, signed = target.X[:9] * target.y[:9, None], model.X * model.y[:, None]
+    scales = (signed / A[:, :2])[0]
     second, rng = len(target.X) > 9, np.random.default_rng(0)
-    tau = max(0.2, 1.0 - loss.width)
-    ends = np.linspace(tau, 1.0, 601)
-    far = 0.99 * np.abs(model.X[:, 1]).max()
-    for w in rng.normal(size=(8, 2)) * rng.choice([0.3, 1.0, 5.0], size=(8, 1)):
+    tau, far = max(0.2, 1.0 - loss.width), 0.99 * np.abs(model.X[:, 1]).max()
+    kappa = ((loss.width - 1.0) * 256 - 1) / 257  # the unit is 256
+    nodes, weights = np.polynomial.legendre.leggauss(20)
+    for w in rng.normal(size=(12, 2)) * rng.choice([0.3, 1.0, 5.0], size=(12, 1)):
         w[0] = np.clip(w[0], -far * abs(w[1]), far * abs(w[1]))  # beyond that another intercept is as good
-        costs = []
-        for t in 0.5 * (ends[:-1] + ends[1:]):
-            u = scales * w / t
-            if second:  # the unit is 256
-                u = np.append(u * 257.0, 1.0 / target.X[-1, -1])
-            costs.append(target.objective(u))
-        assert np.mean(costs) + constant <= model.objective(w) + 0.05, w
+        jumps = np.concatenate([signed @ w, -(signed @ w) / kappa if second else []])
+        ends = np.unique([tau, 1.0, *jumps[(jumps > tau) & (jumps < 1.0)]])
+        mean = 0.0
+        for low, high in itertools.pairwise(ends):
+            for t, weight in zip(0.5 * (low + high) + 0.5 * (high - low) * nodes, 0.5 * (high - low) * weights, strict=True):
+                u = scales * w / t
+                if second:
+                    u = np.append(u * 257.0, 1.0 / target.X[-1, -1])
+                mean += weight * target.objective(u) / (1.0 - tau)
+        assert mean + constant <= model.objective(w) * (1.0 + 1e-9), w
+
+
+@pytest.mark.parametrize("loss", RAMPS, ids=str)
+def test_the_offset_covers_the_squares_of_the_intercept_and_the_unit(loss: margin.Ramp) -> None:
+    """At w = 0 with the intercept where one class is right and the other wrong by all thresholds nothing else is a square."""
+    model = ramp(loss)
+    reduction = rx.Thresholds()
+    target = reduction.apply(model)
+    scale = float(model.X[0, 0] / target.X[0, 0])
+    second = len(target.X) > 9
+    u = np.array(
+        [scale * (257.0 if second else 1.0) * max(1.0, loss.width - 1.0), 0.0, *([1.0 / target.X[-1, -1]] if second else [])]
+    )
+    violated = target.y * (target.X @ u) < 1.0
+    assert violated.sum() == (10 if second else 5)  # five points of class -1
+    assert 0.0 < target.objective(u) - target.weights[violated].sum() <= -reduction.offset(model, target).value
 
 
 @pytest.mark.parametrize("loss", RAMPS[1:], ids=str)
@@ -130,6 +150,7 @@ def test_multipliers_of_the_form_bound_it_as_well() -> None:
         (mo.Margin(ONES, [1, -1, 1], "hinge"), "needs a ramp"),
         (mo.Margin(ONES, [1, -1, 1], "zero-one"), "needs a ramp"),
         (mo.Margin(ONES, [1, -1, 1], "ramp", "none", domain=margin.Box(-1, 1)), "norm or squares of every coefficient"),
+        (mo.Margin(ONES, [1, -1, 1], "ramp", "none"), "nothing bounds w_0"),
         (mo.Margin(ONES, [1, -1, 1], "ramp", weights=[1.0, 0.0, 1.0]), "both classes"),
     ],
 )
