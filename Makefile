@@ -99,9 +99,8 @@ versions: $(VENV)/.lint
 # Type checkers need real paths: links that show the folders as the packages they install as.
 typing:
 	@rm -rf .typing && mkdir -p .typing/marginopt
-	@for f in marginopt/*.py marginopt/py.typed; do ln -sfn ../../$$f .typing/$$f; done
+	@for f in src/marginopt/* ; do ln -sfn ../../$$f .typing/marginopt/$${f##*/}; done
 	@for d in $(FOLDERS); do ln -sfn ../../$$d .typing/marginopt/$$d; done
-	@for d in marginopt/*/; do ln -sfn ../../$${d%/} .typing/$${d%/}; done
 
 clean:
 	rm -rf $(VENV) .typing out build dist docs/_build docs/generated docs/gallery *.egg-info .mypy_cache .pytest_cache .ruff_cache

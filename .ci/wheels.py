@@ -17,7 +17,7 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[1]
 #: What the packages are made of.
-SOURCES = ("marginopt", "models", "solvers", "relaxations", "instances", "pyproject.toml", "README.md", "LICENSE")
+SOURCES = ("src", "models", "solvers", "relaxations", "instances", "pyproject.toml", "README.md", "LICENSE")
 
 #: Where version managers and installers keep interpreters that are not on the path, and where in there one of a version is.
 PLACES = (

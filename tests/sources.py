@@ -1,4 +1,4 @@
-"""What files of Python import, read once for all laws: ``from sources import imports_of``."""
+"""Where the package's modules lie and what they import, read once for all laws: ``from sources import imports_of``."""
 
 from __future__ import annotations
 
@@ -7,7 +7,29 @@ from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
 
-__all__ = ["Imported", "imports_of"]
+__all__ = ["PARTS", "ROOT", "Imported", "imports_of", "module_files"]
+
+ROOT = Path(__file__).parents[1]
+#: Folders of the repository by the package that they are installed as. ``src`` keeps the face out of the way of a Python that is
+#: started in the root: a folder ``marginopt`` there would shadow the installed package.
+PARTS = {
+    "marginopt": ROOT / "src" / "marginopt",
+    "marginopt.models": ROOT / "models",
+    "marginopt.solvers": ROOT / "solvers",
+    "marginopt.relaxations": ROOT / "relaxations",
+    "marginopt.instances": ROOT / "instances",
+}
+
+
+@cache
+def module_files() -> dict[str, Path]:
+    """Return every installed module's file by the module's dotted name."""
+    files = {}
+    for package, folder in PARTS.items():
+        for path in sorted(folder.rglob("*.py")):
+            inside = path.relative_to(folder).with_suffix("").parts
+            files[".".join((package, *(part for part in inside if part != "__init__")))] = path
+    return files
 
 
 @dataclass(frozen=True)

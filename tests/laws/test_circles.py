@@ -6,21 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from sources import imports_of
-
-ROOT = Path(__file__).parents[2]
-FOLDERS = ("models", "solvers", "relaxations", "instances", "marginopt")
-
-
-def modules() -> dict[str, Path]:
-    """Every installed module by its dotted name."""
-    found = {}
-    for folder in FOLDERS:
-        prefix = ("marginopt",) if folder == "marginopt" else ("marginopt", folder)
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            inside = path.relative_to(ROOT / folder).with_suffix("").parts
-            found[".".join((*prefix, *(p for p in inside if p != "__init__")))] = path
-    return found
+from sources import ROOT, imports_of, module_files
 
 
 def imports(name: str, path: Path, known: dict[str, Path]) -> Iterator[str]:
@@ -74,7 +60,7 @@ def doors() -> set[tuple[str, str]]:
 
 
 def test_nobody_imports_in_a_circle_but_through_a_door() -> None:
-    known = modules()
+    known = module_files()
     graph = {name: set(imports(name, path, known)) - {name} for name, path in known.items()}
     gone = [f"{a} → {b}" for a, b in doors() if b not in graph.get(a, ())]
     assert not gone, f"docs/design.md names imports that are not there: {gone}"

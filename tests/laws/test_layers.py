@@ -11,11 +11,10 @@ from importlib import import_module
 from pathlib import Path
 
 import pytest
-from sources import imports_of
+from sources import PARTS, ROOT, imports_of, module_files
 
 from marginopt.verbs import Verb
 
-ROOT = Path(__file__).parents[2]
 FOLDERS = ("models", "solvers", "relaxations", "instances")
 #: Modules of marginopt/ that every folder may import: errors, how others add to the folders, files, where compiled code is kept,
 #: rows, pictures.
@@ -44,13 +43,10 @@ ALLOWED = {
 def sources() -> list[tuple[str, Path, str]]:
     """(part, file, dotted name) of every installed module."""
     found = []
-    for folder in (*FOLDERS, "marginopt"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            inside = path.relative_to(ROOT / folder).with_suffix("").parts
-            prefix = ("marginopt",) if folder == "marginopt" else ("marginopt", folder)
-            name = ".".join((*prefix, *(p for p in inside if p != "__init__")))
-            part = folder if folder != "marginopt" else inside[0] if inside[0] in LEAVES else "face"
-            found.append((part, path, name))
+    for name, path in module_files().items():
+        first = (*name.split("."), "")[1]
+        part = first if first in (*FOLDERS, *LEAVES) else "face"
+        found.append((part, path, name))
     return found
 
 
@@ -165,26 +161,26 @@ DOORS = {("models/program", "models/looks")}
 
 def rooms_that(part: str) -> dict[str, set[str]]:
     """Which rooms of a part (its folders, and its own files) import which, at the top of their files."""
-    names = {name: path for owner, path, name in sources() if path.is_relative_to(ROOT / part)}
+    names = {name: path for name, path in module_files().items() if path.is_relative_to(PARTS[part])}
     graph: dict[str, set[str]] = {}
     for name, path in names.items():
-        here = _room(path)
+        here = _room(path, part)
         graph.setdefault(here, set())
         package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
         for found in imports_of(path):
             if found.top and found.level:
                 base = found.absolute(package)
                 for module in {base, *(f"{base}.{alias}" for alias in found.names)} & names.keys():
-                    graph[here].add(_room(names[module]))
+                    graph[here].add(_room(names[module], part))
     return {room: {other for other in others if other != room and (room, other) not in DOORS} for room, others in graph.items()}
 
 
-def _room(path: Path) -> str:
+def _room(path: Path, part: str) -> str:
     """The folder of a part that a file is in; a file of the part itself is a room of its own."""
-    return "/".join(path.relative_to(ROOT).parts[:2])
+    return f"{PARTS[part].name}/{path.relative_to(PARTS[part]).parts[0]}"
 
 
-@pytest.mark.parametrize("part", [*FOLDERS, "marginopt"])
+@pytest.mark.parametrize("part", PARTS)
 def test_rooms_have_an_order(part: str) -> None:
     """Room after room is taken away that imports none of those that are left: with a circle among them some stay."""
     graph = {room: set(others) for room, others in rooms_that(part).items() if not room.endswith("__init__.py")}

@@ -7,23 +7,22 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
+from sources import ROOT, module_files
 
 from marginopt.models import formulations
 from marginopt.models.model import Model
 
-ROOT = Path(__file__).parents[2]
-FOLDERS = ("models", "solvers", "relaxations", "marginopt")
 #: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
 READERS = (
-    "models/export/", "models/importing/", "marginopt/cli/", "marginopt/files.py", "marginopt/papers/", "marginopt/reading.py",
-    "marginopt/svg.py", "marginopt/drawing.py", "marginopt/unpickling.py", "solvers/judging/result_file.py",
+    "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "src/marginopt/papers/",
+    "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py", "solvers/judging/result_file.py",
 )  # fmt: skip
 
 #: Where a text is taken apart, and whose text it is.
 TEXTS = {
-    "marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
-    "marginopt/deep/samples.py": "a user's 'name:part' of a data set",
-    "marginopt/display.py": "signs in names that a screen obeys and does not show",
+    "src/marginopt/conformance/formulation_laws.py": "LaTeX, which a law looks into",
+    "src/marginopt/deep/samples.py": "a user's 'name:part' of a data set",
+    "src/marginopt/display.py": "signs in names that a screen obeys and does not show",
     "models/changes/added.py": "labels of a user's form, and CVXPY's printed rows",
     "models/changes/changed.py": "a name that has the change's words already is not given them twice",
     "models/formulations/margin/checked.py": "the module of an object that is no part, which may be CVXPY's",
@@ -53,7 +52,7 @@ TEXTS = {
 KINDS = {
     "relaxations/bounds/lagrangian.py": "its target is the 0-1 loss at a price, or a form with prices: one of its own two",
     "relaxations/composed/points.py": "these relaxations read a problem from parts, and say so of any other",
-    "marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
+    "src/marginopt/estimators/hulls.py": "an estimator states one formulation; what it draws is that one's",
     "solvers/zero_one/algorithm.py": "only its own formulation has an incumbent to hold",
     "solvers/zero_one/check/statement.py": "a proof log is about this formulation alone",
 }
@@ -64,8 +63,8 @@ PATTERNS = {"compile", "findall", "finditer", "fullmatch", "match", "search", "s
 
 
 def sources() -> Iterator[tuple[str, ast.Module]]:
-    for folder in FOLDERS:
-        for path in sorted((ROOT / folder).rglob("*.py")):
+    for name, path in module_files().items():
+        if not name.startswith("marginopt.instances"):
             yield path.relative_to(ROOT).as_posix(), ast.parse(path.read_text(encoding="utf-8"))
 
 

@@ -22,7 +22,7 @@ def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The package as it is installed, with one file more in two folders."""
     home = tmp_path_factory.mktemp("site") / "marginopt"
     skip = shutil.ignore_patterns("*.tmp.*", "*.pyc.*")  # what another process is writing; what is compiled comes along
-    shutil.copytree(ROOT / "marginopt", home, ignore=skip)
+    shutil.copytree(ROOT / "src" / "marginopt", home, ignore=skip)
     for folder in ("models", "solvers", "relaxations", "instances"):
         shutil.copytree(ROOT / folder, home / folder, ignore=skip)
     formulation = (TEMPLATE / "formulation.py").read_text(encoding="utf-8")

@@ -7,40 +7,27 @@ import subprocess
 import sys
 import tomllib
 import zipfile
-from pathlib import Path
 
 import pytest
+from sources import PARTS, ROOT, module_files
 
-ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
 SETUPTOOLS = PROJECT["tool"]["setuptools"]
-FOLDERS = ("marginopt", "models", "solvers", "relaxations", "instances")
-
-
-def package_of(folder: Path) -> str:
-    """The name under which a folder of the repository is installed."""
-    parts = folder.relative_to(ROOT).parts
-    return ".".join(parts if parts[0] == "marginopt" else ("marginopt", *parts))
 
 
 def test_every_package_is_named_and_mapped() -> None:
-    found = {
-        package_of(init.parent): str(init.parent.relative_to(ROOT)).replace("\\", "/")
-        for top in FOLDERS
-        for init in (ROOT / top).rglob("__init__.py")
-    }
-    assert set(SETUPTOOLS["packages"]) == set(found)
-    assert SETUPTOOLS["package-dir"] == {package_of(ROOT / top): top for top in FOLDERS}  # subfolders inherit
+    assert set(SETUPTOOLS["packages"]) == {name for name, path in module_files().items() if path.name == "__init__.py"}
+    mapped = {package: folder.relative_to(ROOT).as_posix() for package, folder in PARTS.items()}
+    assert SETUPTOOLS["package-dir"] == mapped  # subfolders inherit
+
+
+def test_no_folder_of_the_root_shadows_the_package() -> None:
+    assert not (ROOT / "marginopt").exists()
 
 
 def test_every_folder_with_code_is_a_package() -> None:
     bare = sorted(
-        {
-            str(path.parent.relative_to(ROOT))
-            for top in FOLDERS
-            for path in (ROOT / top).rglob("*.py")
-            if not (path.parent / "__init__.py").exists()
-        }
+        {str(path.parent.relative_to(ROOT)) for path in module_files().values() if not (path.parent / "__init__.py").exists()}
     )
     assert bare == [], "folders without __init__.py are missing from the wheel"
 
@@ -51,8 +38,8 @@ def test_these_are_no_packages(folder: str) -> None:
 
 
 def test_every_top_level_package_is_typed() -> None:
-    for top in FOLDERS:
-        assert (ROOT / top / "py.typed").exists(), top
+    for folder in PARTS.values():
+        assert (folder / "py.typed").exists(), folder
 
 
 def test_no_file_is_imported_under_two_names() -> None:
@@ -85,12 +72,10 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
     import shutil
 
     work = tmp_path_factory.mktemp("build")
-    for name in (*FOLDERS, "pyproject.toml", "README.md", "LICENSE"):
-        source = ROOT / name
-        if source.is_dir():
-            shutil.copytree(source, work / name, ignore=shutil.ignore_patterns("__pycache__"))
-        else:
-            shutil.copy(source, work / name)
+    for folder in PARTS.values():
+        shutil.copytree(folder, work / folder.relative_to(ROOT), ignore=shutil.ignore_patterns("__pycache__"))
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(ROOT / name, work / name)
     command = [sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", str(work / "dist"), str(work)]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300)
     assert done.returncode == 0, done.stdout[-2000:] + done.stderr[-2000:]
@@ -100,12 +85,13 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> zipfile.ZipFile:
 
 def test_the_wheel_carries_every_module_under_its_installed_name(wheel: zipfile.ZipFile) -> None:
     inside = set(wheel.namelist())
-    expected = set()
-    for top in FOLDERS:
-        for path in (ROOT / top).rglob("*.py"):
-            expected.add(package_of(path.parent).replace(".", "/") + "/" + path.name)
+    expected = {
+        f"{name.replace('.', '/')}/__init__.py" if path.name == "__init__.py" else f"{name.replace('.', '/')}.py"
+        for name, path in module_files().items()
+    }
     assert expected == {name for name in inside if name.endswith(".py")}
-    assert not any(name.split("/")[0] in FOLDERS[1:] for name in inside), "a folder is installed under its bare name"
+    tops = {name.split("/")[0] for name in inside if ".dist-info/" not in name}
+    assert tops == {"marginopt"}, "a folder is installed under its bare name"
 
 
 def test_the_wheel_carries_data_and_types(wheel: zipfile.ZipFile) -> None:
@@ -115,11 +101,11 @@ def test_the_wheel_carries_data_and_types(wheel: zipfile.ZipFile) -> None:
     for path in tables:
         if path.suffix not in (".py", "") and path.name != "__pycache__":
             assert f"marginopt/instances/tiny/{path.name}" in inside
-    for path in [*(ROOT / "marginopt/papers/facts").iterdir(), *(ROOT / "marginopt/papers/templates").iterdir()]:
-        assert path.relative_to(ROOT).as_posix() in inside
-    for top in FOLDERS:
-        prefix = "marginopt" if top == "marginopt" else f"marginopt/{top}"
-        assert f"{prefix}/py.typed" in inside
+    papers = PARTS["marginopt"] / "papers"
+    for path in [*(papers / "facts").iterdir(), *(papers / "templates").iterdir()]:
+        assert f"marginopt/papers/{path.relative_to(papers).as_posix()}" in inside
+    for package in PARTS:
+        assert f"{package.replace('.', '/')}/py.typed" in inside
 
 
 def test_the_wheel_s_metadata(wheel: zipfile.ZipFile) -> None:
