@@ -15,7 +15,8 @@ from marginopt.models.model import Model
 #: Rooms whose trade is text: files, other people's objects and programs, printed tables, the command line.
 READERS = (
     "models/export/", "models/importing/", "src/marginopt/cli/", "src/marginopt/files.py", "src/marginopt/papers/",
-    "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py", "solvers/judging/result_file.py",
+    "src/marginopt/reading.py", "src/marginopt/svg.py", "src/marginopt/drawing.py", "src/marginopt/unpickling.py",
+    "solvers/judging/result_file.py",
 )  # fmt: skip
 
 #: Where a text is taken apart, and whose text it is.
