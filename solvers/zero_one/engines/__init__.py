@@ -1,1 +1,1 @@
-"""The searches: over boxes, over conflicts, and the two in turn."""
+"""The search engines: over boxes, over conflicts, and the portfolio of both."""

@@ -174,7 +174,7 @@ class BoxEngine(Engine):
                 outcome = self._alone(end)
                 if self._threads > 1 and self.nodes >= ALONE:
                     break
-        return self._judged(self._bound(), outcome)
+        return self._conclude(self._bound(), outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
         total = float(self._data.weights.sum())

@@ -1,4 +1,4 @@
-"""What the two engines have in common: they work for a while, and always know a valid bound."""
+"""The interface of the tree searches: an engine works for a while and always has a valid lower bound."""
 
 from __future__ import annotations
 
@@ -15,189 +15,189 @@ from .progress import Progress
 
 __all__ = ["STRETCH", "Engine", "Limits", "Pace", "Shared"]
 
-#: Effort of a stretch, and the nodes of the first.
-STRETCH, _FEW = 5e7, 50
-#: An incumbent of this share of the one at the start is worth a new tree: of a tree of many nodes, of one with few.
-_MUCH, _SOME, _YOUNG = 0.01, 0.8, 1000
+#: Effort of a slice of the search, and the number of nodes of the first slice.
+STRETCH, _FIRST_NODES = 5e7, 50
+#: Largest ratio of the incumbent to the one at the start that justifies a new tree: after many nodes, and after few.
+_LARGE_IMPROVEMENT, _SMALL_IMPROVEMENT, _FEW_NODES = 0.01, 0.8, 1000
 
-#: Seconds after the deadline at which a node may end that is begun before it; the share of what is left that is planned at once.
-_LATE, _PLANNED = 0.1, 0.25
-#: Seconds of a first node for each point times coordinate: two to three times what they take.
-_GUESS = 1e-6
+#: Seconds by which a node may exceed the deadline; share of the remaining time that is planned at once.
+_GRACE, _PLANNED_SHARE = 0.1, 0.25
+#: Cautious estimate of the seconds of a first node, per point and coordinate.
+_SECONDS_PER_ENTRY = 1e-6
 
 
 @dataclass(frozen=True)
 class Limits:
-    """When to give up."""
+    """The tolerance and the limits of a search."""
 
     tol: float = 1e-6
     nodes: int | None = None
     memory: float | None = None
-    deadline: float = math.inf  #: of ``time.perf_counter``: what prepares a search looks at it too
+    deadline: float = math.inf  #: value of ``time.perf_counter``; the preparation of a search observes it too
 
     @property
     def expired(self) -> bool:
-        """Whether the time is over."""
+        """Whether the deadline has passed."""
         return time.perf_counter() >= self.deadline
 
 
 @dataclass(eq=False)
 class Pace:
-    """How many nodes of a search fit before the deadline, from how long its last ones took; without one, all that are asked for.
+    """An estimate of the number of nodes that fit before the deadline, from the time of the last ones.
 
-    Nodes take several times longer than those before them where sets of points grow, so a quarter of the time is planned at once.
+    Nodes may become several times slower as the sets of points grow, so only a quarter of the remaining time is planned at once.
     """
 
     limits: Limits
-    seconds: float  #: for a node
+    seconds: float  #: estimate for one node
 
     @classmethod
     def guessed(cls, limits: Limits, size: int) -> Pace:
-        """Before the first node, for so many points times coordinates."""
-        return cls(limits, _GUESS * size)
+        """Return the estimate before the first node, for ``size`` points × coordinates."""
+        return cls(limits, _SECONDS_PER_ENTRY * size)
 
     @property
     def late(self) -> bool:
-        """Whether even one more node would end well after the deadline."""
-        return time.perf_counter() + self.seconds > self.limits.deadline + _LATE
+        """Whether one more node would end well after the deadline."""
+        return time.perf_counter() + self.seconds > self.limits.deadline + _GRACE
 
     def nodes(self, most: int) -> int:
-        """At most ``most``, at least one."""
+        """Return the number of nodes to process next, between one and ``most``."""
         if self.limits.deadline == math.inf:
             return most
-        left = max(self.limits.deadline - time.perf_counter(), 0.0)
-        return max(min(most, int(_PLANNED * left / max(self.seconds, 1e-9))), 1)
+        remaining = max(self.limits.deadline - time.perf_counter(), 0.0)
+        return max(min(most, int(_PLANNED_SHARE * remaining / max(self.seconds, 1e-9))), 1)
 
     def took(self, begun: float, nodes: int) -> None:
-        """Note what so many nodes since ``begun`` have taken."""
+        """Update the estimate after ``nodes`` nodes since the time ``begun``."""
         self.seconds = (time.perf_counter() - begun) / max(nodes, 1)
 
 
 @dataclass(eq=False)
 class Shared:
-    """What the heuristic and the engine share."""
+    """The data that the primal heuristic and the engines share: problem, incumbent, limits and lower bound."""
 
     reduced: Reduced
     incumbent: Incumbent
     polish: Polish
     limits: Limits
-    floor: float = field(default=0.0)  #: best stated lower bound so far, of what repeats in every run
-    glimpse: float = field(default=0.0)  #: a bound seen between two checkpoints: valid, but where depends on the clock
+    floor: float = field(default=0.0)  #: best lower bound in original units, from checkpoints alone: the same in every run
+    glimpse: float = field(default=0.0)  #: bound between two checkpoints: valid, but its time depends on the clock
 
     @property
     def upper(self) -> float:
-        """The incumbent's value, reduced."""
+        """Value of the incumbent in units of the reduced problem."""
         return (self.incumbent.value - self.reduced.constant) / self.reduced.unit
 
     @property
     def cut(self) -> float:
-        """What an engine has to beat, reduced: nothing below it is overlooked, nothing above it is looked for."""
+        """The cutoff in units of the reduced problem: a search discards nodes at or above it and finds all solutions below it."""
         return self.upper - 0.9 * self.limits.tol * self.incumbent.value / self.reduced.unit
 
     def raise_floor(self, bound: float) -> None:
-        """Keep the better of the stated bounds: each was valid when it was proved and stays so."""
+        """Improve the lower bound by a bound of the reduced problem. Every proved bound remains valid, so the best one counts."""
         self.floor = max(self.floor, min(self.reduced.proved(bound), self.incumbent.value))
 
     def look(self, bound: float) -> None:
-        """Note a bound that was seen when the time of a slice was over: good for reports and for a run that is stopped."""
+        """Record a provisional bound at the end of a time slice, for reports and for an interrupted run."""
         self.glimpse = max(self.glimpse, min(self.reduced.proved(bound), self.incumbent.value))
 
     @property
     def closed(self) -> bool:
-        """Whether the tolerance is met."""
+        """Whether the gap is within the tolerance."""
         return self.incumbent.value - self.floor <= self.limits.tol * self.incumbent.value
 
 
 class Engine(ABC):
     """A tree search that stops and resumes.
 
-    It is driven in *stretches* of a number of nodes that the search itself determines. Time may interrupt a stretch anywhere;
-    but what follows from the state (another engine's turn, another incumbent, the end) is decided where a stretch ends, so
-    that runs repeat.
+    The driver runs it in *slices* of a number of nodes that the search itself determines. The clock may interrupt a slice
+    anywhere. All decisions that follow from the state (another engine, another incumbent, the end) are taken at the end of a
+    slice, so that runs repeat.
     """
 
     name: ClassVar[str]
-    #: Nanoseconds of one thread for a unit of effort where the problem is not small, by trial: what engines are compared by.
+    #: Nanoseconds of one thread per unit of effort on large problems, by calibration; it makes engines comparable.
     pace: ClassVar[float] = 1.0
-    #: How many times as many doublings of effort close a gap as the last ones make it seem (`Progress`).
+    #: Factor on the extrapolated number of doublings of effort that close the gap (`Progress`).
     bend: ClassVar[float] = 1.0
 
     def __init__(self, shared: Shared) -> None:
         self._shared = shared
         self._upper_at_start = shared.upper
         self._progress = Progress(self.bend)
-        #: The best bound that this engine has proved by itself, reduced.
+        #: Best bound that this engine has proved by itself, in units of the reduced problem.
         self.proved = 0.0
-        #: Nodes at which the stretch in hand ends: ``work`` returns there, or before.
+        #: Node count at which the current slice ends: ``work`` returns there or before.
         self.pause = 0
 
     @property
     def stale(self) -> bool:
-        """Whether the incumbent has since become so much better that scales and thresholds should be chosen anew."""
-        share = _MUCH if self.nodes > _YOUNG else _SOME
-        return self._shared.upper < share * self._upper_at_start
+        """Whether the incumbent is so much better than at the start that scales and thresholds should be chosen anew."""
+        ratio = _LARGE_IMPROVEMENT if self.nodes > _FEW_NODES else _SMALL_IMPROVEMENT
+        return self._shared.upper < ratio * self._upper_at_start
 
     @property
     def rested(self) -> bool:
-        """Whether a stretch has ended (or none has begun)."""
+        """Whether no slice is in progress."""
         return self.nodes >= self.pause
 
     def begin_stretch(self) -> None:
-        """Allow nodes for about `STRETCH` more effort, judged by the effort of those before."""
+        """Start a slice: allow nodes for about `STRETCH` more effort, at the average effort per node."""
         nodes = self.nodes
-        self.pause = nodes + max(int(STRETCH * nodes / self.effort), 1) if nodes else _FEW
+        self.pause = nodes + max(int(STRETCH * nodes / self.effort), 1) if nodes else _FIRST_NODES
 
-    def _judged(self, bound: float, outcome: Outcome) -> Outcome:
-        """Take the tree's bound; the run is over where it closes the gap at the end of a stretch."""
+    def _conclude(self, bound: float, outcome: Outcome) -> Outcome:
+        """Record the tree's bound and return the outcome: converged if the gap is closed at the end of a slice."""
         if outcome is Outcome.RUNNING and not self.rested:
             self._shared.look(bound)
             return outcome
-        self._raise_floor(bound)
+        self._improve_bound(bound)
         return Outcome.CONVERGED if self._shared.closed else outcome
 
-    def _raise_floor(self, bound: float) -> None:
-        """Keep a bound of this engine, its own and for all."""
+    def _improve_bound(self, bound: float) -> None:
+        """Improve the engine's own bound and the shared one."""
         self.proved = max(self.proved, bound)
         self._progress.note(self.spent, self.proved)
         self._shared.raise_floor(bound)
 
     def tend(self) -> None:
-        """Look after what runs elsewhere, without waiting."""
+        """Exchange work and results with remote workers, without waiting."""
         return
 
     def release(self) -> None:
-        """Let go of what runs elsewhere."""
+        """Release the remote workers."""
         return
 
     @abstractmethod
     def work(self, seconds: float) -> Outcome:
-        """Search for about ``seconds`` or to the end of the stretch, raise the floor, offer what is found to the incumbent."""
+        """Search for about ``seconds`` or to the end of the slice, improve the bound, and offer candidates to the incumbent."""
 
     @property
     @abstractmethod
     def effort(self) -> float:
-        """Work done so far, counted, not timed: about nanoseconds of one thread."""
+        """Counted work so far, about nanoseconds of one thread; independent of the clock."""
 
     @property
     def spent(self) -> float:
-        """The effort in nanoseconds."""
+        """The effort so far in nanoseconds."""
         return self.pace * self.effort
 
     @property
     def forecast(self) -> float:
-        """Nanoseconds of effort that close the gap, with those spent, as the bound rose so far; ∞ where nothing can be said."""
+        """Total effort in nanoseconds that closes the gap, past effort included, by extrapolation; ∞ without enough data."""
         return self._progress.total(self._shared.upper)
 
     @property
     @abstractmethod
     def nodes(self) -> int:
-        """Nodes processed."""
+        """Number of processed nodes."""
 
     @property
     @abstractmethod
     def open_nodes(self) -> int:
-        """Nodes that remain."""
+        """Number of open nodes."""
 
     @abstractmethod
     def figures(self) -> dict[str, float]:
-        """Counts worth reporting."""
+        """Return the counts for the report."""

@@ -1,4 +1,4 @@
-"""What a box search stands on: the reduced problem and the kernels' view of it, fixed when the search begins."""
+"""The data of one box search: the reduced problem and its arrays for the compiled kernels, fixed when the search begins."""
 
 from __future__ import annotations
 
@@ -18,19 +18,19 @@ __all__ = ["Ground"]
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """The problem that every node of one search is about, in whatever process it is worked on.
+    """The problem data that all nodes of one box search share, in every process.
 
-    Boxes are in the coordinates of ``reduced``, and the relaxed rows hold for solutions better than ``upper``: incumbents found
-    later keep both valid.
+    Boxes are in the coordinates of ``reduced``. The relaxed rows are valid for every solution better than ``upper``. Later
+    incumbents are smaller, so the rows remain valid.
 
     Parameters
     ----------
     reduced : Reduced
     upper : float
-        The incumbent's value when the search began, reduced.
+        Value of the incumbent at the start of the search, in units of the reduced problem.
     data : kernels.boxes.Data
     leaf_rows : kernels.conflicts.Rows
-        The rows with their thresholds, for nodes whose points are all decided.
+        The rows with their thresholds, for the hard-margin problems of leaves.
     """
 
     reduced: Reduced
@@ -40,17 +40,17 @@ class Ground:
 
     @classmethod
     def of(cls, reduced: Reduced, upper: float) -> Ground:
-        """The ground of a search that begins with an incumbent of value ``upper``."""
+        """Return the data of a search that begins with an incumbent of value ``upper``."""
         rows = reduced.relaxed_rows(upper)
         norms = np.linalg.norm(rows, axis=1) * (1 + 1e-14)
-        # A point that costs more than the incumbent is never violated: less weight is a valid relaxation, and a better scale.
+        # A point that costs more than the incumbent is never violated: a truncated weight is valid and improves the scaling.
         weights = np.minimum(reduced.weights, upper)
-        data = k.Data(rows, weights, norms, _positive(reduced), reduced.free, float(weights.mean()), reduced.step)
+        data = k.Data(rows, weights, norms, _positive_side(reduced), reduced.free, float(weights.mean()), reduced.step)
         return cls(reduced, upper, data, penalised_rows(reduced, reduced.thresholds(upper)))
 
 
-def _positive(reduced: Reduced) -> BoolArray:
-    """The sign of an intercept's column where there is one, else of the rows along their longest direction."""
+def _positive_side(reduced: Reduced) -> BoolArray:
+    """Return the sign of the intercept's column, or of the first principal coordinate without an intercept."""
     labels, member = constant_column(reduced.problem.A), reduced.member
     if labels is None:
         return np.ascontiguousarray(reduced.rows[:, 0] > 0.0)

@@ -1,4 +1,4 @@
-"""Incumbents by large neighbourhoods: most of the best solution is fixed at random, the rest searched."""
+"""Large neighbourhood search for incumbents: a random part of the best solution is fixed, the rest is searched."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ __all__ = ["LargeNeighbourhood"]
 
 
 class LargeNeighbourhood:
-    """Neighbourhoods of the incumbent, one after the other, each searched in slices.
+    """A sequence of random neighbourhoods of the incumbent, each searched in slices.
 
     Parameters
     ----------
@@ -31,39 +31,39 @@ class LargeNeighbourhood:
         rows = stretched_rows(shared.reduced, np.ones(len(order)), shared.upper)._replace(strict=False)
         self._dive = Dive(rows, shared.polish.rows, shared.reduced.weights, order)
         self._pace = Pace.guessed(shared.limits, rows.a.size)
-        self._planted = 0
+        self._start_nodes = 0
         self.running = False
         self.failures = 0
         self.rounds = 0
 
     def plant(self) -> None:
-        """Begin a neighbourhood: some of the violated points are deleted, some of the kept ones stay so, the others are free."""
+        """Start a neighbourhood: fix random subsets of the violated points as deleted and of the kept points as kept."""
         shared, rng, dive = self._shared, self._rng, self._dive
         margins = shared.reduced.rows @ shared.reduced.contract(shared.incumbent.w)
         violated = margins < 1 - 1e-7
-        keep, drop = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
+        keep_share, delete_share = rng.uniform(0.3, 0.9), rng.uniform(0.2, 0.9)
         draw = rng.random(len(margins))
         state = np.full(len(margins), k.FREE, dtype=np.int8)
-        state[violated & (draw < drop)] = k.DELETED
-        state[~violated & (draw < keep) & (margins > 1.0001)] = k.KEPT
+        state[violated & (draw < delete_share)] = k.DELETED
+        state[~violated & (draw < keep_share) & (margins > 1.0001)] = k.KEPT
         self.failures += 1
         self.rounds += 1
         dive.plant(state, 0.0, 0.0, shared.upper)
-        self._planted = dive.nodes
+        self._start_nodes = dive.nodes
         self.running = True
 
     def search(self, nodes: int, most: int) -> float:
-        """About ``nodes`` nodes of the neighbourhood in hand, which ends after ``most``: the effort, about nanoseconds."""
+        """Search about ``nodes`` nodes of the current neighbourhood, ``most`` in all, and return the effort in nanoseconds."""
         shared, dive = self._shared, self._dive
-        before, end = dive.effort, min(dive.nodes + nodes, self._planted + most)
-        while dive.running and dive.nodes < end and not self._pace.late:
-            at, begun = dive.nodes, time.perf_counter()
-            code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(end - at))
-            self._pace.took(begun, dive.nodes - at)
+        initial_effort, last_node = dive.effort, min(dive.nodes + nodes, self._start_nodes + most)
+        while dive.running and dive.nodes < last_node and not self._pace.late:
+            node_count, start = dive.nodes, time.perf_counter()
+            code = dive.run(shared.upper * (1 - 1e-7), self._pace.nodes(last_node - node_count))
+            self._pace.took(start, dive.nodes - node_count)
             if code == k.CANDIDATE and offer_kept(shared, dive):
                 self.failures = 0
-            if dive.nodes == at:
+            if dive.nodes == node_count:
                 self.running = False
                 break
-        self.running = self.running and dive.running and dive.nodes < self._planted + most
-        return dive.effort - before
+        self.running = self.running and dive.running and dive.nodes < self._start_nodes + most
+        return dive.effort - initial_effort

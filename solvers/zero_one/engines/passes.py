@@ -1,4 +1,4 @@
-"""The growing targets of the conflict search: what each pass proves or refutes."""
+"""The sequence of growing targets of the conflict search: each pass proves or refutes its target."""
 
 from __future__ import annotations
 
@@ -6,40 +6,47 @@ import math
 
 __all__ = ["Passes"]
 
-#: Share of the incumbent's value that the first pass proves or refutes, and the step of the passes while they are short.
+#: First target as a share of the cutoff, and the largest step between targets as such a share.
 FIRST, STEP = 0.5, 0.1
-#: A pass of fewer nodes says nothing about how fast the next ones grow.
+#: Least number of nodes of a pass from which the growth of the next passes is estimated.
 SHORT_PASS = 200
-#: How much larger than the last pass the next one should be; the last of all may be twice that.
+#: Intended ratio of the nodes of successive passes; the final pass may exceed it.
 GROWTH = 6.0
-#: Growth, as a logarithm, beyond which a forecast says nothing.
-_FAR = 100.0
+#: Largest exponent of a forecast, against overflow.
+_MAX_EXPONENT = 100.0
 
 
 class Passes:
-    """Targets L of a search in passes: each looks for solutions below L, finds none, and so proves the bound L.
+    """The targets L of the passes: each pass searches for solutions below L, finds none, and so proves the bound L.
 
     Attributes
     ----------
     target : float
-        Of the pass in hand, reduced.
+        Target of the current pass, in units of the reduced problem.
     """
 
     def __init__(self, cut: float) -> None:
         self.target = FIRST * cut
-        self._before = 0
-        self._done: list[tuple[float, int]] = []
+        self._past_nodes = 0
+        self._finished: list[tuple[float, int]] = []
 
     def advance(self, nodes: int, cut: float, settled: bool) -> None:
-        """A pass is over, after ``nodes`` nodes of all: a target for about `GROWTH` times its own, ``cut`` at most.
+        """Record a finished pass and choose the next target, at most ``cut``, for about `GROWTH` times as many nodes.
 
-        ``settled`` says whether it left no leaf open below its target: else the next pass is the last.
+        Parameters
+        ----------
+        nodes : int
+            Nodes of all passes so far.
+        cut : float
+            The cutoff.
+        settled : bool
+            Whether the pass left no unresolved leaf below its target; otherwise the next pass is the final one.
         """
-        own, self._before = nodes - self._before, nodes
-        self._done.append((self.target, own))
+        pass_nodes, self._past_nodes = nodes - self._past_nodes, nodes
+        self._finished.append((self.target, pass_nodes))
         if not settled:
             self.target = cut
-        elif own < SHORT_PASS or len(self._done) < 2:
+        elif pass_nodes < SHORT_PASS or len(self._finished) < 2:
             self.target += STEP * cut
         else:
             step = math.log(GROWTH) / self._growth()
@@ -48,18 +55,24 @@ class Passes:
                 self.target = cut
 
     def _growth(self) -> float:
-        """The logarithm of a pass's nodes rises by this much for each unit of the target, by the last two."""
-        (low, few), (high, many) = self._done[-2:]
-        return max(math.log(many / few), 0.1) / (high - low)
+        """Return the slope of the logarithm of a pass's nodes as a function of the target, from the last two passes."""
+        (low, first_nodes), (high, second_nodes) = self._finished[-2:]
+        return max(math.log(second_nodes / first_nodes), 0.1) / (high - low)
 
     def forecast(self, nodes: int, cut: float) -> float:
-        """Nodes of all passes until ``cut`` is proved, ``nodes`` of them done; ∞ before two passes are over.
+        """Return the number of nodes of all passes until ``cut`` is proved, ``nodes`` past ones included; ∞ before two passes.
 
-        A pass that is already larger than foreseen counts as one that is over: the growth is at least what it shows.
+        A pass that already exceeds its forecast counts as finished: the growth is at least the observed one.
         """
-        if len(self._done) < 2:
+        if len(self._finished) < 2:
             return math.inf
-        high, many = self._done[-1]
-        target, own = min(self.target, cut), max(nodes - self._before, 1)
-        growth = self._growth() if target <= high else max(self._growth(), math.log(own / many) / (target - high))
-        return self._before + sum(many * math.exp(min(growth * (goal - high), _FAR)) for goal in {target, cut})
+        last_target, last_nodes = self._finished[-1]
+        target, pass_nodes = min(self.target, cut), max(nodes - self._past_nodes, 1)
+        growth = (
+            self._growth()
+            if target <= last_target
+            else max(self._growth(), math.log(pass_nodes / last_nodes) / (target - last_target))
+        )
+        return self._past_nodes + sum(
+            last_nodes * math.exp(min(growth * (goal - last_target), _MAX_EXPONENT)) for goal in {target, cut}
+        )

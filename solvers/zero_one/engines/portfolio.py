@@ -1,4 +1,4 @@
-"""Two engines on one problem: the likelier one first, the other beside it once the first has had its chance."""
+"""A portfolio of two engines: the more promising one alone at first, then both in turn."""
 
 from __future__ import annotations
 
@@ -11,27 +11,28 @@ from .engine import Engine, Shared
 
 __all__ = ["Portfolio"]
 
-#: Nanoseconds of each engine before what they have proved says which of them gets there first.
+#: Nanoseconds of each engine before forecasts decide the shares.
 TRIAL = 1.2e8
-#: Time of the likelier engine for each of the other's, at most.
+#: Largest ratio of the two engines' shares of time.
 FAR = 16.0
-#: An engine that has had what was forecast will need this share of it once more: it is nearly there, so the other gets little.
+#: Least remaining effort of an engine as a share of its past effort, for an engine that has exceeded its forecast.
 LEAST = 0.1
 
 
 class Portfolio(Engine):
-    """Stretches by turns; incumbent and floor are shared, so either engine may close the gap for both.
+    """Two engines in turn on one problem, with a common incumbent and lower bound, so that either may close the gap for both.
 
-    After a trial each gets time as the square of what the other will still need, by the forecasts that they make
-    (`Engine.forecast`). The higher bound says less: conflicts begin with half of the incumbent's value, boxes at 0, and may still
-    be the first to arrive. Whose turn it is follows from what both have counted of their work, never from the clock: runs repeat.
+    After a trial the shares of time are inversely proportional to the squares of the remaining efforts that the engines forecast
+    (`Engine.forecast`). The higher bound is a worse criterion: the conflict engine begins with half of the incumbent's value, the
+    box engine at 0, and the box engine may still be the first to finish. The turns depend on counted work, never on the clock,
+    so that runs repeat.
 
     Parameters
     ----------
     shared : Shared
     first : Engine
     second : callable
-        Makes the other engine, once it is its turn.
+        Creates the other engine at its first turn.
     head : float
         Effort of the first engine before the second begins.
     """
@@ -43,72 +44,72 @@ class Portfolio(Engine):
         self._first, self._make_second, self._head = first, second, head
         self._engines = [first]
         self._current = first
-        self._out: dict[Engine, Outcome] = {}
+        self._final_outcomes: dict[Engine, Outcome] = {}
 
     @property
     def nodes(self) -> int:
-        """Nodes of both."""
+        """Number of nodes of both engines."""
         return sum(engine.nodes for engine in self._engines)
 
     @property
     def effort(self) -> float:
-        """Work of both."""
+        """Counted work of both engines."""
         return sum(engine.effort for engine in self._engines)
 
     @property
     def open_nodes(self) -> int:
-        """Open nodes of the engine that has worked most."""
+        """Number of open nodes of the engine with the most nodes."""
         return max(self._engines, key=lambda engine: engine.nodes).open_nodes
 
     def figures(self) -> dict[str, float]:
-        """Counts of both, and the nodes of each."""
-        found: dict[str, float] = {}
+        """Return the counts of both engines and the number of nodes of each."""
+        figures: dict[str, float] = {}
         for engine in self._engines:
-            found |= engine.figures() | {f"{engine.name}_nodes": engine.nodes}
-        return found
+            figures |= engine.figures() | {f"{engine.name}_nodes": engine.nodes}
+        return figures
 
     @property
     def rested(self) -> bool:
-        """Whether the engine whose turn it is has ended its stretch."""
+        """Whether the current engine has finished its slice."""
         return self._current.rested
 
     def begin_stretch(self) -> None:
-        """Give the turn to the engine that is behind its share."""
-        self._current = self._next()
+        """Start a slice of the engine that is behind its share of time."""
+        self._current = self._select_engine()
         self._current.begin_stretch()
 
-    def _next(self) -> Engine:
+    def _select_engine(self) -> Engine:
         if len(self._engines) == 1:
-            if self._first.effort < self._head and not self._out:
+            if self._first.effort < self._head and not self._final_outcomes:
                 return self._first
             self._engines.append(self._make_second())
-        left = [engine for engine in self._engines if engine not in self._out]
-        if len(left) == 1:
-            return left[0]
-        behind, ahead = left
-        if min(ahead.spent, behind.spent) < TRIAL:
-            return ahead if ahead.spent <= behind.spent else behind
-        ahead, behind = sorted((ahead, behind), key=self._needed)
-        needed = self._needed(ahead)
-        share = 1.0 if needed == math.inf else min((self._needed(behind) / needed) ** 2, FAR)
-        return behind if behind.spent * share <= ahead.spent else ahead
+        active = [engine for engine in self._engines if engine not in self._final_outcomes]
+        if len(active) == 1:
+            return active[0]
+        follower, leader = active
+        if min(leader.spent, follower.spent) < TRIAL:
+            return leader if leader.spent <= follower.spent else follower
+        leader, follower = sorted((leader, follower), key=self._remaining_effort)
+        remaining = self._remaining_effort(leader)
+        ratio = 1.0 if remaining == math.inf else min((self._remaining_effort(follower) / remaining) ** 2, FAR)
+        return follower if follower.spent * ratio <= leader.spent else leader
 
-    def _needed(self, engine: Engine) -> float:
-        """What an engine will still need, nanoseconds; at least a share of what it had."""
+    def _remaining_effort(self, engine: Engine) -> float:
+        """Return the forecast remaining effort in nanoseconds, at least a share of the past effort."""
         return max(engine.forecast - engine.spent, LEAST * engine.spent)
 
     def work(self, seconds: float) -> Outcome:
-        """A slice of the engine whose turn it is; an engine that gave up leaves the field to the other."""
+        """Run the current engine. The run stops only when both engines have given up."""
         engine = self._current
         outcome = engine.work(seconds)
         limits = self._shared.limits
         if outcome is Outcome.CONVERGED:
             return outcome
         if outcome is not Outcome.RUNNING:
-            self._out[engine] = outcome
+            self._final_outcomes[engine] = outcome
             engine.pause = engine.nodes
-            if len(self._out) == 2:
-                return self._out[self._first]
+            if len(self._final_outcomes) == 2:
+                return self._final_outcomes[self._first]
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
         return Outcome.RUNNING

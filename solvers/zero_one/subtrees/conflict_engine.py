@@ -131,7 +131,7 @@ class ConflictTeamEngine(Engine):
         limit = self._shared.limits.nodes
         if outcome is Outcome.RUNNING and limit is not None and self.nodes >= limit:
             outcome = Outcome.NODE_LIMIT
-        return self._judged(self._bound(), outcome)
+        return self._conclude(self._bound(), outcome)
 
     def _begin(self) -> None:
         if self._dive.run(self._cut, self.ground.few) == k.CANDIDATE:
@@ -149,7 +149,7 @@ class ConflictTeamEngine(Engine):
         cut, left = self._shared.cut, self._left()
         if self._cut >= cut:
             return Outcome.CONVERGED if left >= cut else Outcome.STALLED
-        self._raise_floor(self._bound())
+        self._improve_bound(self._bound())
         self._passes.advance(self.nodes, cut, left >= self._passes.target)
         self._plant()
         return Outcome.RUNNING

@@ -144,7 +144,7 @@ class SubtreeEngine(Engine):
                 self._ship()
             return outcome
         self.tend(seconds)
-        return self._judged(self._bound(), self._outcome())
+        return self._conclude(self._bound(), self._outcome())
 
     def _outcome(self) -> Outcome:
         shared, limits = self._shared, self._shared.limits
