@@ -172,7 +172,7 @@ def _head(tree: Tree, seconds: np.ndarray, costs: Costs) -> tuple[list[int], flo
 def _handed(
     pool: list[int], queued: list[Any], workers: int, flying: int, now: float, costs: Costs, found: Outcome, shares: Shares
 ) -> tuple[int, float]:
-    """`SubtreeEngine._hand_out`."""
+    """`Desk._dispatch`."""
     wanted = 2 * workers - flying
     if wanted <= 0 or not pool:
         return flying, now

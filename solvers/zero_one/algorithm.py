@@ -54,23 +54,24 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     engine : {"auto", "boxes", "conflicts"}
         Branching on boxes of w with the hinge relaxation (few features) or on norm-conflicts (more features).
     restarts : int
-        Starts of the incumbent heuristic, at most. It takes turns with the search, by counted effort.
+        Maximum number of starts of the primal heuristic, which alternates with the search by counted effort.
     neighbourhoods : int
-        Large-neighbourhood rounds beside the conflict engine (they stop early after a third of them without success).
+        Maximum number of large neighbourhoods beside the conflict engine; a third of them without success ends them.
     proof : str, optional
-        Path of a proof log that `check_proof` verifies. The box engine writes it as it goes; after the
-        conflict engine a second, slower pass proves the bound again.
+        Path of a proof log that `check_proof` verifies. The box engine writes it during the search. After the conflict
+        engine a second, slower pass proves the bound again.
     proof_gap : float
-        The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last bit of a bound costs most.
+        The second pass proves, and the log claims, the bound times 1 - ``proof_gap``: the last part of a bound costs most.
     earlier : sequence of (ZeroOneSVM, Result), optional
-        Solved problems with the same columns and other λ, class costs or points: their points are tried as incumbents, and
-        their proved bounds are carried over (`solvers.zero_one.transfer`), so that a run may end before it searches.
+        Solved problems with the same columns and other λ, class costs or points. Their solutions are tried as incumbents, and
+        their proved bounds yield a lower bound (`solvers.zero_one.transfer`), so that a run may end before the search.
     cluster : distributed.Client or str, optional
-        Subtrees go to the workers of a Dask cluster (a client, or its scheduler's address) or, "ray", of this session's Ray
-        cluster. Order and number of nodes depend on timing (the run is not deterministic); what is proved does not.
+        Distribute subtrees to the workers of a Dask cluster (a client, or its scheduler's address) or, with "ray", of this
+        session's Ray cluster. The order and number of nodes depend on timing (the run is not deterministic); the validity of
+        the bound does not.
     checkpoint : str, optional
-        Path of a file that keeps the box search: written every minute and when a limit or Ctrl-C ends the run, read if it is
-        there, gone when the search is over. With ``proof`` the log so far lies beside it.
+        Path of a file that saves the box search: written every minute and when a limit or Ctrl-C ends the run, read if it
+        exists, removed when the search is finished. With ``proof`` the unfinished log lies beside it.
 
     Notes
     -----
@@ -87,7 +88,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
     checkpoint: str | None = None
 
     variants: ClassVar[Sequence[Mapping[str, Any]]] = ({"engine": "boxes"}, {"engine": "conflicts"})
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
     compiling: ClassVar[float] = 8.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
@@ -118,7 +119,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             raise InputError("a proof log proves its whole bound: give earlier= or proof=, not both (start= is welcome)")
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Drive this algorithm; the cardinality form (Σz ≤ κn) has one of its own on top."""
+        """Run this algorithm, or the budget algorithm for the cardinality form (Σz ≤ κn)."""
         if model.view(ZeroOneBudget) is None:
             return super().run(model, options, kept)
         from .budget.algorithm import BudgetBB
@@ -129,43 +130,46 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         raw = BudgetBB(solver).run(model, dataclasses.replace(options, native={}))
         if raw.values is None or not isinstance(model, ZeroOneSVM):
             return raw
-        # big-M rows of the form need a feasible point: this one
+        # the big-M rows of this form are valid relative to a feasible point
         return dataclasses.replace(raw, model=dataclasses.replace(model, incumbent=raw.values["w"]), same_problem=True)
 
     def path_order(self, parameter: str, values: Sequence[Any]) -> Sequence[int]:
-        """Both ends first, then the middle of the longest stretch: what lies between two solved λ may need no search."""
+        """Return the order in which to solve a path of λ: both ends, then the middle of the longest gap.
+
+        A λ between two solved ones may need no search.
+        """
         if parameter != "lam" or not all(isinstance(value, (int, float)) for value in values) or len(values) < 3:
             return range(len(values))
         return ends_first(np.argsort(np.asarray(values, dtype=np.float64), kind="stable").tolist())
 
     def carried_over(self, solved: Sequence[tuple[Model, Result]]) -> Mapping[str, Any]:
-        """The results so far as ``earlier``."""
+        """Return the solved problems as the option ``earlier``."""
         known = [Earlier.of(model, result) for model, result in solved if model.view(ZeroOneProblem) is not None]
         return {"earlier": tuple(known)} if known and self.proof is None else {}
 
     def load(self, view: ZeroOneProblem | ZeroOneBudget) -> None:
-        """Compile the engine that begins, or load it from Numba's cache on disk; another one follows where its turn comes."""
-        _load_engine(first_engine(self._chosen, min(view.A.shape), self.cluster is not None))
+        """Compile the first engine, or load it from Numba's cache on disk; a later engine is compiled at its first turn."""
+        _load_engine(first_engine(self._engine_option, min(view.A.shape), self.cluster is not None))
 
     @property
-    def _chosen(self) -> EngineName:
-        """A search that a file keeps is one of boxes."""
+    def _engine_option(self) -> EngineName:
+        """The option ``engine``; with a checkpoint always boxes."""
         return self.engine if self.checkpoint is None else "boxes"
 
     def init(self, view: ZeroOneProblem, options: Options, rng: np.random.Generator) -> ZeroOneState:
-        """Reduce the problem and take the starting points."""
+        """Reduce the problem and evaluate the starting points."""
         deadline = np.inf if options.time_limit is None else time.perf_counter() + options.time_limit
         reduced = reduce_problem(view, full=self.proof is not None and self.engine != "conflicts")
         limits = Limits(options.tolerance(self.info.tolerance), options.node_limit, options.memory_limit, deadline)
-        keeper = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
-        stopped = None if keeper is None else keeper.read()
+        checkpoint = None if self.checkpoint is None else checkpoint_of(self.checkpoint, view, limits.tol)
+        stopped = None if checkpoint is None else checkpoint.read()
         reduced = reduced if stopped is None else stopped.begun.ground.reduced
-        name = first_engine(self._chosen, reduced.rows.shape[1], self.cluster is not None)
-        if name == "boxes" and stopped is None:
+        engine_name = first_engine(self._engine_option, reduced.rows.shape[1], self.cluster is not None)
+        if engine_name == "boxes" and stopped is None:
             reduced = for_boxes(reduced)
         incumbent = trivial_incumbent(reduced)
         shared = Shared(reduced, incumbent, Polish.of(reduced), limits)
-        state = ZeroOneState(shared, options, rng, name, keeper=keeper)
+        state = ZeroOneState(shared, options, rng, engine_name, keeper=checkpoint)
         if stopped is not None:
             take_up(state, stopped, self.proof)
         if self.cluster is not None and reduced.rows.size:
@@ -175,15 +179,15 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.take_start(np.asarray(options.start["w"], dtype=np.float64))
         state.take_earlier(view, as_earlier(self.earlier))
         if reduced.rows.shape[0]:
-            few = first_engine("auto", reduced.rows.shape[1]) == "boxes"
-            state.heuristic = Heuristic(shared, rng, self.restarts, 0 if few else self.neighbourhoods)
+            boxes_first = first_engine("auto", reduced.rows.shape[1]) == "boxes"
+            state.heuristic = Heuristic(shared, rng, self.restarts, 0 if boxes_first else self.neighbourhoods)
         return state
 
     def advance(self, state: ZeroOneState, seconds: float) -> Outcome:
-        """The engine's stretch, and before each stretch the heuristic's steps that are due."""
+        """Run the due steps of the heuristic and then the engine for about ``seconds``."""
         try:
             return self._advance(state, seconds)
-        except Exception:  # the cluster is gone, say: what the search had is kept
+        except Exception:  # such as a lost cluster: save the search
             keep(state)
             if state.team is not None:
                 state.team.close()
@@ -202,14 +206,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         if state.recorder is None:
             if not incumbents_sought(state, end):
                 return Outcome.RUNNING
-            engine = rested_engine(state, self._chosen, self.proof)
+            engine = rested_engine(state, self._engine_option, self.proof)
             outcome = engine.work(max(end - time.perf_counter(), 1e-3))
             state.checkpoint = outcome is not Outcome.RUNNING or engine.rested
             if state.writer is not None and state.writer.fault is not None:
                 return Outcome.UNWRITTEN
             if self.proof is None or state.writer is not None or outcome is not Outcome.CONVERGED:
                 return outcome
-            engine.release()  # numbers of slices begin anew
+            engine.release()  # the proof numbers its subproblems from 1
             state.recorder = self._recorder(self.proof, state, state.shared.floor)
         state.recorder.work(max(end - time.perf_counter(), 1e-3))
         state.checkpoint = state.recorder.finished
@@ -221,7 +225,7 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         return ConflictRecorder(path, state.shared.reduced, bound, state.order, gap=self.proof_gap, team=state.team)
 
     def measure(self, state: ZeroOneState) -> Measure:
-        """Incumbent, proved bound, nodes and open nodes."""
+        """Return incumbent, proved bound, nodes and open nodes."""
         shared, engine = state.shared, state.engine
         return Measure(
             iteration=0 if engine is None else engine.nodes,
@@ -233,14 +237,14 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
         )
 
     def answer(self, state: ZeroOneState) -> Answer:
-        """The incumbent with exactly met margins, and the proved bound."""
+        """Return the incumbent with exactly satisfied margins, and the proved bound."""
         from .engines.boxes import BoxEngine
         from .subtrees.engine import SubtreeEngine
 
         shared, engine = state.shared, state.engine
-        unwritten = keep(state)
+        write_error = keep(state)
         problem, w = shared.reduced.problem, shared.incumbent.w
-        z = _violated(problem, w)
+        z = _violations(problem, w)
         update: Update | None = None
         details: dict[str, object] = {"engine": state.engine_name, "open_nodes": 0, "value": shared.incumbent.value}
         figures = {} if engine is None else engine.figures()
@@ -253,39 +257,39 @@ class ZeroOneBB(Algorithm[ZeroOneProblem, ZeroOneState]):
             state.team.close()
         if state.writer is not None and isinstance(engine, BoxEngine | SubtreeEngine):
             state.writer.finish(engine.own_bound, w)
-            details["proof"], unwritten = self.proof, state.writer.fault
+            details["proof"], write_error = self.proof, state.writer.fault
         elif self.proof is not None:
             recorder = state.recorder or self._recorder(self.proof, state, 0.0)
             details |= {"proof": self.proof, "proof_nodes": recorder.nodes, "proof_bound": recorder.finish(w)}
             details |= recorder.figures()
-            unwritten = recorder.fault
+            write_error = recorder.fault
         return Answer(
             values={"w": w, "z": z},
             bound=self.measure(state).bound,
             proved=True,
             nodes=state.earlier_nodes + (0 if engine is None else engine.nodes),
             update=update,
-            unwritten=unwritten,
-            whose_word=_workers_word(int(figures.get("workers", 0)), self.proof),
+            unwritten=write_error,
+            whose_word=_bound_caveat(int(figures.get("workers", 0)), self.proof),
             details=details,
         )
 
 
-def _workers_word(workers: int, proof: str | None) -> str:
-    """Whose word a bound is that a cluster found: a wrong outcome of a slice that is well formed shows in a proof log alone."""
+def _bound_caveat(workers: int, proof: str | None) -> str:
+    """Return the caveat for a bound found by remote workers. Only a proof log exposes a worker that returned a wrong result."""
     if not workers:
         return ""
-    checked = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
-    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {checked}"
+    advice = "check_proof verifies the log without them" if proof is not None else "with proof=path anybody can check it"
+    return f"the bound rests on what {workers} worker{'s' * (workers > 1)} sent back: {advice}"
 
 
-def _violated(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
+def _violations(problem: ZeroOneProblem, w: FloatArray) -> FloatArray:
     return (problem.A @ w < 1.0).astype(np.float64)
 
 
 @functools.cache
 def _load_engine(engine: Literal["boxes", "conflicts"]) -> None:
-    """Solve the smallest problem that is not trivial, so that every compiled loop is there."""
+    """Solve the warm-up instance, so that all compiled kernels of the engine are loaded."""
     algorithm = ZeroOneBB(engine=engine, restarts=2, neighbourhoods=2)
     state = algorithm.init(smallest_problem(), Options(threads=1), np.random.default_rng(0))
     for _ in range(100):

@@ -1,4 +1,4 @@
-"""Good classifiers without a proof: the solver's own heuristic run to its end, and the least norm that keeps given points."""
+"""Good classifiers without a proof: the primal heuristic run to its end, and the hard margin on given points."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ from .reduced import evaluate, reduce_problem
 
 __all__ = ["LeastNorm", "good_classifier"]
 
-#: Margins this far below 1 are brought to 1 by scaling w.
+#: Margins within this distance below 1 are raised to 1 by scaling w.
 _NEAR = 1e-7
 
 
 def good_classifier(
     problem: ZeroOneProblem, rng: np.random.Generator, rounds: int, starts: Iterable[FloatArray] = ()
 ) -> FloatArray:
-    """A w of small 0-1 objective, its margins met exactly.
+    """Return a w of small 0-1 objective, with exactly satisfied margins.
 
     Parameters
     ----------
     problem : ZeroOneProblem
     rng : numpy Generator
     rounds : int
-        Local searches, and large neighbourhoods, at most; those in vain end them sooner (`heuristic`).
+        Maximum numbers of local searches and of large neighbourhoods; failures end them sooner (`heuristic`).
     starts : iterable of ndarray (p,)
-        Points to begin with: the best multiple of each is polished.
+        Starting points: the best multiple of each is polished.
     """
     reduced = reduce_problem(problem)
     shared = Shared(reduced, trivial_incumbent(reduced), Polish.of(reduced), Limits())
@@ -52,27 +52,27 @@ def good_classifier(
 
 @dataclass(frozen=True, eq=False)
 class LeastNorm:
-    """min Σ_{penalised} w_j² subject to a_i'w ≥ 1 for given points i of one problem: the hard margin on any of its subsets."""
+    """The hard-margin problem min Σ_{penalised} w_j² subject to a_i'w ≥ 1 on subsets of the points of one problem."""
 
     polish: Polish
 
     @classmethod
     def of(cls, problem: ZeroOneProblem) -> LeastNorm:
-        """Reduced once for all subsets."""
+        """Return the solver for all subsets, which reduces the problem once."""
         return cls(Polish.of(reduce_problem(problem)))
 
     def keeping(self, kept: BoolArray) -> FloatArray | None:
-        """The w that keeps these points (n,), their margins met exactly; None where none does, or only one of enormous norm."""
+        """Return the w of least norm that keeps these points (n,), margins exactly met; None without a w of moderate norm."""
         reduced = self.polish.reduced
         problem, rows = reduced.problem, reduced.member[kept]
         if not rows.size:
             return np.zeros(problem.A.shape[1])
-        if (rows < 0).any():  # a row of zeros is kept by no w
+        if (rows < 0).any():  # no w keeps a row of zeros
             return None
-        among = np.zeros(len(reduced.weights), dtype=bool)
-        among[rows] = True
-        found = self.polish.solve(among)
-        if found is None:
+        row_mask = np.zeros(len(reduced.weights), dtype=bool)
+        row_mask[rows] = True
+        solution = self.polish.solve(row_mask)
+        if solution is None:
             return None
-        _, w = evaluate(problem, found, _NEAR)
+        _, w = evaluate(problem, solution, _NEAR)
         return w if (problem.A[kept] @ w >= 1.0).all() else None

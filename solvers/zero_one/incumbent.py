@@ -1,4 +1,4 @@
-"""Feasible points: the multi-start heuristic, the exact polish, and the record of the best one."""
+"""Feasible points: the incumbent, its polish by a hard-margin problem, the rows for the conflict kernels, and starting points."""
 
 from __future__ import annotations
 
@@ -14,50 +14,50 @@ from .reduced import Reduced, evaluate
 
 __all__ = ["Incumbent", "Polish", "hinge_path", "penalised_rows", "stretched_rows", "trivial_incumbent"]
 
-#: What "nearly 1" may mean: rounding of a good solve, of a bad one, of an iterative method.
+#: Distances below 1 within which a margin is raised to 1: rounding of an accurate solve, of a poor one, of an iterative method.
 _NEAR = (1e-12, 1e-9, 1e-7)
 
 
 #: Share of the objective by which a stretched intercept may weaken a certificate of the conflict search.
-_LEAK = 1e-4
-#: Share of the median norm below which a row counts as no shorter: violations are compared as distances, and a point at the
-#: origin is at an infinite one.
+_INTERCEPT_SHARE = 1e-4
+#: Least norm of a row as a share of the median norm, when violations are scaled to distances: a point at the origin would have an
+#: infinite distance.
 _SHORTEST = 0.1
 
 
 @dataclass
 class Incumbent:
-    """The best point so far, in stated coordinates, with its true objective."""
+    """The best known point in original coordinates, with its true objective value."""
 
     w: FloatArray
     value: float
 
     def offer(self, reduced: Reduced, w: FloatArray) -> bool:
-        """Take w, scaled up so that margins nearly 1 (to each of `_NEAR`) are exactly met, if it is better."""
-        better = False
+        """Accept w if it is better, scaled up so that margins within each of `_NEAR` of 1 are exactly met; return True if so."""
+        improved = False
         for near in _NEAR:
             value, scaled = evaluate(reduced.problem, w, near)
             if value < self.value:
-                self.w, self.value, better = scaled, value, True
-        return better
+                self.w, self.value, improved = scaled, value, True
+        return improved
 
 
 @dataclass(frozen=True, eq=False)
 class Polish:
-    """Hard-margin re-solve: the least norm that keeps a given set of points."""
+    """The hard-margin problem on a given set of points, which improves candidates."""
 
     reduced: Reduced
     rows: Any
 
     @classmethod
     def of(cls, reduced: Reduced) -> Polish:
-        """The reduced rows as the dual active-set method reads them."""
+        """Return the polish of a reduced problem, with rows for the dual active-set method."""
         return cls(reduced, penalised_rows(reduced, np.ones(len(reduced.weights))))
 
     def solve(self, kept: BoolArray, below: float = math.inf) -> FloatArray | None:
-        """Stated w of least norm with margins at least 1 on the reduced rows ``kept``.
+        """Return the w of least norm, in original coordinates, with margins of at least 1 on the reduced rows ``kept``.
 
-        None where that fails, or where the squared norm is found to be at least ``below`` (reduced).
+        None if that fails, or if the squared norm is proved to be at least ``below``, in reduced units.
         """
         from .kernels.conflicts import OPTIMUM, active_set, empty_scratch, no_active
 
@@ -84,20 +84,22 @@ class Polish:
         return reduced.expand(np.append(v, b / reduced.stretch))
 
     def improve(self, incumbent: Incumbent, v: FloatArray, near: float = 1e-7) -> bool:
-        """Offer T v, then the least norm that keeps what T v keeps (to ``near``), until nothing improves."""
+        """Offer T v, then the least norm that keeps the points of T v (to ``near``), while it improves; return True if it ever
+        does.
+        """
         reduced = self.reduced
-        found = incumbent.offer(reduced, reduced.expand(v))
+        improved = incumbent.offer(reduced, reduced.expand(v))
         for _ in range(3):
             w = self.solve(reduced.rows @ v >= 1.0 - near)
             if w is None or not incumbent.offer(reduced, w):
                 break
-            found = True
+            improved = True
             v = reduced.contract(incumbent.w)
-        return found
+        return improved
 
 
 def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
-    """`kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
+    """Return `kernels.conflicts.Rows` of the reduced rows with thresholds ``tau``."""
     from .kernels.conflicts import Rows
 
     n = len(reduced.weights)
@@ -108,7 +110,7 @@ def penalised_rows(reduced: Reduced, tau: FloatArray) -> Any:
 
 
 def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
-    """The same with the intercept as a coordinate whose square, at most a 1e-5th of ``upper``, stays in the norm."""
+    """Return the same rows with the intercept as a coordinate whose square, a small share of ``upper``, stays in the norm."""
     from .kernels.conflicts import Rows
 
     if not reduced.free:
@@ -116,7 +118,7 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
         a, t, single, widest, size = _layouts(_padded(exact.a), exact.pull)
         return exact._replace(a=a, t=t, single=single, widest=widest, size=size)
     reach = reduced.intercept_bound(upper) * reduced.stretch
-    stretch = reach / math.sqrt(_LEAK * upper)
+    stretch = reach / math.sqrt(_INTERCEPT_SHARE * upper)
     a = reduced.rows.copy()
     a[:, -1] = np.sign(a[:, -1]) * stretch
     norms = np.linalg.norm(a[:, :-1], axis=1)
@@ -126,35 +128,35 @@ def stretched_rows(reduced: Reduced, tau: FloatArray, upper: float) -> Any:
 
 
 def _padded(a: FloatArray) -> FloatArray:
-    """With coordinates of zeros before the others, a multiple of four in all: what is left of vectors of four costs more."""
+    """Return the rows with leading zero coordinates, a multiple of four in all, for vector instructions without a remainder."""
     return np.pad(a, ((0, 0), (-a.shape[1] % 4, 0)))
 
 
 def _layouts(a: FloatArray, pull: FloatArray) -> tuple[FloatArray, FloatArray, Any, FloatArray, FloatArray]:
-    """The rows, transposed, those of norm 1 in single precision, their largest entries by coordinate, and squared norms."""
+    """Return the rows, their transpose, normalised rows in single precision, largest entries by coordinate, and squared norms."""
     t = np.ascontiguousarray(a.T)
     unit = t * pull
     widest = np.append(np.abs(unit).max(axis=1, initial=0.0), pull.max(initial=0.0))
-    with np.errstate(over="ignore"):  # where ``widest`` is beyond single precision nothing is read from it
+    with np.errstate(over="ignore"):  # the kernels ignore ``single`` where ``widest`` overflows single precision
         single = unit.astype(np.float32)
     return np.ascontiguousarray(a), t, single, widest, np.square(a).sum(axis=1)
 
 
 def trivial_incumbent(reduced: Reduced) -> Incumbent:
-    """w = 0 and, with a free intercept, b = ±1."""
+    """Return the better of w = 0 and, with a free intercept, b = ±1."""
     p = reduced.problem.penalised.size
-    best = Incumbent(np.zeros(p), math.inf)
-    best.offer(reduced, np.zeros(p))
+    incumbent = Incumbent(np.zeros(p), math.inf)
+    incumbent.offer(reduced, np.zeros(p))
     if reduced.free:
         for b in (-1.0, 1.0):
-            best.offer(reduced, np.where(reduced.problem.penalised, 0.0, b))
-    return best
+            incumbent.offer(reduced, np.where(reduced.problem.penalised, 0.0, b))
+    return incumbent
 
 
 def hinge_path(reduced: Reduced, deadline: float = math.inf) -> FloatArray:
-    """Minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starts.
+    """Return the minimisers of the hinge problems with slopes λ_i/(1 - l), l in {0, -1, -3, -10, -30}: (5, k) starting points.
 
-    Where the next would end after ``deadline`` (of ``time.perf_counter``) those that are left are the last point found.
+    Where the next solve would end after ``deadline`` (of ``time.perf_counter``) the last point found is repeated.
     """
     from .kernels.boxes import empty_relaxation, newton
 
@@ -164,15 +166,15 @@ def hinge_path(reduced: Reduced, deadline: float = math.inf) -> FloatArray:
         width[-1] = reduced.intercept_bound(reduced.trivial)
     relaxation = empty_relaxation(n, p)
     relaxation.rows[:], relaxation.b[:], relaxation.q[:] = reduced.rows.T, 1.0, 0.0
-    starts, w, took = [], np.zeros(p), 0.0
+    starts, w, elapsed = [], np.zeros(p), 0.0
     for low in (0.0, -1.0, -3.0, -10.0, -30.0):
         relaxation.cap[:] = reduced.weights / (1.0 - low)
-        for smooth in (1.0, 0.1, 0.01):
-            begun = time.perf_counter()
-            if begun + 2.0 * took >= deadline:  # they may take twice as long as the one before
+        for smoothing in (1.0, 0.1, 0.01):
+            start = time.perf_counter()
+            if start + 2.0 * elapsed >= deadline:  # the next solve may take twice as long as the last one
                 break
-            relaxation.h[:] = relaxation.cap / ((1.0 - low) * smooth)
+            relaxation.h[:] = relaxation.cap / ((1.0 - low) * smoothing)
             newton(relaxation, n, 0.0, -width, width, w, np.inf, 1e-6)
-            took = time.perf_counter() - begun
+            elapsed = time.perf_counter() - start
         starts.append(w.copy())
     return np.array(starts)

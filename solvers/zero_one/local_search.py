@@ -1,8 +1,8 @@
-"""Local search on the 0-1 objective: exact minimisation along many lines at once.
+"""Local search on the 0-1 objective by exact minimisation along many lines at once.
 
-Along w + t d the objective is a parabola plus a step at every crossing of a margin, so its global minimiser is at the parabola's
-vertex or at a crossing: sort, and sum the steps. A batch of directions is one matrix product and one sort in NumPy: nothing is
-compiled, and with 20 directions the arrays are large enough that NumPy takes no longer than compiled loops.
+Along w + t d the objective is a parabola plus a step at every crossing of a margin. So its global minimiser is the vertex or a
+crossing, found by sorting the crossings and summing the steps. A batch of directions takes one matrix product and one sort in
+NumPy, with arrays large enough that compiled loops would be no faster.
 
 Margins within `NEAR` of 1 count as kept here; `solvers.zero_one.incumbent` makes them exact and evaluates the true objective.
 """
@@ -18,13 +18,13 @@ from ...models.arrays import FloatArray
 __all__ = ["BATCH", "LocalSearch", "line_minima"]
 
 NEAR = 1e-9
-#: Directions of a batch, and the relative gain below which a point counts as no better: small gains are those of the norm, and
-#: the least norm that keeps the same points is one quadratic program (`incumbent.Polish`).
-BATCH, _GAIN = 20, 1e-3
-#: Share of the directions that are random; the others (nearly) keep the margins that are closest to 1.
-_RANDOM = 0.4
-#: Elements of a batch's matrices, at most: fewer directions where there are very many points.
-_ELEMENTS = 500_000
+#: Directions of a batch; least relative improvement that counts. Smaller ones only reduce the norm, and one quadratic program
+#: finds the least norm that keeps the same points (`incumbent.Polish`).
+BATCH, _LEAST_IMPROVEMENT = 20, 1e-3
+#: Share of random directions; the others (nearly) preserve the margins that are closest to 1.
+_RANDOM_SHARE = 0.4
+#: Largest number of entries in a batch's matrices: problems with many points use fewer directions.
+_MAX_ELEMENTS = 500_000
 
 
 class LocalSearch:
@@ -41,7 +41,7 @@ class LocalSearch:
     start : ndarray (p,)
     rng : numpy Generator
     patience : int
-        Directions in a row that find nothing better end the search.
+        Number of consecutive unsuccessful directions that ends the search.
     """
 
     def __init__(
@@ -49,65 +49,65 @@ class LocalSearch:
     ) -> None:
         self._rows, self._weights, self._free, self._rng, self._patience = rows, weights, free, rng, patience
         step, _ = line_minima(rows, weights, free, np.zeros(rows.shape[1]), start[:, None])
-        self._move(start * float(step[0]))
-        self._lost = 0
-        self._batch = max(min(BATCH, _ELEMENTS // rows.size), 4)
+        self._set_point(start * float(step[0]))
+        self._failures = 0
+        self._batch = max(min(BATCH, _MAX_ELEMENTS // rows.size), 4)
 
     @property
     def finished(self) -> bool:
-        """Whether the last batches found nothing better."""
-        return self._lost >= self._patience
+        """Whether the last `patience` directions were unsuccessful."""
+        return self._failures >= self._patience
 
     def step(self) -> None:
-        """One batch of lines through w; the best of their minimisers is the next w, if it is better."""
+        """Search a batch of lines through w and move to the best minimiser if it improves the value."""
         directions = self._directions()
         steps, values = line_minima(self._rows, self._weights, self._free, self.w, directions)
         best = int(values.argmin())
         new = self.w + float(steps[best]) * directions[:, best]
-        self._lost += self._batch
+        self._failures += self._batch
         value = self._value(new)
-        if value < self.value * (1.0 - _GAIN):
-            self._lost = 0
+        if value < self.value * (1.0 - _LEAST_IMPROVEMENT):
+            self._failures = 0
         if value < self.value:
-            self._move(new)
+            self._set_point(new)
 
     @property
     def cost(self) -> float:
-        """Of a batch: about nanoseconds, counted, not timed."""
+        """Counted work of a batch, about nanoseconds; independent of the clock."""
         n, p = self._rows.shape
         return self._batch * (n * (2.0 * p + 150.0) + 0.5 * p**3) + 2e5
 
-    def _move(self, w: FloatArray) -> None:
+    def _set_point(self, w: FloatArray) -> None:
         self.w, self.value = w, self._value(w)
         n, p = self._rows.shape
-        self._near = np.argsort(np.abs(self._rows @ w - 1.0), kind="stable")[: min(n, 2 * p + 4)]
+        self._nearest = np.argsort(np.abs(self._rows @ w - 1.0), kind="stable")[: min(n, 2 * p + 4)]
 
     def _value(self, w: FloatArray) -> float:
-        """||w_pen||² + Σ λ_i 1{g_i'w < 1 - NEAR}."""
+        """Return ||w_pen||² + Σ λ_i 1{g_i'w < 1 - NEAR}."""
         part = w[:-1] if self._free else w
         return float(part @ part) + float(self._weights[self._rows @ w < 1.0 - NEAR].sum())
 
     def _directions(self) -> FloatArray:
-        """(p, batch) directions of length one: random, or what (nearly) keeps p - 1 of the margins that are closest to 1."""
+        """Return unit directions (p, batch), random or (nearly) preserving p - 1 of the margins that are closest to 1."""
         p, count = self._rows.shape[1], self._batch
-        found = self._rng.standard_normal((count, p))
-        tight = (self._rng.random(count) >= _RANDOM).nonzero()[0] if p > 1 else np.zeros(0, dtype=np.int64)
+        directions = self._rng.standard_normal((count, p))
+        tight = (self._rng.random(count) >= _RANDOM_SHARE).nonzero()[0] if p > 1 else np.zeros(0, dtype=np.int64)
         if tight.size:
-            chosen = self._rows[self._near[self._rng.integers(0, self._near.size, (tight.size, p - 1))]]
+            chosen = self._rows[self._nearest[self._rng.integers(0, self._nearest.size, (tight.size, p - 1))]]
             gram = chosen.transpose(0, 2, 1) @ chosen
             trace = gram.trace(axis1=1, axis2=2)
             gram += (1e-10 * trace + 1e-300)[:, None, None] * np.eye(p)
-            found[tight] = np.linalg.solve(gram, found[tight][:, :, None])[:, :, 0]
-        norms = np.sqrt((found * found).sum(axis=1))
+            directions[tight] = np.linalg.solve(gram, directions[tight][:, :, None])[:, :, 0]
+        norms = np.sqrt((directions * directions).sum(axis=1))
         usable = np.isfinite(norms) & (norms > 0.0)
-        found[~usable], norms[~usable] = 1.0, math.sqrt(p)
-        return np.ascontiguousarray((found / norms[:, None]).T)
+        directions[~usable], norms[~usable] = 1.0, math.sqrt(p)
+        return np.ascontiguousarray((directions / norms[:, None]).T)
 
 
 def line_minima(
     rows: FloatArray, weights: FloatArray, free: bool, w: FloatArray, directions: FloatArray
 ) -> tuple[FloatArray, FloatArray]:
-    """Global minimisers t of the 0-1 objective along w + t d for the columns d of ``directions``, and their values.
+    """Return the global minimisers t of the 0-1 objective along w + t d for the columns d of ``directions``, and their values.
 
     Parameters
     ----------
@@ -127,22 +127,22 @@ def line_minima(
     margins, slopes = (rows @ w)[:, None], rows @ directions
     flat = np.abs(slopes) < 1e-13
     with np.errstate(divide="ignore", invalid="ignore"):
-        at = np.where(flat, np.inf, (1.0 - margins) / slopes)
+        crossings = np.where(flat, np.inf, (1.0 - margins) / slopes)
         vertex = np.where(a2 > 0.0, -a1 / a2, 0.0)
-    # at t = -∞: what rises is violated, what falls is kept; a margin of exactly 1 is kept
+    # at t = -∞ rising margins are violated and falling ones kept; a margin of exactly 1 is kept
     rises = slopes > 0.0
     cost = (weights[:, None] * np.where(flat, margins < 1.0 - NEAR, rises)).sum(axis=0)
-    order = np.argsort(at, axis=0, kind="stable")
+    order = np.argsort(crossings, axis=0, kind="stable")
     columns = np.arange(order.shape[1])
-    at = at[order, columns]
+    crossings = crossings[order, columns]
     jump = np.where(flat, 0.0, np.where(rises, -weights[:, None], weights[:, None]))[order, columns]
     total = np.cumsum(jump, axis=0)
     # a falling margin is still kept at its crossing
-    here = cost + total - np.maximum(jump, 0.0)
-    crossing = np.where(np.isfinite(at), at, 0.0)
-    values = np.where(np.isfinite(at), a0 + crossing * (2.0 * a1 + crossing * a2) + here, np.inf)
+    step_values = cost + total - np.maximum(jump, 0.0)
+    finite_crossings = np.where(np.isfinite(crossings), crossings, 0.0)
+    values = np.where(np.isfinite(crossings), a0 + finite_crossings * (2.0 * a1 + finite_crossings * a2) + step_values, np.inf)
     best = values.argmin(axis=0)
-    steps, lowest = crossing[best, columns], values[best, columns]
-    bottom = a0 + vertex * (2.0 * a1 + vertex * a2) + weights @ (margins + vertex * slopes < 1.0 - NEAR)
-    lower = bottom < lowest
-    return np.where(lower, vertex, steps), np.where(lower, bottom, lowest)
+    steps, crossing_values = finite_crossings[best, columns], values[best, columns]
+    vertex_values = a0 + vertex * (2.0 * a1 + vertex * a2) + weights @ (margins + vertex * slopes < 1.0 - NEAR)
+    vertex_better = vertex_values < crossing_values
+    return np.where(vertex_better, vertex, steps), np.where(vertex_better, vertex_values, crossing_values)

@@ -1,4 +1,4 @@
-"""A search in pieces: handed to a team; one of boxes also taken up from a checkpoint, and kept again."""
+"""Distributed and resumable searches: construction of their engines, reading and writing of the checkpoint."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ __all__ = ["check_pieces", "checkpoint_of", "in_pieces", "keep", "take_up"]
 
 
 def check_pieces(engine: str, checkpoint: object) -> None:
-    """What goes together with a search in pieces.
+    """Check the option ``checkpoint`` and its compatibility with the engine.
 
     Raises
     ------
     InputError
-        A checkpoint of another engine than boxes, or that is no path.
+        The checkpoint is for the conflict engine, or is not a path.
     WriteError
-        The checkpoint cannot be written there.
+        The checkpoint cannot be written to that path.
     """
     if checkpoint is not None and engine == "conflicts":
         raise InputError("checkpoint asked for, which the search of boxes has alone: engine must be 'auto' or 'boxes'")
@@ -39,21 +39,21 @@ def check_pieces(engine: str, checkpoint: object) -> None:
 
 
 def checkpoint_of(path: str, problem: ZeroOneProblem, tol: float) -> Checkpoint:
-    """The file of a search."""
+    """Return the checkpoint file of a search."""
     from .subtrees.checkpoint import Checkpoint
 
     return Checkpoint(path, problem, tol)
 
 
 def take_up(state: ZeroOneState, stopped: Stopped, proof: str | None) -> None:
-    """What a checkpoint holds.
+    """Restore the state from a saved search.
 
     Raises
     ------
     DataError
-        Its incumbent is none of the search that it keeps.
+        The incumbent of the file does not belong to its search.
     InputError
-        A proof log is wanted, and the search began without one.
+        A proof log is requested, and the search began without one.
     """
     if proof is not None and stopped.log is None:
         raise InputError("the search in the checkpoint was begun without a proof log, which holds all from the root: omit proof=")
@@ -65,7 +65,7 @@ def take_up(state: ZeroOneState, stopped: Stopped, proof: str | None) -> None:
 
 
 def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
-    """The search of boxes, from the root or from the checkpoint, here or with the team; that of conflicts, with the team."""
+    """Return the engine of a distributed or resumable search: boxes from the root or the checkpoint, or distributed conflicts."""
     from .engines.boxes import BoxEngine
     from .subtrees.conflict_engine import ConflictTeamEngine
     from .subtrees.engine import SubtreeEngine
@@ -79,34 +79,34 @@ def in_pieces(state: ZeroOneState, threads: int, proof: str | None) -> Engine:
         return ConflictTeamEngine(shared, state.order, state.team)
     if proof is not None:
         state.writer = _writer(state, stopped, proof)
-    alone = 1 if state.team is not None else threads
-    first = BoxEngine(shared, alone, state.writer, None if stopped is None else stopped.begun)
-    return first if state.team is None else SubtreeEngine(shared, first, state.team, state.writer)
+    local_threads = 1 if state.team is not None else threads
+    local_engine = BoxEngine(shared, local_threads, state.writer, None if stopped is None else stopped.begun)
+    return local_engine if state.team is None else SubtreeEngine(shared, local_engine, state.team, state.writer)
 
 
 def _writer(state: ZeroOneState, stopped: Stopped | None, proof: str) -> ProofWriter:
-    """The log of a tree that begins, or that goes on from a checkpoint."""
-    keeper = state.keeper
+    """Return the proof writer of a new tree, or of one that continues from a checkpoint."""
+    checkpoint = state.keeper
     if state.writer is not None:
         state.writer.drop()
-    if stopped is not None and stopped.log is not None and keeper is not None:
-        writer = ProofWriter(proof, state.shared.reduced, keeper.part_of(stopped.log), stopped.log)
+    if stopped is not None and stopped.log is not None and checkpoint is not None:
+        writer = ProofWriter(proof, state.shared.reduced, checkpoint.part_of(stopped.log), stopped.log)
         writer.hold(True)
         return writer
-    state.earlier_nodes = 0  # the log has this tree's nodes alone
-    return ProofWriter(proof, state.shared.reduced, None if keeper is None else keeper.part())
+    state.earlier_nodes = 0  # the log covers the nodes of this tree only
+    return ProofWriter(proof, state.shared.reduced, None if checkpoint is None else checkpoint.part())
 
 
 def keep(state: ZeroOneState) -> WriteError | None:
-    """Write the checkpoint, or take it away where the search is over; why it could not be written."""
+    """Write the checkpoint, or remove it after a finished search; return the error if it could not be written."""
     from .engines.boxes import BoxEngine
     from .subtrees.engine import SubtreeEngine
 
-    keeper, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
-    if keeper is None or not isinstance(engine, BoxEngine | SubtreeEngine):
+    checkpoint, engine, shared, writer = state.keeper, state.engine, state.shared, state.writer
+    if checkpoint is None or not isinstance(engine, BoxEngine | SubtreeEngine):
         return None
     if shared.closed or not engine.open_nodes:
-        keeper.remove()
+        checkpoint.remove()
         if writer is not None:
             writer.hold(False)
         return None
@@ -114,8 +114,8 @@ def keep(state: ZeroOneState) -> WriteError | None:
     if writer is not None and mark is None:
         return writer.fault
     try:
-        keeper.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
-    except WriteError as error:  # the search is worth more than its copy; a later one may succeed
+        checkpoint.write(shared, engine.begun, state.earlier_nodes + engine.nodes, mark)
+    except WriteError as error:  # the search continues without this checkpoint; a later one may succeed
         return error
     if writer is not None:
         writer.hold(True)

@@ -1,11 +1,11 @@
-"""From the stated 0-1 problem to the one that the engines search, and back, with every rounding error on the safe side.
+"""Reduction of the original 0-1 problem to the problem that the engines search, with all rounding errors on the safe side.
 
-The engines work on rows g_i in few, well-scaled coordinates v with w = T v. Whatever they prove about
+The engines use rows g_i in few, well-scaled coordinates v with w = T v. A bound that they prove for
 
     min ||v_pen||² + Σ_i λ_i' 1{g_i'v < 1}
 
-holds for the stated problem after `Reduced.proved`, because every error of the way is absorbed in g_i = fl(T'a_i)/(1 - η_i)
-(a point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
+holds for the original problem after `Reduced.proved`. All errors of the reduction are absorbed in g_i = fl(T'a_i)/(1 - η_i) (a
+point that is kept by a_i'w ≥ 1 is kept by g_i'v ≥ 1) and in a factor 1 - δ (||w||² ≥ (1 - δ)||v||²).
 Proofs: ``docs/zero-one-bb.md``, section "Reduction".
 """
 
@@ -25,13 +25,13 @@ from .rotation import constant_column, errors, rotation, turned
 __all__ = ["Reduced", "evaluate", "for_boxes", "reduce_problem"]
 
 _EPS = 2.0**-53
-#: Parts of the least weight that the others may be multiples of.
-_PARTS = 6
+#: Largest divisor of the least weight that is tried as the common step of all weights.
+_MAX_DIVISOR = 6
 
 
 @dataclass(frozen=True, eq=False)
 class Reduced:
-    """The searched problem.
+    """The reduced problem and its map to the original one.
 
     Parameters
     ----------
@@ -42,16 +42,17 @@ class Reduced:
     T : ndarray (p, k)
         w = T v.
     unit : float
-        A power of 4: stated objective = unit × reduced objective + constant.
+        A power of 4: original objective = unit × reduced objective + constant.
     constant : float
-        Weight of the rows that are zero: violated by every w.
+        Weight of the zero rows, which every w violates.
     member : ndarray of int (n,)
-        Row of every stated point; -1 for a zero row.
+        Reduced row of every original point; -1 for a zero row.
     free : bool
+        Whether the last coordinate is a free intercept.
     residual : ndarray (m,)
-        ||part of the row outside the range of T||, from directions dropped as numerically null, rounded up.
+        Norm of each row's part outside the range of T, whose directions are numerically null, rounded up.
     shrink : float
-        δ.
+        δ, the relative loss of a bound through the reduction.
     problem : ZeroOneProblem
     """
 
@@ -68,22 +69,22 @@ class Reduced:
 
     @property
     def stretch(self) -> float:
-        """b = stretch × its reduced coordinate (free intercept); the column of ``rows`` holds ±stretch."""
+        """Scale of the free intercept: b = stretch × reduced coordinate; the column of ``rows`` holds ±stretch."""
         return abs(float(self.rows[0, -1])) if self.free and self.rows.size else 1.0
 
     @property
     def step(self) -> float:
-        """What every stated weight is a whole multiple of, exactly, in reduced units; 0 where no such number is found."""
+        """A number in reduced units of which every original weight is an exact multiple; 0 if none is found."""
         distinct = [Fraction(x) for x in np.unique(self.problem.weights).tolist()]
-        for parts in range(1, _PARTS + 1):
-            step = float(distinct[0]) / parts
+        for divisor in range(1, _MAX_DIVISOR + 1):
+            step = float(distinct[0]) / divisor
             if all((weight / Fraction(step)).denominator == 1 for weight in distinct):
                 return step / self.unit
         return 0.0
 
     @property
     def trivial(self) -> float:
-        """Reduced value of w = 0 (and b = ±1, whichever is better)."""
+        """Value of w = 0 (with b = ±1, whichever is better), in reduced units."""
         total = float(self.weights.sum())
         if not self.free:
             return total
@@ -91,7 +92,7 @@ class Reduced:
         return min(positive, total - positive)
 
     def restretched(self, upper: float) -> Reduced:
-        """The same problem with the free column scaled for an optimum of at most ``upper`` (reduced)."""
+        """Return the same problem with the free column scaled for an optimum of at most ``upper``, in reduced units."""
         if not self.free or not self.rows.size:
             return self
         factor = _stretch(self.rows[:, :-1], upper) / self.stretch
@@ -101,22 +102,23 @@ class Reduced:
         return replace(self, rows=rows, T=T)
 
     def intercept_bound(self, upper: float) -> float:
-        """Bound on the reduced free coordinate of some optimal point when the optimum is at most ``upper`` (reduced).
+        """Return a bound on the reduced free coordinate of some optimal point, for an optimum of at most ``upper`` (reduced).
 
-        Beyond 1 + max||x_i|| ||w_pen|| every point of one class is kept and every other violated; moving b back keeps that.
+        Beyond 1 + max||x_i|| ||w_pen|| every point of one class is kept and every other one violated. Moving b back to that bound
+        changes neither.
         """
         reach = float(np.linalg.norm(self.rows[:, :-1], axis=1).max(initial=0.0) + self.residual.max(initial=0.0))
         return (1.0 + reach * math.sqrt(upper)) / self.stretch * (1.0 + 1e-12)
 
     def radius(self, upper: float) -> FloatArray:
-        """Half-widths of the root box for an optimum of at most ``upper`` (reduced)."""
+        """Return the half-widths of the root box for an optimum of at most ``upper``, in reduced units."""
         half = np.full(self.rows.shape[1], math.sqrt(upper / (1.0 - self.shrink)) * (1.0 + 1e-12))
         if self.free:
             half[-1] = self.intercept_bound(upper)
         return half
 
     def thresholds(self, upper: float) -> FloatArray:
-        """1 - η_i: what fl(T'a_i)'v reaches for every point i kept, in exact arithmetic, at a w of value ≤ ``upper``."""
+        """Return 1 - η_i: a lower bound of fl(T'a_i)'v, exactly, for every kept point i at any w of value ≤ ``upper``."""
         p = self.T.shape[0]
         half = self.radius(upper)
         reach = np.abs(self.rows) @ half
@@ -132,15 +134,15 @@ class Reduced:
         return np.asarray(1.0 - eta)
 
     def relaxed_rows(self, upper: float) -> FloatArray:
-        """g_i = fl(T'a_i)/(1 - η_i): everything kept by a w of value ≤ ``upper`` has g_i'v ≥ 1."""
+        """Return g_i = fl(T'a_i)/(1 - η_i): every point kept by a w of value ≤ ``upper`` has g_i'v ≥ 1."""
         return np.ascontiguousarray(self.rows / self.thresholds(upper)[:, None])
 
     def expand(self, v: FloatArray) -> FloatArray:
-        """w = T v."""
+        """Return w = T v."""
         return np.asarray(self.T @ v)
 
     def contract(self, w: FloatArray) -> FloatArray:
-        """v of a stated w (its part in the range of T)."""
+        """Return the v of an original w, by its part in the range of T."""
         v = np.zeros(self.T.shape[1])
         penalised = self.problem.penalised
         block = self.T[penalised][:, : v.size - 1 if self.free else v.size]
@@ -150,18 +152,20 @@ class Reduced:
         return v
 
     def proved(self, bound: float) -> float:
-        """Stated lower bound from a reduced one: outward by the reduction's own errors."""
-        stated = max(bound, 0.0) * (1.0 - self.shrink) * self.unit + self.constant
-        return stated * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
+        """Return the lower bound of the original problem from one of the reduced problem, rounded down."""
+        original_bound = max(bound, 0.0) * (1.0 - self.shrink) * self.unit + self.constant
+        return original_bound * (1.0 - 8.0 * _EPS * (1 + self.problem.weights.size))
 
 
 def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
-    """Check the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions (none with ``full``).
+    """Validate the view and reduce it: scale by a power of two, merge equal rows, rotate, drop null directions.
+
+    With ``full`` no direction is dropped.
 
     Raises
     ------
     InputError
-        More than one column that is not penalised, or one that does not hold the labels ±1; squares of the rows beyond float64.
+        More than one column is not penalised, or that column does not hold the labels ±1; squares of the rows exceed float64.
     """
     A = np.asarray(problem.A, dtype=np.float64)
     weights = np.asarray(problem.weights, dtype=np.float64)
@@ -173,13 +177,13 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     scale = math.sqrt(unit)
     distinct, member = np.unique(A + 0.0, axis=0, return_inverse=True)
     member = member.reshape(-1).astype(np.int64)
-    summed = np.bincount(member, weights=weights / unit, minlength=len(distinct))
-    zero = np.asarray((distinct == 0.0).all(axis=1))
-    constant = float(summed[zero].sum()) * unit
-    position = np.cumsum(~zero) - 1
-    member = np.where(zero[member], -1, position[member]).astype(np.int64)
-    distinct, summed = distinct[~zero], summed[~zero]
-    block = _finite(distinct[:, penalised], scale)
+    row_weights = np.bincount(member, weights=weights / unit, minlength=len(distinct))
+    zero_rows = np.asarray((distinct == 0.0).all(axis=1))
+    constant = float(row_weights[zero_rows].sum()) * unit
+    position = np.cumsum(~zero_rows) - 1
+    member = np.where(zero_rows[member], -1, position[member]).astype(np.int64)
+    distinct, row_weights = distinct[~zero_rows], row_weights[~zero_rows]
+    block = _scaled(distinct[:, penalised], scale)
     Q = rotation(block, full)
     residual, shrink = errors(block, Q)
     k = Q.shape[1]
@@ -188,20 +192,20 @@ def reduce_problem(problem: ZeroOneProblem, *, full: bool = False) -> Reduced:
     rows = np.zeros((len(distinct), k + free))
     rows[:, :k] = block @ Q
     if free:
-        stretch = _stretch(block, float(summed.sum()))
+        stretch = _stretch(block, float(row_weights.sum()))
         rows[:, k] = distinct[:, ~penalised][:, 0] * stretch
         T[~penalised, k] = stretch
-    return Reduced(rows, np.asarray(summed, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem)
+    return Reduced(rows, np.asarray(row_weights, dtype=np.float64), T, unit, constant, member, free, residual, shrink, problem)
 
 
 def for_boxes(reduced: Reduced) -> Reduced:
-    """The same problem, row by row, in coordinates in which boxes exclude many pairs of points."""
+    """Return the same problem, row by row, in coordinates in which boxes exclude many pairs of points."""
     problem, member, penalised = reduced.problem, reduced.member, np.asarray(reduced.problem.penalised, dtype=bool)
     if not reduced.rows.size:
         return reduced
-    stated = np.zeros(len(reduced.rows), dtype=np.int64)
-    stated[member[member >= 0]] = np.flatnonzero(member >= 0)
-    distinct, scale = np.asarray(problem.A, dtype=np.float64)[stated], math.sqrt(reduced.unit)
+    representatives = np.zeros(len(reduced.rows), dtype=np.int64)
+    representatives[member[member >= 0]] = np.flatnonzero(member >= 0)
+    distinct, scale = np.asarray(problem.A, dtype=np.float64)[representatives], math.sqrt(reduced.unit)
     block, k = distinct[:, penalised] * scale, reduced.rows.shape[1] - reduced.free
     Q = turned(block, reduced.T[penalised, :k] / scale, constant_column(distinct))
     rows, T = reduced.rows.copy(), reduced.T.copy()
@@ -212,19 +216,20 @@ def for_boxes(reduced: Reduced) -> Reduced:
 
 
 def _check(A: FloatArray, weights: FloatArray, penalised: BoolArray) -> None:
-    loose = np.flatnonzero(~penalised)
-    if loose.size > 1:
+    """Raise InputError for data outside the solver's domain."""
+    unpenalised = np.flatnonzero(~penalised)
+    if unpenalised.size > 1:
         raise InputError(
-            f"zero-one-bb reads at most one weight outside the norm (the free intercept); columns {loose.tolist()} are free"
+            f"zero-one-bb reads at most one weight outside the norm (the free intercept); columns {unpenalised.tolist()} are free"
         )
-    if loose.size == 1 and not (np.abs(A[:, loose[0]]) == 1.0).all():
-        raise InputError(f"the free column {loose[0]} must hold the labels ±1 (a constant feature of ones); it does not")
+    if unpenalised.size == 1 and not (np.abs(A[:, unpenalised[0]]) == 1.0).all():
+        raise InputError(f"the free column {unpenalised[0]} must hold the labels ±1 (a constant feature of ones); it does not")
     if not (weights > 0).all() or not np.isfinite(weights).all() or not np.isfinite(A).all():
         raise InputError("zero-one-bb needs finite rows and finite weights > 0")
 
 
-def _finite(rows: FloatArray, scale: float) -> FloatArray:
-    """The rows times the scale, whose squares can be added."""
+def _scaled(rows: FloatArray, scale: float) -> FloatArray:
+    """Return the rows times the scale; raise InputError if the sum of their squares overflows."""
     with np.errstate(over="ignore"):
         block = rows * scale
         if np.isfinite(np.einsum("ij,ij->", block, block)):
@@ -233,30 +238,30 @@ def _finite(rows: FloatArray, scale: float) -> FloatArray:
 
 
 def _stretch(block: FloatArray, upper: float) -> float:
-    """Power of two by which the free column is stretched, so that (b/stretch)² is a small part of the objective.
+    """Return the power of two that stretches the free column, so that (b/stretch)² is a small part of the objective.
 
-    The intercept reaches about 1 + max||x||√UB; a tenth of √UB in the stretched coordinate keeps the root's loss
-    (w - lo)(w - hi) ≥ -UB/100 while the ball still bounds it.
+    The intercept reaches about 1 + max||x||√UB. A tenth of √UB in the stretched coordinate keeps the root's loss
+    (w - lo)(w - hi) ≥ -UB/100, while the ball still bounds the coordinate.
     """
     reach = 1.0 + float(np.linalg.norm(block, axis=1).max(initial=0.0)) * math.sqrt(upper)
     return float(2.0 ** round(math.log2(reach / (0.1 * math.sqrt(upper)))))
 
 
 def evaluate(problem: ZeroOneProblem, w: FloatArray, near: float = 1e-9) -> tuple[float, FloatArray]:
-    """Scale w up by as little as makes margins within ``near`` of 1 hold in any floating-point order: (value, w).
+    """Return (value, w) with w scaled up so that margins within ``near`` of 1 hold in any floating-point order of summation.
 
-    A margin counts as kept when fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|: then the exact margin is at least 1 and so is
-    every floating-point evaluation of it.
+    A margin counts as kept if fl(a_i'w) ≥ 1 + (p + 2) EPS Σ|a_ij w_j|. Then the exact margin is at least 1, and so is every
+    floating-point evaluation of it.
     """
     A, penalised = problem.A, problem.penalised
     if not np.isfinite(w).all():
         return math.inf, w
     slack = (A.shape[1] + 2) * 2.0 * _EPS * (np.abs(A) @ np.abs(w))
-    u = A @ w
-    close = u >= 1.0 - near - slack
-    short = np.flatnonzero(close & (u < 1.0 + slack))
-    if short.size:
-        factor = float(((1.0 + 2.0 * slack[short]) / u[short]).max()) * (1.0 + 4.0 * _EPS)
+    margins = A @ w
+    close = margins >= 1.0 - near - slack
+    deficient = np.flatnonzero(close & (margins < 1.0 + slack))
+    if deficient.size:
+        factor = float(((1.0 + 2.0 * slack[deficient]) / margins[deficient]).max()) * (1.0 + 4.0 * _EPS)
         w = w * factor
     kept = A @ w >= 1.0 + (A.shape[1] + 2) * _EPS * (np.abs(A) @ np.abs(w))
     value = float(w[penalised] @ w[penalised]) + float(problem.weights[~kept].sum())

@@ -1,4 +1,4 @@
-"""The coordinates of the reduced problem: any orthonormal ones of the features' span, so those in which boxes exclude pairs."""
+"""Orthonormal coordinates of the reduced problem, rotated so that boxes exclude many pairs of points."""
 
 from __future__ import annotations
 
@@ -9,51 +9,62 @@ from ...models.arrays import BoolArray, FloatArray
 __all__ = ["constant_column", "errors", "rotation", "turned"]
 
 _EPS = 2.0**-53
-#: Coordinates up to which boxes are searched, and so turned.
+#: Number of coordinates up to which coordinates are rotated, since boxes are not searched in more.
 FEW = 10
-#: Angles tried for each two coordinates; sweeps over all of them, and the gain below which they end.
-_ANGLES, _SWEEPS, _LEAST = 16, 4, 1e-3
-#: Sums of two opposite rows that are looked at: with half as many the turns fit these sums and not the others.
+#: Angles per pair of coordinates; maximum number of sweeps over all pairs; least relative gain of a sweep.
+_ANGLES, _SWEEPS, _LEAST_GAIN = 16, 4, 1e-3
+#: Number of sampled sums of opposite rows, large enough against overfitting of the rotation.
 _SUMS = 600
-#: Steps of this share of the unit interval fill it evenly.
+#: Fractional part of the golden ratio, for a low-discrepancy sequence.
 _GOLDEN = 0.6180339887498949
 
 
 def constant_column(A: FloatArray) -> FloatArray | None:
-    """A column that is ±c with one c > 0 for all rows, the labels' column of an intercept; None where there is none."""
+    """Return the first column that is ±c with one c > 0 for all rows, the labels of an intercept; None without one."""
     size = np.abs(A)
     constant = np.flatnonzero((size == size[:1]).all(axis=0) & (size[0] > 0.0)) if len(A) else np.zeros(0, np.int64)
     return A[:, constant[0]] if constant.size else None
 
 
 def rotation(block: FloatArray, full: bool) -> FloatArray:
-    """Orthonormal coordinates of the penalised block, its singular vectors, without the numerically null ones."""
+    """Return orthonormal coordinates of the penalised block: its singular vectors, without the numerically null ones."""
     if block.shape[1] == 0 or block.shape[0] == 0:
         return np.zeros((block.shape[1], 0))
     _, values, Vt = np.linalg.svd(block, full_matrices=full)
-    kept = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
-    return np.ascontiguousarray(Vt[kept].T)
+    selected = np.full(len(Vt), True) if full else values > 1e-14 * values[0] * max(block.shape)
+    return np.ascontiguousarray(Vt[selected].T)
 
 
 def turned(block: FloatArray, Q: FloatArray, labels: FloatArray | None) -> FloatArray:
-    """Q, the block's singular vectors, or the features' own axes turned to a small 1-norm of sums of opposite rows: the better.
+    """Return an orthonormal basis with a small 1-norm of sums of opposite rows, rotated from Q or from the features' axes.
 
-    ``labels`` tell by their signs which rows belong to one class; without them the longest direction does. Where boxes are not
-    searched, of many coordinates, Q is what it was.
+    Parameters
+    ----------
+    block : ndarray (n, p)
+        Penalised columns of the rows.
+    Q : ndarray (p, k)
+        Singular vectors of the block.
+    labels : ndarray (n,) or None
+        The signs separate the classes; without labels the first singular vector does.
+
+    Returns
+    -------
+    ndarray (p, k)
+        The better of the two bases; Q itself for more than `FEW` coordinates, where boxes are not searched.
     """
     k = Q.shape[1]
     if not 0 < k <= FEW:
         return Q
     sums = _opposite_sums(block, (block @ Q[:, 0] if labels is None else labels) > 0.0)
-    starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # from either a few turns may end where more are needed
-    return min((_sparser(start, sums) for start in starts), key=lambda found: float(np.abs(sums @ found).sum()))
+    starts = [Q, np.eye(k)] if k == len(Q) else [Q]  # a single start may end in a poor local minimum
+    return min((_sparsify(start, sums) for start in starts), key=lambda basis: float(np.abs(sums @ basis).sum()))
 
 
 def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
-    """What of each row is outside the span of Q, and δ."""
+    """Return the norm of each row's part outside the span of Q, and the relative loss δ."""
     k = Q.shape[1]
     outside = block - (block @ Q) @ Q.T
-    # Rounding of the rotation itself is of order EPS ||a||: it belongs to η, the residual is what was dropped beyond it.
+    # Rounding of the rotation itself is of order EPS ||a|| and belongs to η. The residual is the dropped part beyond it.
     noise = 8.0 * (block.shape[1] + 4) * _EPS * np.linalg.norm(block, axis=1)
     residual = np.zeros(len(block))
     if k < block.shape[1]:
@@ -63,7 +74,7 @@ def errors(block: FloatArray, Q: FloatArray) -> tuple[FloatArray, float]:
 
 
 def _opposite_sums(block: FloatArray, ahead: BoolArray) -> FloatArray:
-    """Sums g_i + g_j of rows of the two sides, evenly spread over all such pairs; the rows themselves where there is one side."""
+    """Return sums g_i + g_j of rows of opposite sides, evenly sampled from all pairs; the rows themselves without two sides."""
     first, second = block[ahead], block[~ahead]
     if not len(first) or not len(second):
         return block
@@ -72,27 +83,28 @@ def _opposite_sums(block: FloatArray, ahead: BoolArray) -> FloatArray:
     return np.asarray(first[i] + second[j])
 
 
-def _sparser(Q: FloatArray, sums: FloatArray) -> FloatArray:
-    """Q turned, two coordinates at a time, so that the 1-norms of the sums of opposite rows in it fall.
+def _sparsify(Q: FloatArray, sums: FloatArray) -> FloatArray:
+    """Return Q after plane rotations that reduce the 1-norms of the sums of opposite rows.
 
-    Over a box g_i + g_j ranges by Σ_j |.|·half_j to either side of its middle, which decides whether it excludes the pair.
+    Over a box g_i + g_j ranges by Σ_j |.|·half_j to either side of its value at the centre. That range decides whether the box
+    excludes the pair.
     """
     Q, k = Q.copy(), Q.shape[1]
     size = float(np.abs(sums).max(initial=0.0)) or 1.0
-    rows = ((sums / size) @ Q).T.astype(np.float32)  # they choose, and nothing is proved by them
-    turns = np.arange(1, _ANGLES) * (0.5 * np.pi / _ANGLES)
-    cosines, sines = (f(turns).astype(np.float32)[:, None] for f in (np.cos, np.sin))
+    rows = ((sums / size) @ Q).T.astype(np.float32)  # only choices depend on these values, no proof
+    angles = np.arange(1, _ANGLES) * (0.5 * np.pi / _ANGLES)
+    cosines, sines = (f(angles).astype(np.float32)[:, None] for f in (np.cos, np.sin))
     for _ in range(_SWEEPS):
-        before = float(np.abs(rows).sum())
+        norm_before = float(np.abs(rows).sum())
         for i in range(k):
             for j in range(i):
                 x, y = rows[i], rows[j]
                 lengths = np.abs(cosines * x + sines * y).sum(axis=1) + np.abs(cosines * y - sines * x).sum(axis=1)
                 best = int(lengths.argmin())
                 if lengths[best] < (np.abs(x).sum() + np.abs(y).sum()) * (1.0 - 1e-6):
-                    c, s = np.cos(turns[best]), np.sin(turns[best])  # double precision, for Q stays orthonormal
+                    c, s = np.cos(angles[best]), np.sin(angles[best])  # in double precision, so that Q stays orthonormal
                     rows[i], rows[j] = cosines[best] * x + sines[best] * y, cosines[best] * y - sines[best] * x
                     Q[:, i], Q[:, j] = c * Q[:, i] + s * Q[:, j], c * Q[:, j] - s * Q[:, i]
-        if float(np.abs(rows).sum()) > before * (1.0 - _LEAST):
+        if float(np.abs(rows).sum()) > norm_before * (1.0 - _LEAST_GAIN):
             break
     return Q

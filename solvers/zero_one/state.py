@@ -1,4 +1,4 @@
-"""Where a run of the exact 0-1 solver stands."""
+"""The state of a run of the exact 0-1 solver."""
 
 from __future__ import annotations
 
@@ -27,37 +27,37 @@ __all__ = ["ZeroOneState"]
 
 @dataclass(eq=False)
 class ZeroOneState:
-    """Where a run stands: the heuristic and the tree search by turns."""
+    """The state of a run: heuristic, engine, proof writers, checkpoint and counters."""
 
     shared: Shared
     options: Options
     rng: np.random.Generator
     engine_name: str
-    heuristic: Heuristic | None = None  #: none where there are no rows
+    heuristic: Heuristic | None = None  #: None without rows
     engine: Engine | None = None
     earlier_nodes: int = 0
     earlier_effort: float = 0.0
     writer: ProofWriter | None = None
     recorder: ConflictRecorder | None = None
     carried: float = 0.0
-    again: int = 0  #: nodes of the engine at which the heuristic has its next turn
+    again: int = 0  #: node count of the engine at which the heuristic runs again
     keeper: Checkpoint | None = None
-    stopped: Stopped | None = None  #: what the checkpoint's file holds, until the search goes on from it
+    stopped: Stopped | None = None  #: the saved search, until it continues
     team: AsynchronousTeam | None = None
-    checkpoint: bool = True  #: whether a repeated run stands here too, whatever the clock did
+    checkpoint: bool = True  #: whether every repeated run passes through this state, independent of the clock
 
     @property
     def order(self) -> FloatArray:
-        """Hinge violation of every point: the conflict engine deletes the worst first."""
+        """Hinge violation of every point: the conflict engine deletes points with the largest violation first."""
         return np.ones(len(self.shared.reduced.weights)) if self.heuristic is None else self.heuristic.order
 
     def take_start(self, w: FloatArray) -> None:
-        """Offer a classifier as the incumbent, and what polishing makes of it.
+        """Offer a classifier, and its polish, to the incumbent.
 
         Raises
         ------
         InputError
-            Not one finite number for each column.
+            ``w`` does not hold one finite number per column.
         """
         reduced = self.shared.reduced
         p = reduced.T.shape[0]
@@ -67,7 +67,7 @@ class ZeroOneState:
         self.shared.polish.improve(self.shared.incumbent, reduced.contract(w))
 
     def take_earlier(self, view: ZeroOneProblem, earlier: Sequence[Earlier]) -> None:
-        """Points and bounds of earlier problems."""
+        """Offer the solutions of solved problems to the incumbent, and take over the bound that they imply."""
         if not earlier:
             return
         bound = carried_bound(view, earlier)

@@ -1,4 +1,4 @@
-"""Whose turn it is: boxes, conflicts, both beside each other, and the heuristic before each stretch of theirs."""
+"""The schedule of the engines: boxes, conflicts, or a portfolio of both, with the primal heuristic before each slice."""
 
 from __future__ import annotations
 
@@ -17,36 +17,36 @@ __all__ = ["EngineName", "first_engine", "incumbents_sought", "rested_engine"]
 
 EngineName: TypeAlias = Literal["auto", "boxes", "conflicts"]
 
-#: Coordinates (after reduction, intercept included) up to which boxes are branched rather than conflicts.
+#: Number of reduced coordinates, intercept included, up to which the box engine comes first.
 BOX_COORDINATES = 6
-#: The same on a cluster, where the two cannot take turns.
+#: The same on a cluster, where there is no portfolio.
 CLUSTER_COORDINATES = 9
-#: Above `BOX_COORDINATES` conflicts come first; up to here boxes are tried beside them.
+#: Number of coordinates up to which the conflict engine, which comes first above `BOX_COORDINATES`, shares with the box engine.
 PORTFOLIO_COORDINATES = 10
-#: Nodes of the search before the first further attempt at a better incumbent; the stretches between grow by half.
+#: Nodes before the heuristic first runs again; later intervals grow by half.
 AGAIN = 20_000
-#: Effort of the box engine (of the conflict engine) before the other is tried beside it, about nanoseconds.
+#: Effort of the box engine (of the conflict engine), about nanoseconds, before the other engine joins.
 BOX_HEAD, CONFLICT_HEAD = 2e9, 3e8
-#: Effort of the heuristic before the engine begins, about nanoseconds, and for each unit of the engine's. The passes of the
-#: conflict engine are planned by the incumbent that it begins with, so that a good one is worth more; boxes hardly need one.
+#: Effort of the heuristic before the engine begins, about nanoseconds, and per unit of the engine's effort. The incumbent
+#: determines the passes of the conflict engine, so a good one matters more there; the box engine hardly depends on it.
 _BESIDE_BOXES, _BESIDE_CONFLICTS = (1e6, 1.0), (3e7, 2.0)
 
 
 def first_engine(engine: EngineName, coordinates: int, cluster: bool = False) -> Literal["boxes", "conflicts"]:
-    """The engine that begins: the chosen one, or by the number of coordinates."""
+    """Return the engine that begins: the chosen one, or the default for this number of coordinates."""
     if engine != "auto":
         return engine
     return "boxes" if coordinates <= (CLUSTER_COORDINATES if cluster else BOX_COORDINATES) else "conflicts"
 
 
 def incumbents_sought(state: ZeroOneState, end: float) -> bool:
-    """The heuristic's steps that are due, until the clock shows ``end``; whether it is the engine's turn."""
+    """Run the due steps of the heuristic until the clock shows ``end``; return True if the engine is next."""
     heuristic, engine = state.heuristic, state.engine
     if heuristic is None or (engine is not None and not engine.rested):
         return True
-    head, share = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
-    searched = state.earlier_effort + (0.0 if engine is None else engine.effort)
-    while heuristic.due(head + share * searched, searched):
+    initial_effort, ratio = _BESIDE_BOXES if state.engine_name == "boxes" else _BESIDE_CONFLICTS
+    engine_effort = state.earlier_effort + (0.0 if engine is None else engine.effort)
+    while heuristic.due(initial_effort + ratio * engine_effort, engine_effort):
         heuristic.step()
         if engine is not None:
             engine.tend()
@@ -56,7 +56,7 @@ def incumbents_sought(state: ZeroOneState, end: float) -> bool:
 
 
 def rested_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
-    """The engine with a stretch ahead of it; before the stretch is the time to look for incumbents and for new scales."""
+    """Return the engine, at the start of a slice. Before a slice engines are replaced and the heuristic runs again."""
     engine = state.engine
     if engine is not None and not engine.rested:
         return engine
@@ -65,18 +65,18 @@ def rested_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) ->
             engine.release()
             state.earlier_nodes += engine.nodes
             state.earlier_effort += engine.effort
-        engine = state.engine = _make_engine(state, chosen, proof)
+        engine = state.engine = _create_engine(state, chosen, proof)
         state.again = AGAIN
     if engine.nodes >= state.again:
         assert state.heuristic is not None
-        # boxes compile nothing of the conflict search before its turn comes
+        # the box engine compiles no conflict kernels before they are needed
         state.heuristic.again(state.engine_name == "conflicts" or engine.effort >= BOX_HEAD)
         state.again = engine.nodes * 3 // 2 + AGAIN
     engine.begin_stretch()
     return engine
 
 
-def _make_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
+def _create_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> Engine:
     import joblib
 
     from .engines.boxes import BoxEngine
@@ -102,9 +102,9 @@ def _make_engine(state: ZeroOneState, chosen: EngineName, proof: str | None) -> 
     conflicts = ConflictEngine(shared, state.order, threads)
 
     def boxes() -> BoxEngine:
-        """Coordinates are turned where boxes begin; what is proved in either loses the δ of both."""
-        own = for_boxes(shared.reduced)
-        shared.reduced = dataclasses.replace(shared.reduced, shrink=max(own.shrink, shared.reduced.shrink))
-        return BoxEngine(shared, threads, own=own)
+        """Return the box engine in rotated coordinates. A bound of either engine loses the larger δ of both reductions."""
+        rotated = for_boxes(shared.reduced)
+        shared.reduced = dataclasses.replace(shared.reduced, shrink=max(rotated.shrink, shared.reduced.shrink))
+        return BoxEngine(shared, threads, own=rotated)
 
     return Portfolio(shared, conflicts, boxes, CONFLICT_HEAD)

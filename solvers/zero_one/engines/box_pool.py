@@ -1,4 +1,4 @@
-"""The arrays of the box search: made, planted with the root, grown."""
+"""Construction and growth of the arrays of the box search."""
 
 from __future__ import annotations
 
@@ -14,7 +14,17 @@ __all__ = ["empty_pool", "grown", "plant_root"]
 
 
 def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.Pool:
-    """A pool without open nodes for n points in p coordinates, with a log buffer of ``log`` numbers; room for more than usual."""
+    """Return a pool without open nodes.
+
+    Parameters
+    ----------
+    n, p : int
+        Numbers of points and coordinates.
+    log : int
+        Length of the log buffer.
+    records, pages : int
+        Additional capacity.
+    """
     f, i = np.float64, np.int64
     records, pages = records + 4096, pages + 2 * k.RESERVE * (n // k.PAGE + 2) + 4096
     return k.Pool(
@@ -29,7 +39,7 @@ def empty_pool(n: int, p: int, log: int, records: int = 0, pages: int = 0) -> k.
 
 
 def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) -> None:
-    """Make all room free and, where ``half`` is given, the box |w| ≤ half the node in hand, its points ``kept`` or free."""
+    """Mark all records and pages as free and, unless ``half`` is None, make the box |w| ≤ half the current node."""
     now, n = pool.now, len(pool.leaf)
     pool.free_records[:] = np.arange(len(pool.base))[::-1]
     pool.free_pages[:] = np.arange(len(pool.link))[::-1]
@@ -43,13 +53,13 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
     page = -1
     for start in range(0, n, k.PAGE):
         now.pages -= 1
-        new = pool.free_pages[now.pages]
-        pool.link[new] = -1
+        new_page = pool.free_pages[now.pages]
+        pool.link[new_page] = -1
         if page < 0:
-            pool.page[0] = new
+            pool.page[0] = new_page
         else:
-            pool.link[page] = new
-        page = new
+            pool.link[page] = new_page
+        page = new_page
         part = np.arange(start, min(start + k.PAGE, n))
         pool.point[page, : len(part)] = part
         pool.state[page, : len(part)] = np.where(kept[part], k.KEPT, k.FREE)
@@ -57,25 +67,25 @@ def plant_root(pool: k.Pool, half: FloatArray | None, kept: BoolArray | None) ->
 
 
 def grown(pool: k.Pool, times: int = 2) -> k.Pool:
-    """The same pool with ``times`` the records, or pages, where they run short."""
+    """Return the same pool with ``times`` as many records or pages, each where it runs short."""
     now = pool.now
     records, pages = len(pool.base), len(pool.link)
     more_records = (times - 1) * records if now.records < max(2 * k.RESERVE, records // 2) else 0
     more_pages = (times - 1) * pages if now.pages < max(k.RESERVE * (len(pool.leaf) // k.PAGE + 2), pages // 2) else 0
 
-    def longer(array: Any, more: int) -> Any:
+    def extended(array: Any, more: int) -> Any:
         if not more:
             return array
-        result = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)  # what is not written to costs no memory yet
+        result = np.zeros((len(array) + more, *array.shape[1:]), array.dtype)  # untouched pages take no memory
         result[: len(array)] = array
         return result
 
     by_record = ("lo", "hi", "w", "base", "split", "mid", "page", "count", "refs", "key", "ident", "free_records")
-    changes = {name: longer(getattr(pool, name), more_records) for name in by_record}
-    changes |= {name: longer(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
-    changes["heap"] = longer(pool.heap, 2 * more_records)
-    for name, old, more in (("records", records, more_records), ("pages", pages, more_pages)):
-        at = int(now[name])
-        changes[f"free_{name}"][at : at + more] = np.arange(old, old + more)[::-1]
+    changes = {name: extended(getattr(pool, name), more_records) for name in by_record}
+    changes |= {name: extended(getattr(pool, name), more_pages) for name in ("point", "lower", "state", "link", "free_pages")}
+    changes["heap"] = extended(pool.heap, 2 * more_records)
+    for name, old_size, more in (("records", records, more_records), ("pages", pages, more_pages)):
+        free_count = int(now[name])
+        changes[f"free_{name}"][free_count : free_count + more] = np.arange(old_size, old_size + more)[::-1]
         now[name] += more
     return pool._replace(**changes)

@@ -1,4 +1,4 @@
-"""The box engine: best-first search over boxes of w with pairs of points and the hinge relaxation; for few features."""
+"""The box engine: best-first branch and bound over boxes of w, with pair bounds and the hinge relaxation; for few features."""
 
 from __future__ import annotations
 
@@ -21,41 +21,62 @@ from .open_nodes import OpenNodes
 
 __all__ = ["COUNTS", "Begun", "BoxEngine", "BoxLog"]
 
-#: Bytes of open nodes beyond which the search goes on nearly depth-first, unless the user gave a limit.
+#: Default memory limit in bytes; beyond it the search continues nearly depth-first.
 MEMORY = 2e9
-#: Nodes before further threads join, and nodes of each thread in a round: fixed numbers, so that runs repeat.
+#: Nodes before further threads join, and nodes of each thread per round: fixed numbers, so that runs repeat.
 ALONE, ROUND = 1500, 200
-#: Times by which a pool grows at most: all of it is copied, and what is not written to takes no memory yet.
+#: Largest growth factor of a pool. Growth copies the whole pool, and untouched pages take no memory.
 GROWTH = 4
-#: What is counted.
+#: Names of the counters in a pool.
 COUNTS = ("nodes", "relaxations", "newton_steps", "points")
 
 
 class BoxLog(Protocol):
-    """What writes down the tree that a search makes."""
+    """The writer of a proof log for the search tree."""
 
     def block(self, log: FloatArray) -> None:
-        """Events of the kernels."""
+        """Write a block of kernel events."""
 
     def leaf(self, active: Any, tau: FloatArray, target: float) -> None:
-        """Multipliers of the last node, whose points are all decided."""
+        """Write the multipliers that close the last node, a leaf without free points."""
 
 
 @dataclass(frozen=True, eq=False)
 class Begun:
-    """A search that others began: its ground, nodes that are open, the least bound of leaves that nobody could settle."""
+    """The state of a search that continues elsewhere.
+
+    Parameters
+    ----------
+    ground : Ground
+    nodes : OpenNodes
+    unresolved : float
+        Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves.
+    first_id : int
+        Number of the next node in the proof log.
+    """
 
     ground: Ground
     nodes: OpenNodes
     unresolved: float = math.inf
-    first_id: int = 0  #: of the nodes to come, in the proof log
+    first_id: int = 0
 
 
 class BoxEngine(Engine):
-    """Branch and bound over boxes of their ``own`` coordinates; see `solvers.zero_one.kernels.boxes`, ``docs/zero-one-bb.md``.
+    """Branch and bound over boxes; see `solvers.zero_one.kernels.boxes` and ``docs/zero-one-bb.md``.
 
-    With several threads each has its own pool of open nodes; they work in rounds of a fixed number of nodes on the cut at the
-    round's start, and their candidates are handled in order: the run does not depend on timing.
+    With several threads each has its own pool of open nodes. They work in rounds of a fixed number of nodes, with the cutoff of
+    the round's start, and their candidates are handled in order. So the run does not depend on timing.
+
+    Parameters
+    ----------
+    shared : Shared
+    threads : int
+        Number of threads; a proof log allows one.
+    log : BoxLog, optional
+    begun : Begun, optional
+        State of the search to continue; by default the search begins at the root.
+    own : Reduced, optional
+        Reduced problem in this engine's own coordinates; by default that of ``shared``.
     """
 
     name: ClassVar[str] = "boxes"
@@ -70,35 +91,35 @@ class BoxEngine(Engine):
         self._threads = 1 if log is not None else threads
         self._log = log
         n, p = self._data.rows.shape
-        size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
+        log_size = 0 if log is None else max(1 << 16, 48 * (n + 1) * k.ROUNDS)
         if begun is None:
-            pool = empty_pool(n, p, size)
+            pool = empty_pool(n, p, log_size)
             plant_root(pool, self.ground.reduced.radius(shared.upper), self._data.weights >= shared.upper)
             pool.found[p] = shared.upper
         else:
-            pool = begun.nodes.planted(n, size, shared.upper)
+            pool = begun.nodes.planted(n, log_size, shared.upper)
             pool.now.next_id = begun.first_id
         self._pools = [pool]
-        self._rooms = [k.empty_room(n, p)]
+        self._workspaces = [k.empty_room(n, p)]
         self._unresolved = math.inf if begun is None else begun.unresolved
         self._leaf_rows = self.ground.leaf_rows
-        self._rate = 2000.0
-        self._sample = max(4, n // 32)
+        self._nodes_per_second = 2000.0
+        self._sampling_period = max(4, n // 32)
 
     def _total(self, field: str) -> int:
         return sum(int(pool.now[field]) for pool in self._pools)
 
     @property
     def nodes(self) -> int:
-        """Nodes processed."""
+        """Number of processed nodes."""
         return self._total("nodes")
 
     @property
     def effort(self) -> float:
-        """By trial: 8 ns for each coordinate of a point in a Newton step, 0.15 ns for each of two points that may be a pair.
+        """Counted work: 8 ns per coordinate of a point in a Newton step, 0.15 ns per coordinate of a pair of points.
 
-        Pairs of many points cost a third of that since they are in single precision; counted so, boxes get more than they are
-        worth where the two engines share (300 × 7 takes 19 s in place of 15).
+        The weights are calibrated. The weight of pairs is too large where there are many points, which favours boxes in a
+        portfolio.
         """
         points = self._total("points") / max(self.nodes, 1)
         steps = 8.0 * (self._total("newton_steps") + self.nodes) * (points + 1.0)
@@ -107,15 +128,15 @@ class BoxEngine(Engine):
 
     @property
     def open_nodes(self) -> int:
-        """Nodes on the heaps and those in hand."""
+        """Number of nodes on the heaps and nodes in progress."""
         return self._total("waiting") + sum(int(pool.now.current >= 0) for pool in self._pools)
 
     def counts(self) -> dict[str, int]:
-        """Nodes, relaxations, Newton steps, and points of all nodes."""
+        """Return the numbers of nodes, relaxations, Newton steps, and points of all nodes."""
         return {name: self._total(name) for name in COUNTS}
 
     def figures(self) -> dict[str, float]:
-        """Relaxations, Newton steps and points for each node."""
+        """Return the numbers of relaxations, Newton steps and points per node."""
         return {
             "relaxations": self._total("relaxations"),
             "newton_steps": self._total("newton_steps"),
@@ -124,7 +145,7 @@ class BoxEngine(Engine):
 
     @property
     def open(self) -> OpenNodes:
-        """The open nodes that may hold something better than the cut."""
+        """The open nodes below the cutoff."""
         return OpenNodes.joined([OpenNodes.of_pool(pool, self._shared.cut) for pool in self._pools])
 
     @property
@@ -134,35 +155,35 @@ class BoxEngine(Engine):
 
     @property
     def begun(self) -> Begun:
-        """From where another process goes on."""
+        """The state from which another process continues the search."""
         return Begun(self.ground, self.open, self.unresolved, self.next_id)
 
     @property
     def unresolved(self) -> float:
-        """Least bound of the leaves that could not be settled; ∞ where all could."""
+        """Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves."""
         return self._unresolved
 
     @property
     def own_bound(self) -> float:
-        """What this tree alone proves, stated (the floor may be another engine's)."""
+        """The lower bound of this tree alone, in original units; the shared bound may come from another engine."""
         return min(self.ground.reduced.proved(self._bound()), self._shared.incumbent.value)
 
     @property
     def bound(self) -> float:
-        """What this tree proves, reduced."""
+        """The lower bound of this tree, in units of the reduced problem."""
         return self._bound()
 
     def _bound(self) -> float:
         bound = min(self._unresolved, self._shared.cut)
         for pool in self._pools:
-            # In the frugal mode nodes leave from the heap's end, so its first is always the least.
+            # In the frugal mode nodes leave from the end of the heap, so its first node always has the least bound.
             codes = [int(pool.heap[0])] if pool.now.waiting > 0 else []
             codes += [int(pool.now.current)] if pool.now.current >= 0 else []
             bound = min([bound, *(float(pool.key[code >> 1, code & 1]) for code in codes)])
         return bound
 
     def work(self, seconds: float) -> Outcome:
-        """Explore, polish candidates, settle leaves, grow."""
+        """Explore nodes, polish candidates, close leaves and grow the pools."""
         end = time.perf_counter() + seconds
         outcome = Outcome.RUNNING
         if self._threads > 1 and self.nodes >= ALONE:
@@ -171,63 +192,67 @@ class BoxEngine(Engine):
                     outcome = self._round(executor)
         else:
             while outcome is Outcome.RUNNING and self.nodes < self.pause and time.perf_counter() < end:
-                outcome = self._alone(end)
+                outcome = self._explore_alone(end)
                 if self._threads > 1 and self.nodes >= ALONE:
                     break
         return self._conclude(self._bound(), outcome)
 
     def _explore(self, index: int, cut: float, nodes: int) -> int:
         total = float(self._data.weights.sum())
-        return int(k.explore(self._data, self._pools[index], self._rooms[index], cut, nodes, self._sample, total))
+        return int(k.explore(self._data, self._pools[index], self._workspaces[index], cut, nodes, self._sampling_period, total))
 
-    def _alone(self, end: float) -> Outcome:
-        start, before = time.perf_counter(), self.nodes
-        nodes = self._allowed(max(1, min(int(self._rate * (end - start)), 100_000, self.pause - before)))
+    def _explore_alone(self, end: float) -> Outcome:
+        start, node_count = time.perf_counter(), self.nodes
+        nodes = self._within_node_limit(
+            max(1, min(int(self._nodes_per_second * (end - start)), 100_000, self.pause - node_count))
+        )
         if self._threads > 1:
-            nodes = max(1, min(nodes, ALONE - before))
+            nodes = max(1, min(nodes, ALONE - node_count))
         code = self._explore(0, self._shared.cut, nodes)
-        took = time.perf_counter() - start
-        if self.nodes - before >= 20 and took > 1e-4:
-            self._rate = (self.nodes - before) / took
-        return self._finished([code])
+        elapsed = time.perf_counter() - start
+        if self.nodes - node_count >= 20 and elapsed > 1e-4:
+            self._nodes_per_second = (self.nodes - node_count) / elapsed
+        return self._handle_codes([code])
 
     def _round(self, executor: ThreadPoolExecutor) -> Outcome:
-        self._share()
-        cut, indices = self._shared.cut, range(len(self._pools))
-        if self._allowed(ROUND * len(indices)) < ROUND * len(indices):
-            # The last nodes of a limit: one thread after the other.
-            return self._finished([self._explore(i, cut, self._allowed(ROUND)) for i in indices if self._allowed(ROUND) > 0])
-        return self._finished(list(executor.map(lambda index: self._explore(index, cut, ROUND), indices)))
+        self._balance_pools()
+        cutoff, indices = self._shared.cut, range(len(self._pools))
+        if self._within_node_limit(ROUND * len(indices)) < ROUND * len(indices):
+            # Near the node limit the threads run one after the other.
+            return self._handle_codes(
+                [self._explore(i, cutoff, self._within_node_limit(ROUND)) for i in indices if self._within_node_limit(ROUND) > 0]
+            )
+        return self._handle_codes(list(executor.map(lambda index: self._explore(index, cutoff, ROUND), indices)))
 
-    def _allowed(self, nodes: int) -> int:
+    def _within_node_limit(self, nodes: int) -> int:
         limit = self._shared.limits.nodes
         return nodes if limit is None else min(nodes, limit - self.nodes)
 
-    def _share(self) -> None:
-        """Give a thread without open nodes half of the fullest heap."""
+    def _balance_pools(self) -> None:
+        """Give each thread without open nodes half of the fullest heap."""
         n, p = self._data.rows.shape
         while len(self._pools) < self._threads:
             pool = empty_pool(n, p, 0)
             plant_root(pool, None, None)
             pool.found[p] = self._shared.upper
             self._pools.append(pool)
-            self._rooms.append(k.empty_room(n, p))
+            self._workspaces.append(k.empty_room(n, p))
         for i, pool in enumerate(self._pools):
-            rich = max(self._pools, key=lambda other: int(other.now.waiting))
-            count = int(rich.now.waiting) // 2
+            fullest = max(self._pools, key=lambda other: int(other.now.waiting))
+            count = int(fullest.now.waiting) // 2
             if pool.now.waiting > 0 or pool.now.current >= 0 or count == 0:
                 continue
-            need = n // k.PAGE + 2
-            room = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // need - k.RESERVE)
-            if count > room and not pool.now.frugal:
+            pages_per_node = n // k.PAGE + 2
+            capacity = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // pages_per_node - k.RESERVE)
+            if count > capacity and not pool.now.frugal:
                 self._pools[i] = pool = grown(pool)
-                room = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // need - k.RESERVE)
-            k.move(self._rooms[i].node, rich, pool, max(min(count, room), 0))
+                capacity = min(int(pool.now.records) - 2 * k.RESERVE, int(pool.now.pages) // pages_per_node - k.RESERVE)
+            k.move(self._workspaces[i].node, fullest, pool, max(min(count, capacity), 0))
 
-    def _finished(self, codes: list[int]) -> Outcome:
+    def _handle_codes(self, codes: list[int]) -> Outcome:
         shared, limits = self._shared, self._shared.limits
         for index, code in enumerate(codes):
-            outcome = self._handle(index, code)
+            outcome = self._handle_code(index, code)
             if outcome is not Outcome.RUNNING:
                 return outcome
         if all(code == k.DONE for code in codes) and len(codes) == len(self._pools):
@@ -236,31 +261,33 @@ class BoxEngine(Engine):
             return Outcome.NODE_LIMIT
         return Outcome.RUNNING
 
-    def _handle(self, index: int, code: int) -> Outcome:
+    def _handle_code(self, index: int, code: int) -> Outcome:
         shared, pool = self._shared, self._pools[index]
         p = self._data.rows.shape[1]
         if self._log is not None:
-            at = int(pool.now.log_at)
-            self._log.block(pool.log[:at].copy())
+            length = int(pool.now.log_at)
+            self._log.block(pool.log[:length].copy())
             pool.now.log_at = 0
         if code == k.CANDIDATE:
-            own, v = self.ground.reduced, pool.found[:p].copy()
-            shared.polish.improve(shared.incumbent, v if own is shared.reduced else shared.reduced.contract(own.expand(v)))
+            reduced, point = self.ground.reduced, pool.found[:p].copy()
+            shared.polish.improve(
+                shared.incumbent, point if reduced is shared.reduced else shared.reduced.contract(reduced.expand(point))
+            )
             pool.found[p] = min(pool.found[p] * (1 - 1e-9), shared.upper)
         elif code == k.LEAF:
-            self._settle(pool.leaf.copy(), float(pool.found[p + 1]))
+            self._close_leaf(pool.leaf.copy(), float(pool.found[p + 1]))
         elif code == k.GROW:
-            return self._make_room(index)
+            return self._grow_pool(index)
         if pool.now.frugal and pool.now.records > len(pool.base) // 2:
             pool.now.frugal = 0
         return Outcome.RUNNING
 
-    def _make_room(self, index: int) -> Outcome:
-        """Grow the pool; where it may not, go on nearly depth-first in what is left."""
+    def _grow_pool(self, index: int) -> Outcome:
+        """Grow the pool; at the memory limit continue nearly depth-first in the free part."""
         pool = self._pools[index]
         now = pool.now
-        need = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
-        if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= need:
+        reserved_pages = k.RESERVE * (len(pool.leaf) // k.PAGE + 2)
+        if self._log is not None and now.records >= 2 * k.RESERVE and now.pages >= reserved_pages:
             return Outcome.RUNNING  # only the log was full
         limit = MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
         growth = int(limit / len(self._pools) / sum(array.nbytes for array in pool))
@@ -272,11 +299,11 @@ class BoxEngine(Engine):
             now.frugal = 1
         return Outcome.RUNNING
 
-    def _settle(self, state: Any, bound: float) -> None:
-        """A node whose points are all decided is a hard-margin problem: solve it, offer its point, prove its norm.
+    def _close_leaf(self, state: Any, bound: float) -> None:
+        """Solve the hard-margin problem of a leaf, offer its solution, and prove its norm.
 
-        Its solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which is what the node's bound becomes:
-        after the offer, one of the two is at the cut.
+        The solution w keeps every kept point, so f(w) ≤ ||w||² + Σ_{violated} λ, which becomes the leaf's lower bound. After the
+        offer either the cutoff or the leaf's bound closes the leaf.
         """
         from ..kernels.conflicts import CONFLICT, active_set, empty_scratch, no_active
 

@@ -1,1 +1,1 @@
-"""The box search in pieces: subtrees that other processes search, and a search that is kept in a file."""
+"""Distribution and checkpoints of the 0-1 search: subproblems for other processes, and saved searches."""

@@ -1,4 +1,4 @@
-"""A box search in a file: the open nodes, the incumbent, what is proved; written whole or not at all."""
+"""Checkpoint files of the box search: open nodes, incumbent and proved bound, replaced atomically."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ from ..reduced import Reduced
 
 __all__ = ["Checkpoint", "Stopped"]
 
-#: Layout of the file; another one is refused.
+#: Version of the file layout; other versions are rejected.
 LAYOUT = 1
-#: Seconds between two writings.
+#: Seconds between two checkpoints.
 INTERVAL = 60.0
-_BY_NAME = ("rows", "weights", "T", "member", "residual")
-_NUMBERS = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
+_ARRAY_FIELDS = ("rows", "weights", "T", "member", "residual")
+_NUMBER_FIELDS = ("layout", "tol", "upper", "floor", "nodes", "unit", "constant", "shrink", "free", "unresolved")
 
 
 @dataclass(frozen=True, eq=False)
 class Stopped:
-    """A search that was stopped: where it goes on, its incumbent, the bound and the nodes so far, and where its proof log is."""
+    """An interrupted search: its state, incumbent, lower bound, number of nodes, and the mark of its proof log."""
 
     begun: Begun
     w: FloatArray
@@ -45,97 +45,98 @@ class Stopped:
 
 
 class Checkpoint:
-    """The file of one search.
+    """The checkpoint file of one search.
 
-    It is written every minute and when the search is stopped, and goes away when the search is over. It is believed: a proof log
-    is what others can check. A log that is being written lies beside it, in a part file, to which each writing has a mark.
+    It is written every minute and when the search is interrupted, and removed when the search is finished. Its content is
+    trusted; only a proof log can be verified. An unfinished log lies beside the checkpoint in a part file. Each checkpoint holds
+    a mark of that file's content.
 
     Parameters
     ----------
     path : path-like
     problem : ZeroOneProblem
-        What is searched: a file of another problem is refused.
+        The searched problem; a file of another problem is rejected.
     tol : float
-        The search's tolerance; one that began with another is refused, since it has dropped other nodes.
+        Tolerance of the search. A file of another tolerance is rejected, since that search has pruned other nodes.
     """
 
     def __init__(self, path: str | os.PathLike[str], problem: ZeroOneProblem, tol: float) -> None:
         self.path, self._problem, self._tol = Path(path), problem, tol
         self._digest = fingerprint((problem.A, problem.weights, problem.penalised))
-        self._next = time.monotonic() + INTERVAL
+        self._next_time = time.monotonic() + INTERVAL
         self._log: Mark | None = None
 
     @property
     def due(self) -> bool:
-        """Whether it is time to write."""
-        return time.monotonic() >= self._next
+        """Whether the next checkpoint should be written."""
+        return time.monotonic() >= self._next_time
 
     def part(self) -> Path:
-        """A file for a log that begins: not the one to which what is written refers."""
+        """Return the path for a new log, different from the log of the current checkpoint."""
         names = [f"{self.path.name}.log{k}" for k in (0, 1)]
         return self.path.with_name(names[1] if self._log is not None and self._log.name == names[0] else names[0])
 
     def part_of(self, mark: Mark) -> Path:
-        """The file of a log that goes on."""
+        """Return the path of the log with this mark."""
         return self.path.with_name(Path(mark.name).name)
 
     def write(self, shared: Shared, begun: Begun, count: int, log: Mark | None = None) -> None:
-        """Keep a search, and how far its log is.
+        """Save a search and the position of its log.
 
         Raises
         ------
         WriteError
-            The file could not be written; the one before is there still.
+            The file could not be written. The previous file remains.
         """
         ground, nodes, unresolved = begun.ground, begun.nodes, begun.unresolved
         reduced = ground.reduced
         scales = (reduced.unit, reduced.constant, reduced.shrink, reduced.free)
         numbers = (LAYOUT, self._tol, ground.upper, shared.floor, count, *scales)
-        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _BY_NAME}
+        arrays: dict[str, Any] = {name: getattr(reduced, name) for name in _ARRAY_FIELDS}
         arrays |= {f"open_{name}": array for name, array in nodes.arrays().items()}
         arrays |= {"numbers": np.array([*numbers, unresolved], dtype=np.float64), "w": shared.incumbent.w}
         arrays["problem"] = np.frombuffer(self._digest.encode(), dtype=np.uint8)
         if log is not None:
-            said = asdict(log) | {"next_id": begun.first_id}
-            arrays["log"] = np.frombuffer(json.dumps(said).encode(), dtype=np.uint8)
+            mark = asdict(log) | {"next_id": begun.first_id}
+            arrays["log"] = np.frombuffer(json.dumps(mark).encode(), dtype=np.uint8)
         write_arrays(self.path, arrays)
-        self._log = self._forgotten(log)
-        self._next = time.monotonic() + INTERVAL
+        self._log = self._replace_log(log)
+        self._next_time = time.monotonic() + INTERVAL
 
-    def _forgotten(self, log: Mark | None) -> Mark | None:
-        """The mark that counts now; the part to which nothing refers any more goes away."""
-        before = self._log
-        if before is not None and (log is None or log.name != before.name):
-            self.part_of(before).unlink(missing_ok=True)
+    def _replace_log(self, log: Mark | None) -> Mark | None:
+        """Remove the previous log if the checkpoint no longer refers to it, and return the current mark."""
+        previous = self._log
+        if previous is not None and (log is None or log.name != previous.name):
+            self.part_of(previous).unlink(missing_ok=True)
         return log
 
     def remove(self) -> None:
-        """The search is over."""
+        """Remove the file of a finished search."""
         self.path.unlink(missing_ok=True)
         self._log = None
 
     def read(self) -> Stopped | None:
-        """The search that the file keeps; None where there is no file.
+        """Return the saved search; None without a file.
 
         Raises
         ------
         DataError
-            The file is no checkpoint, is damaged, or is one of another problem.
+            The file is not a checkpoint, is damaged, or belongs to another problem.
         InputError
-            It began with another tolerance.
+            The search began with another tolerance.
         """
         if not self.path.exists():
             return None
         arrays = read_arrays(self.path, "a checkpoint of zero-one-bb")
         try:
-            numbers = dict(zip(_NUMBERS, arrays["numbers"].tolist(), strict=True))
+            numbers = dict(zip(_NUMBER_FIELDS, arrays["numbers"].tolist(), strict=True))
             if numbers["layout"] != LAYOUT:
                 raise DataError(f"{self.path} is a checkpoint of layout {numbers['layout']:g}; this version reads {LAYOUT}")
             if bytes(arrays["problem"]).decode() != self._digest:
                 raise DataError(f"{self.path} keeps the search of another problem (other data, costs or intercept)")
             if numbers["tol"] != self._tol:
                 raise InputError(f"the search in {self.path} was begun with tol={numbers['tol']:g}; it is {self._tol:g} now")
-            stopped = self._stopped(arrays, numbers)
+            stopped = self._parse(arrays, numbers)
             self._log = stopped.log
             return stopped
         except (DataError, InputError):
@@ -143,9 +144,9 @@ class Checkpoint:
         except FAULTS as error:
             raise DataError(f"{self.path} is no checkpoint of zero-one-bb, or is damaged: {fault(error)}") from error
 
-    def _stopped(self, arrays: dict[str, Any], numbers: dict[str, float]) -> Stopped:
+    def _parse(self, arrays: dict[str, Any], numbers: dict[str, float]) -> Stopped:
         reduced = Reduced(
-            **{name: np.array(arrays[name]) for name in _BY_NAME},
+            **{name: np.array(arrays[name]) for name in _ARRAY_FIELDS},
             unit=numbers["unit"],
             constant=numbers["constant"],
             shrink=numbers["shrink"],
@@ -154,8 +155,8 @@ class Checkpoint:
         )
         nodes = OpenNodes.of_arrays({f.name: arrays[f"open_{f.name}"] for f in fields(OpenNodes)})
         nodes.check(*reduced.rows.shape)
-        said = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
-        first_id = int(said.pop("next_id"))
-        log = Mark(str(said["name"]), int(said["size"]), str(said["digest"])) if said else None
+        mark = json.loads(bytes(arrays["log"]).decode()) if "log" in arrays else {"next_id": 0}
+        first_id = int(mark.pop("next_id"))
+        log = Mark(str(mark["name"]), int(mark["size"]), str(mark["digest"])) if mark else None
         begun = Begun(Ground.of(reduced, numbers["upper"]), nodes, numbers["unresolved"], first_id)
         return Stopped(begun, np.array(arrays["w"], dtype=np.float64), numbers["floor"], int(numbers["nodes"]), log)

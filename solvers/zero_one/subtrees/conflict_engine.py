@@ -1,4 +1,4 @@
-"""The conflict search on a cluster: every pass begins here, and what is then open goes to the workers in slices."""
+"""The distributed conflict search: each pass begins in this process, and its open nodes go to workers as subproblems."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ from .desk import Desk
 
 __all__ = ["ConflictTeamEngine"]
 
-#: Effort (about nanoseconds) of a pass in this process before any node is handed out: short passes need nobody else.
+#: Effort (about nanoseconds) of a pass in this process before its nodes are dispatched, so that short passes stay local.
 HEAD = 1e8
 
 
 class ConflictTeamEngine(Engine):
-    """Search on norm-conflicts by a team; see `engines.conflicts.ConflictEngine` for the passes.
+    """Branch and bound on norm-conflicts by a team of workers; see `engines.conflicts.ConflictEngine` for the passes.
 
-    At any time every solution below the pass's cut lies in a node of the pool, of the search here, or of a slice under way (as it
-    was handed out), so that the least of their bounds is one.
+    At any time every solution below the cutoff of the pass lies in a node of the pool, of the local search, or of a subproblem in
+    progress (as dispatched). So the least of their bounds is a lower bound.
 
     Parameters
     ----------
     shared : Shared
     order : ndarray (m,)
-        Hinge violation of every point: the worst are deleted first.
+        Hinge violation of every point: points with the largest violation are deleted first.
     team : AsynchronousTeam
     """
 
@@ -52,144 +52,146 @@ class ConflictTeamEngine(Engine):
         super().__init__(shared)
         self.ground = ConflictGround.of(shared.reduced, shared.upper, order)
         self._dive = self.ground.dive()
-        self._desk = Desk(team, self, search_conflicts)
+        self._dispatcher = Desk(team, self, search_conflicts)
         self._heap: list[tuple[float, int, ConflictNode]] = []
-        self._order = itertools.count()
+        self._sequence = itertools.count()
         self._counts: dict[str, int] = {}
         self._effort = 0.0
-        self._unresolved = math.inf
+        self._unresolved_bound = math.inf
         self._passes = Passes(shared.cut)
-        self._plant()
+        self._start_pass()
 
-    def _plant(self) -> None:
-        """A pass begins at the root."""
+    def _start_pass(self) -> None:
+        """Start a pass at the root."""
         shared, weights = self._shared, self.ground.weights
         state = self._dive.stack.state
         state[:] = k.FREE
         state[weights >= self.ground.upper] = k.KEPT
         self._dive.plant(state.copy(), 0.0, 0.0, shared.upper)
-        self._dive.stack.unresolved[0] = self._unresolved = math.inf
-        self._head = self._dive.effort + HEAD
+        self._dive.stack.unresolved[0] = self._unresolved_bound = math.inf
+        self._dispatch_effort = self._dive.effort + HEAD
 
-    # -- what is known ------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def nodes(self) -> int:
-        """Of slices that have come back, and of this process."""
+        """Number of nodes of this process and of finished subproblems."""
         return self._dive.nodes + self._counts.get("nodes", 0)
 
     @property
     def effort(self) -> float:
-        """Work of all."""
+        """Counted work of this process and of finished subproblems."""
         return self._dive.effort + self._effort
 
     @property
     def open_nodes(self) -> int:
-        """In the pool and under way; a search here as one."""
-        return self.waiting + sum(len(nodes) for nodes in self._desk.flying.values()) + int(self._dive.running)
+        """Number of nodes in the pool and in subproblems, plus one for a local search in progress."""
+        return self.waiting + sum(len(nodes) for nodes in self._dispatcher.flying.values()) + int(self._dive.running)
 
     @property
     def waiting(self) -> int:
-        """In the pool."""
+        """Number of nodes in the pool."""
         return len(self._heap)
 
     @property
-    def _cut(self) -> float:
+    def _cutoff(self) -> float:
         return min(self._shared.cut, self._passes.target)
 
-    def _left(self) -> float:
-        return min(self._unresolved, float(self._dive.stack.unresolved[0]))
+    def _least_unresolved_bound(self) -> float:
+        return min(self._unresolved_bound, float(self._dive.stack.unresolved[0]))
 
     def _bound(self) -> float:
-        flying = [least(nodes) for nodes in self._desk.flying.values()]
-        return min([self._left(), self._cut, self._dive.bound(), *flying, *(node[0] for node in self._heap[:1])])
+        dispatched = [least(nodes) for nodes in self._dispatcher.flying.values()]
+        return min(
+            [self._least_unresolved_bound(), self._cutoff, self._dive.bound(), *dispatched, *(node[0] for node in self._heap[:1])]
+        )
 
     def figures(self) -> dict[str, float]:
-        """Counts of all, and what the desk counted."""
+        """Return the counts of all searches and of the dispatcher."""
         counts = {name: value + self._counts.get(name, 0) for name, value in counted(self._dive).items() if name != "nodes"}
-        return {**counts, **self._desk.figures()}
+        return {**counts, **self._dispatcher.figures()}
 
-    # -- driving ------------------------------------------------------------------------------------------------
+    # -- control ------------------------------------------------------------------------------------------------
 
     @property
     def rested(self) -> bool:
-        """There are no stretches: what arrives when is the cluster's business."""
+        """Always true: there are no slices, since the order of the results depends on the cluster."""
         return True
 
     def begin_stretch(self) -> None:
-        """Nothing is to be allowed."""
+        """Do nothing: a distributed search has no slices."""
 
     def work(self, seconds: float) -> Outcome:
-        """The beginning of a pass here, or handing out and taking in for about ``seconds``."""
+        """Start a pass in this process, or exchange subproblems and results for about ``seconds``."""
         outcome = Outcome.RUNNING
         if self._dive.running:
-            self._begin()
-        elif self._heap or self._desk.flying:
-            self._desk.tend(seconds)
+            self._search_locally()
+        elif self._heap or self._dispatcher.flying:
+            self._dispatcher.tend(seconds)
         else:
-            outcome = self._over()
+            outcome = self._finish_pass()
         limit = self._shared.limits.nodes
         if outcome is Outcome.RUNNING and limit is not None and self.nodes >= limit:
             outcome = Outcome.NODE_LIMIT
         return self._conclude(self._bound(), outcome)
 
-    def _begin(self) -> None:
-        if self._dive.run(self._cut, self.ground.few) == k.CANDIDATE:
+    def _search_locally(self) -> None:
+        if self._dive.run(self._cutoff, self.ground.few) == k.CANDIDATE:
             offer_kept(self._shared, self._dive)
-        if self._dive.effort >= self._head:
+        if self._dive.effort >= self._dispatch_effort:
             for node in frontier(self._dive):
                 self._push(node)
 
     def _push(self, node: ConflictNode) -> None:
-        if node[0] < self._cut:
-            heapq.heappush(self._heap, (node[0], next(self._order), node))
+        if node[0] < self._cutoff:
+            heapq.heappush(self._heap, (node[0], next(self._sequence), node))
 
-    def _over(self) -> Outcome:
-        """Nothing is left of the pass: the next one, unless it was the last."""
-        cut, left = self._shared.cut, self._left()
-        if self._cut >= cut:
-            return Outcome.CONVERGED if left >= cut else Outcome.STALLED
+    def _finish_pass(self) -> Outcome:
+        """Start the next pass, or conclude after the last one."""
+        cutoff, unresolved_bound = self._shared.cut, self._least_unresolved_bound()
+        if self._cutoff >= cutoff:
+            return Outcome.CONVERGED if unresolved_bound >= cutoff else Outcome.STALLED
         self._improve_bound(self._bound())
-        self._passes.advance(self.nodes, cut, left >= self._passes.target)
-        self._plant()
+        self._passes.advance(self.nodes, cutoff, unresolved_bound >= self._passes.target)
+        self._start_pass()
         return Outcome.RUNNING
 
     def tend(self) -> None:
-        """Hand out and take in, without waiting."""
+        """Exchange subproblems and results, without waiting."""
         if not self._dive.running:
-            self._desk.tend(0.0)
+            self._dispatcher.tend(0.0)
 
     def release(self) -> None:
-        """Let the cluster go."""
-        self._desk.release()
+        """Release the cluster."""
+        self._dispatcher.release()
 
-    # -- what the desk asks for ---------------------------------------------------------------------------------
+    # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
     def drawn(self, most: int) -> list[ConflictNode]:
-        """The least nodes of the pool."""
-        drawn: list[ConflictNode] = []
-        while self._heap and len(drawn) < most:
+        """Remove at most ``most`` nodes with the least bounds from the pool and return them."""
+        nodes: list[ConflictNode] = []
+        while self._heap and len(nodes) < most:
             node = heapq.heappop(self._heap)[2]
-            if node[0] < self._cut:
-                drawn.append(node)
-        return drawn
+            if node[0] < self._cutoff:
+                nodes.append(node)
+        return nodes
 
     def task(self, number: int, nodes: list[ConflictNode], seconds: float) -> ConflictSlice:
-        """Nodes with the incumbent as it is now."""
+        """Return the subproblem of these nodes, with the current incumbent."""
         shared = self._shared
-        best = shared.incumbent
-        return ConflictSlice(self.ground, nodes, best.w, best.value, self._passes.target, shared.limits.tol, seconds)
+        incumbent = shared.incumbent
+        return ConflictSlice(self.ground, nodes, incumbent.w, incumbent.value, self._passes.target, shared.limits.tol, seconds)
 
     def check(self, found: ConflictFound) -> None:
-        """That it is an outcome of a slice."""
+        """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(self.ground)
 
     def take_in(self, number: int, found: ConflictFound) -> None:
-        """Its open nodes, its incumbent (valued anew), its counts."""
+        """Add a result: its open nodes, its incumbent with a recomputed value, its counts."""
         shared = self._shared
         if found.w is not None:
             shared.incumbent.offer(shared.reduced, found.w)
-        self._unresolved = min(self._unresolved, found.unresolved)
+        self._unresolved_bound = min(self._unresolved_bound, found.unresolved)
         for node in found.nodes:
             self._push(node)
         for name, count in found.counts.items():

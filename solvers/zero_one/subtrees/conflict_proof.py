@@ -1,4 +1,4 @@
-"""The proof of a conflict search by a team: workers prove subtrees and write their lines, which are merged here."""
+"""The distributed proof of a conflict search: workers prove subtrees and write log lines, which this process merges."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ from .slices import NODES
 
 __all__ = ["ProofParts"]
 
-#: Nodes that are proved here before any is handed out: a short proof needs nobody else.
+#: Number of nodes proved in this process before nodes are dispatched, so that short proofs stay local.
 HEAD = 300
 
 
 @dataclass(frozen=True, eq=False)
 class ProofSlice:
-    """Nodes to be proved in about ``seconds``; nodes and conflicts are called ``number * NODES`` and onwards."""
+    """A subproblem of the proof: open nodes and a time limit. Its nodes and conflicts have numbers from ``number * NODES`` on."""
 
     wanted: Wanted
     nodes: list[ProofNode]
@@ -32,7 +32,7 @@ class ProofSlice:
 
 @dataclass(frozen=True, eq=False)
 class Proved:
-    """What came of a slice: nodes that remain, lines of the log, how many nodes they have."""
+    """The result of a subproblem of the proof: open nodes, log lines, number of nodes, and the worker's times."""
 
     nodes: list[ProofNode]
     lines: bytes
@@ -43,7 +43,7 @@ class Proved:
     who: str
 
     def check(self, points: int) -> None:
-        """Of this kind, about so many points; raises as `subtrees.outcomes` does."""
+        """Raise an error of `subtrees.outcomes` unless the result is well formed and about ``points`` points."""
         for node in self.nodes:
             check_numbers(node.parent, node.side, node.extra, least=0.0)
             check_state(node.state, points)
@@ -53,20 +53,22 @@ class Proved:
 
 
 def prove_slice(task: ProofSlice, threads: int | None) -> Proved:
-    """Work on a slice, with one thread."""
-    begin, busy = time.perf_counter(), time.thread_time()
+    """Prove a subproblem with one thread."""
+    start, processor_start = time.perf_counter(), time.thread_time()
     prover = ConflictProver(task.wanted, task.number * NODES, numbered=True)
-    # a state is changed in place, and the sender's belong to the sender
+    # the prover changes states in place, so it works on copies
     prover.stack = [ProofNode(node.parent, node.side, node.state.copy(), node.extra) for node in reversed(task.nodes)]
     text = prover.work(task.seconds, most=NODES // 1000)
-    left = [ProofNode(node.parent, node.side, node.state, node.extra) for node in prover.stack]
-    who = f"{platform.node()}:{os.getpid()}"
+    open_nodes = [ProofNode(node.parent, node.side, node.state, node.extra) for node in prover.stack]
+    worker = f"{platform.node()}:{os.getpid()}"
     lines = zlib.compress(text.encode(), 1)
-    return Proved(left, lines, prover.nodes, prover.failed, time.perf_counter() - begin, time.thread_time() - busy, who)
+    return Proved(
+        open_nodes, lines, prover.nodes, prover.failed, time.perf_counter() - start, time.thread_time() - processor_start, worker
+    )
 
 
 class ProofParts:
-    """The open nodes of a proof, handed out.
+    """The open nodes of a proof as a pool for the dispatcher.
 
     Parameters
     ----------
@@ -78,49 +80,49 @@ class ProofParts:
 
     def __init__(self, wanted: Wanted, prover: ConflictProver, team: AsynchronousTeam) -> None:
         self._wanted, self._prover = wanted, prover
-        self._desk = Desk(team, self, prove_slice)
+        self._dispatcher = Desk(team, self, prove_slice)
         self._lines: list[str] = []
         self.nodes = 0
 
     @property
     def open_nodes(self) -> int:
-        """Under way."""
-        return sum(len(nodes) for nodes in self._desk.flying.values())
+        """Number of nodes in subproblems in progress."""
+        return sum(len(nodes) for nodes in self._dispatcher.flying.values())
 
     @property
     def waiting(self) -> int:
-        """Nodes that nobody has."""
+        """Number of nodes in the pool."""
         return len(self._prover.stack)
 
     def figures(self) -> dict[str, float]:
-        """What the desk counted."""
-        return {f"proof_{name}": value for name, value in self._desk.figures().items()}
+        """Return the counts of the dispatcher."""
+        return {f"proof_{name}": value for name, value in self._dispatcher.figures().items()}
 
     def work(self, seconds: float) -> str:
-        """Prove here, then hand out and take in; lines of the log."""
+        """Prove nodes in this process at first, then exchange subproblems and results; return the new log lines."""
         if self._prover.nodes < HEAD:
             return self._prover.work(seconds, HEAD - self._prover.nodes)
-        self._desk.tend(seconds)
+        self._dispatcher.tend(seconds)
         text, self._lines = "".join(self._lines), []
         return text
 
     def drawn(self, most: int) -> list[ProofNode]:
-        """The nodes nearest to the root: the largest subtrees."""
+        """Remove at most ``most`` nodes nearest to the root from the pool, which have the largest subtrees, and return them."""
         stack = self._prover.stack
-        drawn = [ProofNode(node.parent, node.side, node.state, node.extra) for node in stack[:most]]
+        nodes = [ProofNode(node.parent, node.side, node.state, node.extra) for node in stack[:most]]
         del stack[:most]
-        return drawn
+        return nodes
 
     def task(self, number: int, nodes: list[ProofNode], seconds: float) -> ProofSlice:
-        """A slice as it travels."""
+        """Return the subproblem of these nodes as a message to a worker."""
         return ProofSlice(self._wanted, nodes, seconds, number)
 
     def check(self, found: Proved) -> None:
-        """That it is an outcome of a slice."""
+        """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(len(self._wanted.weights))
 
     def take_in(self, number: int, found: Proved) -> None:
-        """Lines, and the nodes that remain."""
+        """Add a result: its log lines and its open nodes."""
         self._lines.append(lines_of(found.lines))
         self.nodes += found.count
         self._prover.failed |= bool(found.failed)

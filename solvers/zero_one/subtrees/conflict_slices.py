@@ -1,4 +1,4 @@
-"""A slice of the conflict search: open nodes of a pass, searched for a while in any process, and what came of it."""
+"""Subproblems of the conflict search: open nodes of a pass, searched for a limited time in any process, and the result."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ from .outcomes import check_counts, check_numbers, check_point, check_state, che
 
 __all__ = ["ConflictFound", "ConflictGround", "ConflictNode", "ConflictSlice", "search_conflicts"]
 
-#: A node: its bound, the proved cost of further deletions, the points' states.
+#: An open node: lower bound, proved cost of further deletions, states of the points.
 ConflictNode: TypeAlias = tuple[float, float, bytes]
-#: Nodes between two looks at the clock, for points times coordinates together.
-_WORK = 1_250_000
-#: What is counted, by its name and by the search's.
-_COUNTED = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
+#: Work between two readings of the clock, in nodes × points × coordinates.
+_WORK_PER_CHECK = 1_250_000
+#: Names of the counters and of their fields in `kernels.conflicts.NOW`.
+_COUNTER_FIELDS = {"nodes": "nodes", "hard_margin_solves": "solves", "conflicts": "conflicts", "forced_deletions": "forced"}
 
 
 @dataclass(frozen=True, eq=False)
 class ConflictGround:
-    """What one conflict search stands on, in whatever process: rows that hold for solutions better than ``upper``."""
+    """The problem data of one conflict search, in every process: rows that are valid for solutions better than ``upper``."""
 
     reduced: Reduced
     upper: float
@@ -42,24 +42,24 @@ class ConflictGround:
 
     @classmethod
     def of(cls, reduced: Reduced, upper: float, order: FloatArray) -> ConflictGround:
-        """The ground of a search that begins with an incumbent of value ``upper``, reduced."""
+        """Return the data of a search that begins with an incumbent of value ``upper``, in reduced units."""
         tau = reduced.thresholds(upper)
         rows, exact = stretched_rows(reduced, tau, upper), penalised_rows(reduced, tau)
         return cls(reduced, upper, rows, exact, np.minimum(reduced.weights, upper), np.ascontiguousarray(order))
 
     def dive(self) -> Dive:
-        """Arrays of one depth-first search."""
+        """Return a depth-first search with its arrays."""
         return Dive(self.rows, self.exact, self.weights, self.order)
 
     @property
     def few(self) -> int:
-        """Nodes between two looks at the clock."""
-        return max(min(100, _WORK // max(self.rows.a.size, 1)), 1)
+        """Number of nodes between two readings of the clock."""
+        return max(min(100, _WORK_PER_CHECK // max(self.rows.a.size, 1)), 1)
 
 
 @dataclass(frozen=True, eq=False)
 class ConflictSlice:
-    """What a worker is given: nodes, the incumbent when they were handed out, the pass's target (reduced), the time."""
+    """A subproblem for a worker: open nodes, the incumbent, the target of the pass in reduced units, tolerance and time limit."""
 
     ground: ConflictGround
     nodes: list[ConflictNode]
@@ -72,7 +72,7 @@ class ConflictSlice:
 
 @dataclass(frozen=True, eq=False)
 class ConflictFound:
-    """What came of a slice: nodes below the cut that are still open, a better incumbent, leaves that could not be settled."""
+    """The result of a subproblem: open nodes below the cutoff, a better incumbent, least bound of unresolved leaves, counts."""
 
     nodes: list[ConflictNode]
     w: FloatArray | None
@@ -84,56 +84,56 @@ class ConflictFound:
     who: str
 
     def check(self, ground: ConflictGround) -> None:
-        """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
+        """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
         for bound, extra, state in self.nodes:
             check_numbers(bound, extra)
             check_state(np.frombuffer(state, dtype=np.int8), len(ground.weights))
         check_numbers(self.unresolved)
         check_point(self.w, ground.reduced.problem.A.shape[1])
-        check_counts(self.counts, _COUNTED)
+        check_counts(self.counts, _COUNTER_FIELDS)
         check_work(self.seconds, self.busy, self.effort, self.who)
 
 
 def search_conflicts(task: ConflictSlice, threads: int | None) -> ConflictFound:
-    """Work on a slice, with one thread: one node after the other, each depth-first."""
-    begin, busy = time.perf_counter(), time.thread_time()
+    """Solve a subproblem with one thread: one node after the other, each depth-first."""
+    start, processor_start = time.perf_counter(), time.thread_time()
     ground = task.ground
     incumbent = Incumbent(task.w, task.value)
     shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol))
-    dive, todo, end = ground.dive(), task.nodes[::-1], begin + task.seconds
-    while (todo or dive.running) and time.perf_counter() < end:
-        cut = min(shared.cut, task.target)
+    dive, pending, end = ground.dive(), task.nodes[::-1], start + task.seconds
+    while (pending or dive.running) and time.perf_counter() < end:
+        cutoff = min(shared.cut, task.target)
         if not dive.running:
-            bound, extra, state = todo.pop()
-            if bound >= cut:
+            bound, extra, state = pending.pop()
+            if bound >= cutoff:
                 continue
             dive.plant(np.frombuffer(state, dtype=np.int8), extra, bound, shared.upper)
-        if dive.run(cut, ground.few) == k.CANDIDATE:
+        if dive.run(cutoff, ground.few) == k.CANDIDATE:
             offer_kept(shared, dive)
-    left = [*frontier(dive), *todo]
-    cut = min(shared.cut, task.target)
+    open_nodes = [*frontier(dive), *pending]
+    cutoff = min(shared.cut, task.target)
     return ConflictFound(
-        [node for node in left if node[0] < cut],
+        [node for node in open_nodes if node[0] < cutoff],
         incumbent.w if incumbent.value < task.value else None,
         float(dive.stack.unresolved[0]),
         counted(dive),
         dive.effort,
-        time.perf_counter() - begin,
-        time.thread_time() - busy,
+        time.perf_counter() - start,
+        time.thread_time() - processor_start,
         f"{platform.node()}:{os.getpid()}",
     )
 
 
 def frontier(dive: Dive) -> list[ConflictNode]:
-    """The open nodes of a search, which is over afterwards."""
+    """Return the open nodes of a search and end the search."""
     return [(bound, extra, state.tobytes()) for bound, extra, state in dive.frontier()] if dive.running else []
 
 
 def counted(dive: Dive) -> dict[str, int]:
-    """Nodes, hard-margin problems solved, conflicts found, deletions forced."""
-    return {name: int(dive.stack.now[at]) for name, at in _COUNTED.items()}
+    """Return the counts of nodes, hard-margin solves, conflicts and forced deletions."""
+    return {name: int(dive.stack.now[field]) for name, field in _COUNTER_FIELDS.items()}
 
 
 def least(nodes: list[ConflictNode]) -> float:
-    """The least bound; ∞ without nodes."""
+    """Return the least bound; ∞ without nodes."""
     return min((node[0] for node in nodes), default=math.inf)

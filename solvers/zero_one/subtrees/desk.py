@@ -1,4 +1,4 @@
-"""Handing out: slices of a pool of open nodes to a team, what is left of them back, as long as there are any."""
+"""Dispatch of subproblems from a pool of open nodes to a team of workers, and collection of the results."""
 
 from __future__ import annotations
 
@@ -13,16 +13,16 @@ from .shares import SHORT, Shares
 
 __all__ = ["Desk", "Outcome", "Pool"]
 
-#: Slices that may come back broken before the search gives up.
+#: Number of invalid results after which the search gives up.
 BROKEN = 8
 
 
 class Outcome(Protocol):
-    """What comes back of every slice."""
+    """The part of a subproblem's result that the dispatcher reads."""
 
     @property
     def nodes(self) -> Sized:
-        """Still open."""
+        """The nodes that are still open."""
 
     @property
     def seconds(self) -> float:
@@ -30,129 +30,129 @@ class Outcome(Protocol):
 
     @property
     def busy(self) -> float:
-        """Its processor time."""
+        """Processor time of the worker."""
 
     @property
     def who(self) -> str:
-        """Machine and process."""
+        """Machine and process of the worker."""
 
 
 class Pool(Protocol):
-    """Whose nodes are handed out."""
+    """A pool of open nodes whose subproblems are dispatched."""
 
     @property
     def waiting(self) -> int:
-        """Open nodes that nobody has."""
+        """Number of open nodes in the pool, without those of subproblems in progress."""
 
     def drawn(self, most: int) -> Any:
-        """Some of them, with the least bounds; they are the worker's from now on."""
+        """Remove at most ``most`` nodes from the pool and return them, those with the least bounds first."""
 
     def task(self, number: int, nodes: Any, seconds: float) -> Any:
-        """A slice as it travels."""
+        """Return the subproblem of these nodes as a message to a worker."""
 
     def check(self, found: Any) -> None:
-        """That it is an outcome of a slice; ``ValueError`` and the like where it is none."""
+        """Raise ValueError, or another error of malformed data, unless ``found`` is a valid result."""
 
     def take_in(self, number: int, found: Any) -> None:
-        """What came of it: its open nodes, what it found, its part of the proof."""
+        """Add a result: its open nodes, its incumbent, its part of the proof."""
 
 
 class Desk:
-    """Keeps every worker of a team busy with slices of a pool.
+    """The dispatcher: it keeps every worker of a team busy with subproblems of a pool.
 
     Attributes
     ----------
     flying : dict
-        Nodes of the slices under way, by the slice's number, as they were handed out.
+        Nodes of the subproblems in progress, as dispatched, by the number of the subproblem.
     number : int
-        Of the last slice.
+        Number of the last subproblem.
     awake : bool
         Whether a worker has answered `rouse`.
     """
 
     def __init__(self, team: AsynchronousTeam, pool: Pool, job: Job) -> None:
         self._team, self._pool, self._job = team, pool, job
-        self._shares = Shares()
+        self._batch_size = Shares()
         self.flying: dict[int, Any] = {}
         self.number, self.awake = 0, False
-        self._slices = self._broken = self._called = 0
-        self._busy = self._wall = self._handling = 0.0
-        self._who: set[str] = set()
+        self._dispatched = self._failures = self._preloads = 0
+        self._processor_seconds = self._wall_seconds = self._handling_seconds = 0.0
+        self._workers: set[str] = set()
 
     def figures(self) -> dict[str, float]:
-        """Slices handed out, workers met, seconds of handling here, processor and wall seconds of slices."""
-        counts = {"slices": self._slices, "workers": len(self._who), "handling": self._handling}
-        return {**counts, "worker_seconds": self._busy, "worker_wall": self._wall}
+        """Return the counts of subproblems and workers, and the seconds of handling, processor and wall time."""
+        counts = {"slices": self._dispatched, "workers": len(self._workers), "handling": self._handling_seconds}
+        return {**counts, "worker_seconds": self._processor_seconds, "worker_wall": self._wall_seconds}
 
     def rouse(self, job: Job, task: Any) -> None:
-        """Have every worker that there is load what slices need and fetch their data, before there are any; once."""
-        if self._called:
+        """Make every worker load its code and fetch the data before the first subproblem; later calls do nothing."""
+        if self._preloads:
             return
         for _ in range(self._team.slots):
-            self._called += 1
-            self._team.submit(-self._called, job, task)
+            self._preloads += 1
+            self._team.submit(-self._preloads, job, task)
 
     def tend(self, seconds: float) -> None:
-        """Hand out, take in what comes within ``seconds``, hand out again."""
-        begin = time.perf_counter()
-        self._hand_out()
-        self._handling += time.perf_counter() - begin
-        arrived = self._team.collect(seconds) if self.flying or not self.awake else []
-        begin = time.perf_counter()
-        for done in arrived:
-            self._take_in(done)
-        self._hand_out()
-        self._handling += time.perf_counter() - begin
+        """Dispatch subproblems, receive results for at most ``seconds``, and dispatch again."""
+        start = time.perf_counter()
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
+        results = self._team.collect(seconds) if self.flying or not self.awake else []
+        start = time.perf_counter()
+        for done in results:
+            self._receive(done)
+        self._dispatch()
+        self._handling_seconds += time.perf_counter() - start
 
-    def _take_in(self, done: Done) -> None:
+    def _receive(self, done: Done) -> None:
         number = done.number
-        if number < 0:  # whatever it says: what is wrong with a worker shows in its slices
+        if number < 0:  # the value of a preload is irrelevant: a faulty worker shows in its subproblems
             self.awake = True
             return
         try:
-            found: Outcome = done.result()
-            self._pool.check(found)
+            result: Outcome = done.result()
+            self._pool.check(result)
         except MarginoptError:
             raise
-        except Exception as error:  # noqa: BLE001 - what a broken worker raises, or sends back, may be anything
-            self._again(number, error)
+        except Exception as error:  # noqa: BLE001 - a faulty worker may raise or return anything
+            self._retry(number, error)
             return
-        self._shares.learn(len(self.flying.pop(number)), len(found.nodes), found.seconds)
-        self._busy += found.busy
-        self._wall += found.seconds
-        self._who.add(found.who)
-        self._pool.take_in(number, found)
+        self._batch_size.learn(len(self.flying.pop(number)), len(result.nodes), result.seconds)
+        self._processor_seconds += result.busy
+        self._wall_seconds += result.seconds
+        self._workers.add(result.who)
+        self._pool.take_in(number, result)
 
-    def _again(self, number: int, error: Exception) -> None:
-        """The nodes of a slice that came back broken go out once more, by themselves."""
-        self._broken += 1
-        if self._broken > BROKEN:
-            what = f"workers of the cluster are broken: {self._broken} slices came back as nothing"
-            raise SolverError(f"{what}: {fault(error)}") from error
+    def _retry(self, number: int, error: Exception) -> None:
+        """Dispatch the nodes of an invalid result once more, as a subproblem of their own."""
+        self._failures += 1
+        if self._failures > BROKEN:
+            message = f"workers of the cluster are broken: {self._failures} slices came back as nothing"
+            raise SolverError(f"{message}: {fault(error)}") from error
         self._submit(self.flying.pop(number), SHORT)
 
     def _submit(self, nodes: Any, seconds: float) -> None:
         self.number += 1
         self.flying[self.number] = nodes
-        self._slices += 1
+        self._dispatched += 1
         self._team.submit(self.number, self._job, self._pool.task(self.number, nodes, seconds))
 
-    def _hand_out(self) -> None:
-        """As many slices as keep every worker busy, and one more for each to go on with."""
+    def _dispatch(self) -> None:
+        """Submit one subproblem per worker, plus one more for each in the cluster's queue."""
         waiting = self._pool.waiting
         if not waiting:
             return
         slots = self._team.size
-        wanted = (1 + self._team.ahead) * slots - len(self.flying)
-        if wanted <= 0:
+        missing = (1 + self._team.ahead) * slots - len(self.flying)
+        if missing <= 0:
             return
-        each, seconds = self._shares.share(waiting, slots, self._handling / max(self._slices, 1))
-        for _ in range(wanted):
-            nodes = self._pool.drawn(each)
+        batch, seconds = self._batch_size.share(waiting, slots, self._handling_seconds / max(self._dispatched, 1))
+        for _ in range(missing):
+            nodes = self._pool.drawn(batch)
             if not len(nodes):
                 break
             self._submit(nodes, seconds)
 
     def release(self) -> None:
-        """Let the cluster go; what is under way stays open."""
+        """Release the cluster; subproblems in progress count as open nodes."""
         self._team.cancel()

@@ -1,10 +1,10 @@
-"""The box search on a cluster: this process keeps the open nodes and hands slices of them to the workers.
+"""The distributed box search: this process keeps the pool of open nodes and dispatches subproblems to workers.
 
-It begins here, and calls the workers. When the first of them is ready, the open nodes are a pool, from which every worker gets
-a few with the least bounds, the incumbent and a time; what is still open afterwards comes back to the pool, with better
-incumbents, and is divided anew. So idle workers take over what busy ones have left after at most a slice, and a short one where
-the pool is nearly empty. Who is killed loses one slice, which another worker gets. The pool, the slices under way and the
-incumbent are the whole search: what a checkpoint holds.
+The search begins in this process while the workers load their code. When the first worker is ready, the open nodes become the
+pool. Every worker receives a few nodes with the least bounds, the incumbent and a time limit, and returns the nodes that remain
+open. These are divided anew, with better incumbents, so that idle workers soon take over work of busy ones; time limits are short
+where the pool is nearly empty. A killed worker loses one subproblem, which another worker repeats. The pool, the subproblems in
+progress and the incumbent are the whole state of the search, which a checkpoint saves.
 """
 
 from __future__ import annotations
@@ -26,26 +26,26 @@ from .slices import NODES, Found, Slice, load, search
 
 __all__ = ["HEAD", "SubtreeEngine"]
 
-#: Nodes, or effort (about nanoseconds), of the search here after which nodes are handed out though no worker is ready yet: an
-#: easy problem does not wait for workers that have to load compiled code first.
+#: Nodes, or effort (about nanoseconds), of the local search after which nodes are dispatched even if no worker is ready. An easy
+#: problem finishes before, without waiting for workers that load compiled code.
 HEAD, EFFORT = 1500, 1e9
-#: Nodes, or effort, after which the workers are called: what is over by then needs none.
+#: Nodes, or effort, after which the workers begin to load their code; shorter searches need no workers.
 CALL, CALL_EFFORT = 50, 1e7
-#: Nodes here between two looks for an answer; one may take a second.
+#: Number of local nodes between two checks for ready workers.
 FEW = 8
 
 
 class SubtreeEngine(Engine):
-    """Branch and bound over boxes by a team; nodes are searched in an order that depends on timing, what is proved does not.
+    """Branch and bound over boxes by a team of workers. The order of the nodes depends on timing, the proved bound does not.
 
     Parameters
     ----------
     shared : Shared
     first : BoxEngine
-        The search in this process, from the root or from what a checkpoint holds.
+        The local search, from the root or from a checkpoint.
     team : AsynchronousTeam
     writer : ProofWriter, optional
-        Of the proof log: takes the parts that the workers write.
+        Writer of the proof log, which merges the parts of the workers.
     """
 
     name: ClassVar[str] = "boxes"
@@ -54,94 +54,94 @@ class SubtreeEngine(Engine):
         super().__init__(shared)
         self._first, self._writer = first, writer
         self.ground = first.ground
-        self._desk = Desk(team, self, search)
-        self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap by least bound; the bytes that each one keeps
-        self._order = itertools.count()
-        self._shipped = False
+        self._dispatcher = Desk(team, self, search)
+        self._parts: list[tuple[float, int, OpenNodes, int]] = []  # a heap of (least bound, sequence number, nodes, bytes)
+        self._sequence = itertools.count()
+        self._distributed = False
         self._counts: dict[str, int] = {}
         self._effort = 0.0
-        self._unresolved = float("inf")
-        self._none = first.open.chosen(slice(0, 0))
+        self._unresolved_bound = float("inf")
+        self._no_nodes = first.open.chosen(slice(0, 0))
 
-    # -- what is known ------------------------------------------------------------------------------------------
+    # -- state --------------------------------------------------------------------------------------------------
 
     @property
     def nodes(self) -> int:
-        """Nodes of slices that have come back, and of this process."""
+        """Number of nodes of this process and of finished subproblems."""
         return self._first.nodes + self._counts.get("nodes", 0)
 
     @property
     def effort(self) -> float:
-        """Work of all."""
+        """Counted work of this process and of finished subproblems."""
         return self._first.effort + self._effort
 
     @property
     def open_nodes(self) -> int:
-        """In the pool and under way."""
-        if not self._shipped:
+        """Number of nodes in the pool and in subproblems."""
+        if not self._distributed:
             return self._first.open_nodes
-        return self.waiting + sum(len(part) for part in self._desk.flying.values())
+        return self.waiting + sum(len(part) for part in self._dispatcher.flying.values())
 
     @property
     def waiting(self) -> int:
-        """In the pool."""
+        """Number of nodes in the pool."""
         return sum(len(part) for _, _, part, _ in self._parts)
 
     @property
     def open(self) -> OpenNodes:
-        """All open nodes; those under way as they were handed out."""
-        if not self._shipped:
+        """All open nodes, including those of subproblems in progress as dispatched."""
+        if not self._distributed:
             return self._first.open
-        parts = [*(part for _, _, part, _ in self._parts), *self._desk.flying.values()]
-        return OpenNodes.joined([self._none, *parts]).below(self._shared.cut)
+        parts = [*(part for _, _, part, _ in self._parts), *self._dispatcher.flying.values()]
+        return OpenNodes.joined([self._no_nodes, *parts]).below(self._shared.cut)
 
     @property
     def begun(self) -> Begun:
-        """From where another process goes on; its nodes have other numbers than those of slices under way."""
-        following = (self._desk.number + 1) * NODES if self._shipped else self._first.next_id
-        return Begun(self.ground, self.open, self.unresolved, following)
+        """The state from which another process continues. Its node numbers follow those of all subproblems."""
+        first_id = (self._dispatcher.number + 1) * NODES if self._distributed else self._first.next_id
+        return Begun(self.ground, self.open, self.unresolved, first_id)
 
     @property
     def unresolved(self) -> float:
-        """Least bound of the leaves that nobody could settle."""
-        return min(self._unresolved, self._first.unresolved)
+        """Least lower bound of the leaves that rounding left unresolved; ∞ without such leaves."""
+        return min(self._unresolved_bound, self._first.unresolved)
 
     @property
     def own_bound(self) -> float:
-        """What this tree alone proves, stated."""
+        """The lower bound of this tree alone, in original units."""
         return min(self._shared.reduced.proved(self._bound()), self._shared.incumbent.value)
 
     def _bound(self) -> float:
-        if not self._shipped:
+        if not self._distributed:
             return self._first.bound
-        parts = [*(key for key, *_ in self._parts), *(part.least for part in self._desk.flying.values())]
-        return min([self.unresolved, self._shared.cut, *parts])
+        bounds = [*(key for key, *_ in self._parts), *(part.least for part in self._dispatcher.flying.values())]
+        return min([self.unresolved, self._shared.cut, *bounds])
 
     def figures(self) -> dict[str, float]:
-        """Counts of all; slices handed out, workers met, seconds of handling here, processor and wall seconds of slices."""
+        """Return the counts of all searches and of the dispatcher."""
         counts = {name: value + self._counts.get(name, 0) for name, value in self._first.counts().items()}
         points = counts.pop("points") / max(counts.pop("nodes"), 1)
-        return {**counts, "points_per_node": points, **self._desk.figures()}
+        return {**counts, "points_per_node": points, **self._dispatcher.figures()}
 
-    # -- driving ------------------------------------------------------------------------------------------------
+    # -- control ------------------------------------------------------------------------------------------------
 
     @property
     def rested(self) -> bool:
-        """Once slices are out there are no stretches: what arrives when is the cluster's business."""
-        return self._shipped or self._first.rested
+        """Whether no local slice is in progress. Once distributed, the search has no slices: its order depends on the cluster."""
+        return self._distributed or self._first.rested
 
     def begin_stretch(self) -> None:
-        """A stretch of the search in this process."""
-        if not self._shipped:
+        """Start a slice of the local search."""
+        if not self._distributed:
             self._first.begin_stretch()
             self._first.pause = min(self._first.pause, self._first.nodes + FEW)
 
     def work(self, seconds: float) -> Outcome:
-        """Search here, and once the pool is there hand out and take in for about ``seconds``."""
-        if not self._shipped:
+        """Search locally; once distributed, exchange subproblems and results for about ``seconds``."""
+        if not self._distributed:
             outcome = self._first.work(seconds)
-            if outcome is Outcome.RUNNING and self._first.rested and self._begun():
-                self._ship()
+            if outcome is Outcome.RUNNING and self._first.rested and self._ready_to_distribute():
+                self._distribute()
             return outcome
         self.tend(seconds)
         return self._conclude(self._bound(), self._outcome())
@@ -150,85 +150,88 @@ class SubtreeEngine(Engine):
         shared, limits = self._shared, self._shared.limits
         if self._writer is not None and self._writer.fault is not None:
             return Outcome.UNWRITTEN
-        if not self._parts and not self._desk.flying:
+        if not self._parts and not self._dispatcher.flying:
             return Outcome.CONVERGED if self.unresolved >= shared.cut else Outcome.STALLED
         if limits.nodes is not None and self.nodes >= limits.nodes:
             return Outcome.NODE_LIMIT
-        return Outcome.MEMORY_LIMIT if self._bytes() > self._room else Outcome.RUNNING
+        return Outcome.MEMORY_LIMIT if self._bytes() > self._memory_limit else Outcome.RUNNING
 
     @property
-    def _room(self) -> float:
+    def _memory_limit(self) -> float:
         return MEMORY if self._shared.limits.memory is None else self._shared.limits.memory
 
     def _bytes(self) -> int:
         return sum(memory for *_, memory in self._parts)
 
-    def _begun(self) -> bool:
-        """Whether the workers' turn has come."""
+    def _ready_to_distribute(self) -> bool:
+        """Call the workers if it is time, and return True once nodes should be dispatched."""
         nodes, effort = self._first.nodes, self._first.effort
         if nodes >= CALL or effort >= CALL_EFFORT:
-            self._desk.rouse(load, self.ground)
-            self._desk.tend(0.0)
-        return self._desk.awake or nodes >= HEAD or effort >= EFFORT
+            self._dispatcher.rouse(load, self.ground)
+            self._dispatcher.tend(0.0)
+        return self._dispatcher.awake or nodes >= HEAD or effort >= EFFORT
 
-    def _ship(self) -> None:
-        self._shipped = True
-        self._desk.number = self._first.next_id // NODES
-        self._keep(self._first.open)
+    def _distribute(self) -> None:
+        self._distributed = True
+        self._dispatcher.number = self._first.next_id // NODES
+        self._push(self._first.open)
 
-    def _keep(self, nodes: OpenNodes, memory: int = 0) -> None:
-        """Into the pool; they are a part of so many bytes, and get their own where that is more than twice what they need."""
+    def _push(self, nodes: OpenNodes, memory: int = 0) -> None:
+        """Add nodes to the pool: views into ``memory`` bytes, copied if that is more than twice their own size."""
         if not len(nodes):
             return
         if memory > 2 * nodes.nbytes:
             nodes, memory = nodes.apart(), 0
-        heapq.heappush(self._parts, (nodes.least, next(self._order), nodes, max(memory, nodes.nbytes)))
+        heapq.heappush(self._parts, (nodes.least, next(self._sequence), nodes, max(memory, nodes.nbytes)))
 
     def tend(self, seconds: float = 0.0) -> None:
-        """Hand out slices, take in what came, hand out again."""
-        if self._shipped:
-            self._desk.tend(seconds)
+        """Exchange subproblems and results."""
+        if self._distributed:
+            self._dispatcher.tend(seconds)
 
     def release(self) -> None:
-        """Let the cluster go; what is under way stays open."""
-        self._desk.release()
+        """Release the cluster; subproblems in progress count as open nodes."""
+        self._dispatcher.release()
 
-    # -- what the desk asks for ---------------------------------------------------------------------------------
+    # -- the dispatcher's pool ----------------------------------------------------------------------------------
 
     def task(self, number: int, nodes: OpenNodes, seconds: float) -> Slice:
-        """Nodes with the incumbent as it is now."""
+        """Return the subproblem of these nodes, with the current incumbent."""
         shared, logged = self._shared, self._writer is not None
         incumbent = shared.incumbent
         return Slice(self.ground, Own(nodes.arrays()), incumbent.w, incumbent.value, shared.limits.tol, seconds, number, logged)
 
     def drawn(self, most: int) -> OpenNodes:
-        """The least nodes of the pool, ``most`` of them; where memory is short the greatest, which is nearly depth-first."""
-        drawn: list[OpenNodes] = []
-        if self._parts and self._bytes() > 0.5 * self._room:
+        """Remove ``most`` nodes with the least bounds from the pool and return them.
+
+        Where memory is short the nodes with the greatest bounds are taken, which is nearly depth-first.
+        """
+        parts: list[OpenNodes] = []
+        if self._parts and self._bytes() > 0.5 * self._memory_limit:
             self._parts.sort()
             *_, part, memory = self._parts.pop()
             heapq.heapify(self._parts)
-            self._keep(part.chosen(slice(0, max(len(part) - most, 0))), memory)
+            self._push(part.chosen(slice(0, max(len(part) - most, 0))), memory)
             return part.chosen(slice(max(len(part) - most, 0), None))
         while self._parts and most > 0:
             *_, part, memory = heapq.heappop(self._parts)
             part = part.below(self._shared.cut)
-            drawn.append(part.chosen(slice(0, most)))
-            self._keep(part.chosen(slice(most, None)), memory)
-            most -= len(drawn[-1])
-        return OpenNodes.joined(drawn) if drawn else self._none
+            parts.append(part.chosen(slice(0, most)))
+            self._push(part.chosen(slice(most, None)), memory)
+            most -= len(parts[-1])
+        return OpenNodes.joined(parts) if parts else self._no_nodes
 
     def check(self, found: Found) -> None:
-        """That it is an outcome of a slice."""
+        """Raise an error of malformed data unless ``found`` is a valid result."""
         found.check(self.ground)
 
     def take_in(self, number: int, found: Found) -> None:
-        """The outcome of a slice: its nodes, its incumbent (valued anew), its part of the proof."""
+        """Add a result: its open nodes, its incumbent with a recomputed value, its counts, its part of the proof."""
         shared = self._shared
         if found.w is not None:
             shared.incumbent.offer(shared.reduced, found.w)
-        self._unresolved = min(self._unresolved, found.unresolved)
-        self._keep(found.nodes.below(shared.cut), found.nodes.nbytes)
+        self._unresolved_bound = min(self._unresolved_bound, found.unresolved)
+        self._push(found.nodes.below(shared.cut), found.nodes.nbytes)
         for name, count in found.counts.items():
             self._counts[name] = self._counts.get(name, 0) + count
         self._effort += found.effort

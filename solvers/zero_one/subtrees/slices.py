@@ -1,7 +1,7 @@
-"""A slice of a search: some open nodes, worked on for a while in any process, and what came of it.
+"""Subproblems of the box search: open nodes, searched for a limited time in any process, and the result.
 
-A slice is a value and its outcome depends on nothing else, so that one whose worker is lost is given to another, and the first
-outcome that arrives is the only one that counts.
+A subproblem is a value, and its result depends on nothing else. So the subproblem of a lost worker is given to another one, and
+only the first result counts.
 """
 
 from __future__ import annotations
@@ -27,34 +27,34 @@ from .outcomes import check_counts, check_numbers, check_point, check_work, line
 
 __all__ = ["NODES", "Found", "Slice", "load", "search"]
 
-#: Gap of the problem that loads the loops.
-_LOADED = 1e-6
-#: Nodes of a slice at most: their numbers in the proof log are those from a multiple of this on.
+#: Tolerance of the problem that loads the compiled kernels.
+_LOAD_TOL = 1e-6
+#: Largest number of nodes of a subproblem; its node numbers in the proof log begin at a multiple of this.
 NODES = 1 << 26
-#: Bytes of a worker's open nodes beyond which it searches nearly depth-first: what it hands back travels.
-_MEMORY = 1.5e8
-#: Seconds after which the speed of the nodes is judged anew, so that a slice ends in time.
-_BEAT = 0.1
+#: Bytes of a worker's open nodes beyond which it searches nearly depth-first, since it sends them all back.
+_MEMORY_LIMIT = 1.5e8
+#: Seconds between two estimates of the node rate, so that a subproblem ends in time.
+_INTERVAL = 0.1
 
 
 @dataclass(frozen=True, eq=False)
 class Slice:
-    """What a worker is given.
+    """A subproblem for a worker.
 
     Parameters
     ----------
     ground : Ground
-        The same for all slices: its large arrays travel once.
+        Equal for all subproblems: its large arrays are sent once.
     nodes : Own
         The arrays of the open nodes.
     w, value : ndarray, float
-        The incumbent when the slice was handed out.
+        The incumbent and its value at the time of dispatch.
     tol, seconds : float
-        The search's tolerance; how long to work.
+        Tolerance of the search; time limit of the subproblem.
     number : int
-        Of the slice, from 1: its nodes are called ``number * NODES`` and onwards.
+        Number of the subproblem, from 1; its nodes have numbers from ``number * NODES`` on.
     logged : bool
-        Whether a part of a proof log is wanted.
+        Whether the worker writes a part of the proof log.
     """
 
     ground: Ground
@@ -69,18 +69,18 @@ class Slice:
 
 @dataclass(frozen=True, eq=False)
 class Found:
-    """What came of a slice.
+    """The result of a subproblem.
 
     Parameters
     ----------
     nodes : OpenNodes
-        Still open, with bounds below the cut that the worker had in the end.
+        Open nodes with bounds below the worker's final cutoff.
     w : ndarray or None
-        A better incumbent.
+        A better incumbent, if there is one.
     unresolved : float
-        Least bound of leaves that could not be settled.
+        Least lower bound of the leaves that rounding left unresolved.
     counts : dict
-        Nodes, relaxations, Newton steps and points.
+        Numbers of nodes, relaxations, Newton steps and points.
     effort, seconds, busy : float
         Counted work; wall time and processor time of the worker.
     log : bytes
@@ -100,7 +100,7 @@ class Found:
     who: str
 
     def check(self, ground: Ground) -> None:
-        """Of this kind, finite, of the ground's points; raises as `subtrees.outcomes` does."""
+        """Raise an error of `subtrees.outcomes` unless the result is well formed, finite, and about the points of ``ground``."""
         reduced = ground.reduced
         self.nodes.check(*reduced.rows.shape)
         check_numbers(self.unresolved)
@@ -111,26 +111,26 @@ class Found:
 
 
 def load(ground: Ground, threads: int | None) -> None:
-    """Have what slices of this ground need: their arrays are here now, and a slice of the smallest problem loads the loops."""
+    """Load the compiled kernels by a subproblem of the warm-up instance; receiving ``ground`` has fetched the data."""
     reduced = for_boxes(reduce_problem(smallest_problem()))
     incumbent = trivial_incumbent(reduced)
-    first = BoxEngine(Shared(reduced, incumbent, Polish.of(reduced), Limits(_LOADED)))
-    search(Slice(first.ground, Own(first.open.arrays()), incumbent.w, incumbent.value, _LOADED, 1.0, 1, False), threads)
+    engine = BoxEngine(Shared(reduced, incumbent, Polish.of(reduced), Limits(_LOAD_TOL)))
+    search(Slice(engine.ground, Own(engine.open.arrays()), incumbent.w, incumbent.value, _LOAD_TOL, 1.0, 1, False), threads)
 
 
 def search(task: Slice, threads: int | None) -> Found:
-    """Work on a slice, with one thread."""
-    begin, busy = time.perf_counter(), time.thread_time()
+    """Solve a subproblem with one thread."""
+    start, processor_start = time.perf_counter(), time.thread_time()
     ground = task.ground
     incumbent = Incumbent(task.w, task.value)
-    shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY))
+    shared = Shared(ground.reduced, incumbent, Polish.of(ground.reduced), Limits(task.tol, memory=_MEMORY_LIMIT))
     log = BoxRecords() if task.logged else None
     nodes = OpenNodes.of_arrays(task.nodes.arrays)
     engine = BoxEngine(shared, 1, log, Begun(ground, nodes, first_id=task.number * NODES))
-    engine.pause = NODES - 200_000  # a step of the engine may go beyond
-    end, outcome = begin + task.seconds, Outcome.RUNNING
-    while outcome is Outcome.RUNNING and (left := end - time.perf_counter()) > 0.0:
-        outcome = engine.work(min(left, _BEAT))
+    engine.pause = NODES - 200_000  # one step of the engine may exceed it
+    end, outcome = start + task.seconds, Outcome.RUNNING
+    while outcome is Outcome.RUNNING and (remaining := end - time.perf_counter()) > 0.0:
+        outcome = engine.work(min(remaining, _INTERVAL))
     lines = b"" if log is None else zlib.compress(log.text().encode(), 1)
     return Found(
         engine.open,
@@ -138,8 +138,8 @@ def search(task: Slice, threads: int | None) -> Found:
         engine.unresolved,
         engine.counts(),
         engine.effort,
-        time.perf_counter() - begin,
-        time.thread_time() - busy,
+        time.perf_counter() - start,
+        time.thread_time() - processor_start,
         lines,
         f"{platform.node()}:{os.getpid()}",
     )

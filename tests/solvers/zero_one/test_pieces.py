@@ -102,12 +102,12 @@ def test_nodes_go_out_when_a_worker_is_ready_and_an_easy_problem_waits_for_none(
     large: Any, monkeypatch: pytest.MonkeyPatch, ready: bool
 ) -> None:
     stated, alone, whole = large
-    team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._ship
+    team, ships, ship = Here(ready), list[int](), subtrees.SubtreeEngine._distribute
     monkeypatch.setattr(algorithm, "cluster_team", lambda cluster: team)
     monkeypatch.setattr(stretches, "STRETCH", 2e5)
     monkeypatch.setattr(subtrees, "HEAD", whole.nodes + 1)
     monkeypatch.setattr(subtrees, "EFFORT", np.inf)
-    monkeypatch.setattr(subtrees.SubtreeEngine, "_ship", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
+    monkeypatch.setattr(subtrees.SubtreeEngine, "_distribute", lambda engine: (ships.append(engine.nodes), ship(engine))[1])
     found = mo.solve(stated, "zero-one-bb", **alone, cluster="here")
     _same(found, whole)
     assert team.numbers[:2] == [-1, -2] and team.numbers[2:] == list(range(1, int(found.details["slices"]) + 1))
@@ -155,7 +155,7 @@ def test_nodes_that_are_drawn_are_views_until_most_of_what_they_keep_is_gone(sma
     first.pause = alone.nodes // 3
     first.work(60.0)
     engine = subtrees.SubtreeEngine(shared, first, Here(True), None)
-    engine._ship()
+    engine._distribute()
     whole = first.open
     drawn = engine.drawn(len(whole) // 4)
     rest = engine._parts[0][2]

@@ -25,7 +25,7 @@ class Steady(Engine):
     def work(self, seconds):
         self._stretches += 1
         self.pause = self.nodes
-        return self._judged(self.proved + self._share * (self._shared.cut - self.proved), Outcome.RUNNING)
+        return self._conclude(self.proved + self._share * (self._shared.cut - self.proved), Outcome.RUNNING)
 
     @property
     def effort(self):
@@ -54,7 +54,7 @@ class Doubling(Steady):
         self._stretches += 1
         self.pause = self.nodes
         proved = min(self._first + self._share * math.log2(self._stretches), 0.99) * self._shared.cut
-        return self._judged(max(proved, self.proved), Outcome.RUNNING)
+        return self._conclude(max(proved, self.proved), Outcome.RUNNING)
 
 
 @pytest.fixture
