@@ -1,1 +1,1 @@
-"""The 0-1 loss with a budget of violations: an exact search of its own."""
+"""The exact search for the 0-1 loss with a budget of violations."""

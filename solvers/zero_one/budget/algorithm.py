@@ -1,8 +1,8 @@
-"""The cardinality form min ||w||² with at most k margins violated: a Lagrangian search over λ, then a tree search for the rest.
+"""The cardinality form min ||w||² with at most k margins violated: a Lagrangian search over λ, then a tree search for the gap.
 
-v(λ) = min ||w||² + λ·(violations) is solved exactly by the λ form's engines; v(λ) - λk is a proved lower bound for every λ, and
-the points found are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends where k lies on an
-edge of it. What is left between the edge and the best feasible point is the duality gap; `budget_search` closes it.
+The engines of the λ form solve v(λ) = min ||w||² + λ·(violations) exactly. For every λ, v(λ) - λk is a proved lower bound, and
+the solutions are candidates. Bisection on the slopes of the lower convex hull of (violations, norm) ends when k lies on an edge
+of the hull. The distance between that edge and the best feasible point is the duality gap, which `budget_search` closes.
 """
 
 from __future__ import annotations
@@ -42,31 +42,31 @@ if TYPE_CHECKING:
 
 __all__ = ["BudgetBB", "BudgetState"]
 
-#: Nodes of one λ problem, at least and at most, after which its bound is taken as it is and the tree search begins; between them
-#: n³ over this. By trial: on 100 points the tree alone is faster, on 300 only what the multiplier leaves is for the tree.
-_FEWEST, _MOST, _CUBE = 500, 100_000, 500
-#: Nodes of the tree search after which it is seen whether the gap is closed.
-_STRETCH = 20
-#: λ problems at most; a hull with more edges between its ends is left to the tree search.
-_PROBLEMS = 60
-#: Squared norm beyond which no point is looked for, in units of 1/(median squared norm of the rows): there every margin drowns in
-#: rounding.
+#: Least and largest node limit of a λ problem, and the divisor of n³ for the limit between them. At the limit the tree search
+#: begins with the current bound. The tree search alone is faster on few points, the Lagrangian search on many.
+_LEAST_NODES, _MOST_NODES, _NODE_DIVISOR = 500, 100_000, 500
+#: Nodes of the tree search between two checks of the gap.
+_SLICE = 20
+#: Largest number of λ problems; the tree search takes over if the hull has more edges.
+_MAX_PROBLEMS = 60
+#: Largest squared norm of a point of interest, in units of 1/(median squared norm of the rows). Beyond it rounding dominates all
+#: margins.
 _FAR = 1e12
 
 
 @dataclass(frozen=True, eq=False)
 class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
-    """Exact: min Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points.
+    """Exact minimisation of Σ_{penalised} w_j² with a_i'w ≥ 1 for all but at most k points.
 
     Parameters
     ----------
     solver : ZeroOneBB
-        For the λ problems.
+        Solver of the λ problems.
     """
 
     solver: ZeroOneBB
 
-    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread costs more than it brings
+    pooled: ClassVar[bool] = True  # small dense algebra: a second BLAS thread does not pay
     compiling: ClassVar[float] = 8.0
     info: ClassVar[SolverInfo] = SolverInfo(
         name="zero-one-bb",
@@ -78,7 +78,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
     )
 
     def load(self, view: ZeroOneBudget) -> None:
-        """The λ form's engines."""
+        """Load the engines of the λ form."""
         self.solver.load(view)
 
     def init(self, view: ZeroOneBudget, options: Options, rng: np.random.Generator) -> BudgetState:
@@ -86,10 +86,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         n, p = view.A.shape
         reduced = reduce_problem(ZeroOneProblem(view.A, np.ones(n), view.penalised))
         length = np.linalg.norm(view.A[:, view.penalised], axis=1)
-        typical = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
+        median_length = float(np.median(length[length > 0])) if (length > 0).any() else 1.0
         tol = options.tolerance(self.info.tolerance)
         state = BudgetState(
-            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / typical**2, Point(np.zeros(p), float(n), 0.0)
+            view, reduced, Polish.of(reduced), options, tol, rng, _FAR / median_length**2, Point(np.zeros(p), float(n), 0.0)
         )
         points = [np.zeros(p)]
         if not view.penalised.all():
@@ -101,18 +101,18 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             points.append(w)
         for w in points:
             offer(state, w)
-        state.lam = 1.0 / typical**2
+        state.lam = 1.0 / median_length**2
         return state
 
     @property
-    def _inner(self) -> ZeroOneBB:
-        """For the λ problems: the proof is of the whole."""
+    def _inner_solver(self) -> ZeroOneBB:
+        """The solver of the λ problems, without a proof log, since the log covers the whole problem."""
         return dataclasses.replace(self.solver, proof=None)
 
     def advance(self, state: BudgetState, seconds: float) -> Outcome:
-        """A slice of the λ problem in hand, of the tree search, or of the pass that writes the proof."""
+        """Run a slice of the current λ problem, of the tree search, or of the pass that writes the proof."""
         if state.ended is None:
-            outcome = self._searched(state, seconds)
+            outcome = self._search(state, seconds)
             if self.solver.proof is None or outcome not in (Outcome.CONVERGED, Outcome.INFEASIBLE):
                 return outcome
             state.ended = outcome
@@ -128,15 +128,15 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
     def _recorder(self, path: str, state: BudgetState, bound: float) -> ConflictRecorder:
         return ConflictRecorder(path, state.reduced, bound, order(state), state.view.budget, self.solver.proof_gap)
 
-    def _searched(self, state: BudgetState, seconds: float) -> Outcome:
+    def _search(self, state: BudgetState, seconds: float) -> Outcome:
         if state.checkpoint and state.best is not None and closed(state):
             return Outcome.CONVERGED
         if not state.hull_done:
-            self._hull(state, seconds)
+            self._search_hull(state, seconds)
             return Outcome.RUNNING
-        return self._tree(state, seconds)
+        return self._search_tree(state, seconds)
 
-    def _hull(self, state: BudgetState, seconds: float) -> None:
+    def _search_hull(self, state: BudgetState, seconds: float) -> None:
         if state.inner is None:
             state.problems += 1
             n = len(state.view.A)
@@ -148,10 +148,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
                 start=start,
                 callback=None,
                 native={},
-                node_limit=nodes_left(state, int(min(max(n**3 / _CUBE, _FEWEST), _MOST))),
+                node_limit=nodes_left(state, int(min(max(n**3 / _NODE_DIVISOR, _LEAST_NODES), _MOST_NODES))),
             )
-            state.inner = self._inner.init(problem, options, state.rng)
-        outcome = self._inner.advance(state.inner, seconds)
+            state.inner = self._inner_solver.init(problem, options, state.rng)
+        outcome = self._inner_solver.advance(state.inner, seconds)
         state.checkpoint = state.inner.checkpoint
         inner = state.inner.shared
         raise_floor(state, inner.floor - state.lam * state.view.budget)
@@ -160,18 +160,18 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         state.nodes += self.solver.measure(state.inner).iteration
         state.inner = None
         point = offer(state, inner.incumbent.w)
-        if outcome is not Outcome.CONVERGED or state.problems >= _PROBLEMS or out_of_nodes(state):
+        if outcome is not Outcome.CONVERGED or state.problems >= _MAX_PROBLEMS or out_of_nodes(state):
             state.hull_done = True
         elif point.violated > state.view.budget and state.best is None:
-            # too cheap: on to a λ at which violations cost more than any norm of interest
+            # violations are too cheap: raise λ until they cost more than any norm of interest
             state.hull_done = state.lam > state.far
             state.high = point
             state.lam *= 30.0
         else:
-            self._next_slope(state, point)
+            self._set_next_slope(state, point)
 
-    def _next_slope(self, state: BudgetState, point: Point) -> None:
-        """The slope between the two points on either side of k; over where the problem solved had that slope already."""
+    def _set_next_slope(self, state: BudgetState, point: Point) -> None:
+        """Set λ to the slope between the points on either side of k; the hull is finished if that slope has been solved."""
         assert state.best is not None
         if point.violated > state.view.budget:
             state.high = point
@@ -180,16 +180,16 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         state.hull_done = not slope > 0 or abs(slope - state.lam) <= 1e-9 * slope
         state.lam = slope
 
-    def _tree(self, state: BudgetState, seconds: float) -> Outcome:
+    def _search_tree(self, state: BudgetState, seconds: float) -> Outcome:
         if state.search is None:
             state.search = budget_search(state)
         search = state.search
         limit = None if state.options.node_limit is None else state.options.node_limit - state.nodes
-        # where a stretch ends does not depend on the clock
-        stretch = (search.nodes // _STRETCH + 1) * _STRETCH
-        stretch = stretch if limit is None else min(stretch, limit)
-        search.work(seconds, stretch)
-        state.checkpoint = search.finished or search.nodes >= stretch
+        # the end of a slice does not depend on the clock
+        slice_end = (search.nodes // _SLICE + 1) * _SLICE
+        slice_end = slice_end if limit is None else min(slice_end, limit)
+        search.work(seconds, slice_end)
+        state.checkpoint = search.finished or search.nodes >= slice_end
         if state.checkpoint:
             raise_floor(state, state.reduced.proved(search.bound) if search.bound > 0 else 0.0)
         if state.checkpoint and state.best is not None and closed(state):
@@ -204,7 +204,7 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         return Outcome.NODE_LIMIT if out_of_nodes(state) else Outcome.RUNNING
 
     def measure(self, state: BudgetState) -> Measure:
-        """Best feasible norm, proved bound, nodes."""
+        """Return best feasible norm, proved bound and nodes."""
         inner = 0 if state.inner is None else self.solver.measure(state.inner).iteration
         search = state.search
         return Measure(
@@ -217,10 +217,10 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
         )
 
     def answer(self, state: BudgetState) -> Answer:
-        """The feasible point of least norm that was found; none where there is none."""
+        """Return the best feasible point, without values if there is none."""
         best = state.best
         details: dict[str, object] = {"lambda_problems": state.problems, "engine": "budget"}
-        values, unwritten = None, None
+        values, write_error = None, None
         if best is None:
             details["beyond"] = f"no w with ||w||^2 < {state.floor:.3g} violates at most {state.view.budget} margins"
         else:
@@ -231,6 +231,6 @@ class BudgetBB(Algorithm[ZeroOneBudget, BudgetState]):
             recorder = state.recorder or self._recorder(self.solver.proof, state, 0.0)
             claimed = recorder.finish(None if best is None else best.w)
             details |= {"proof": self.solver.proof, "proof_nodes": recorder.nodes, "proof_bound": claimed}
-            unwritten = recorder.fault
+            write_error = recorder.fault
         nodes = self.measure(state).iteration
-        return Answer(values=values, bound=state.floor, proved=True, nodes=nodes, unwritten=unwritten, details=details)
+        return Answer(values=values, bound=state.floor, proved=True, nodes=nodes, unwritten=write_error, details=details)

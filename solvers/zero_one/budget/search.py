@@ -1,9 +1,10 @@
-"""Branch and bound on norm-conflicts for least norm with at most k points violated; see ``docs/zero-one-bb.md``.
+"""Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/zero-one-bb.md``.
 
-A node has deleted points (r of the budget is left), kept points and free points; solutions of interest have ||w||² < cut. Each
-of them deletes a point of every conflict at the cut. So a node is empty when disjoint conflicts (points counted by their
-multiplicity) need more than r deletions, or when a conflict has no free point; with one free point that point is deleted; else a
-point is deleted in one child and kept in the other. The compiled part is that of the proof pass, `kernels.conflicts.prove`.
+A node has deleted points (r deletions of the budget remain), kept points and free points; solutions of interest have
+||w||² < cut. Each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint conflicts (points counted by
+their multiplicity) need more than r deletions, or if a conflict has no free point. The free point of a conflict with only one is
+deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is that of the proof pass,
+`kernels.conflicts.prove`.
 """
 
 from __future__ import annotations
@@ -25,19 +26,19 @@ from ..proof.single_conflicts import ConflictFinder
 __all__ = ["BudgetSearch"]
 
 _FREE, _KEPT, _DELETED = -1, 0, 1
-#: Trial norms at which a node of the first levels looks for a bound better than its kept points' norm.
+#: Trial norms for the bounds of the first `_PROBED_NODES` nodes, as shares of the interval from a node's bound to the cutoff.
 _TRIALS = (0.97, 0.9, 0.75, 0.5)
-_PROBED = 200
-#: Nodes after which a point's activity has faded by a tenth.
-_FADE = 256
+_PROBED_NODES = 200
+#: Number of nodes after which activities decay by a tenth.
+_DECAY_PERIOD = 256
 
 
 @dataclass(frozen=True, eq=False)
 class _Node:
     bound: float
     state: Any
-    extra: float  #: proved number of further deletions
-    start: Any  #: the kept points' S-pair
+    extra: float  #: proved lower bound of the number of further deletions
+    start: Any  #: S-pair of the kept points
 
 
 class BudgetSearch:
@@ -49,13 +50,13 @@ class BudgetSearch:
     counts : ndarray (n,)
         Multiplicity of each reduced point.
     budget : float
-        k, less the points that every w violates.
+        k less the number of points that every w violates.
     order : ndarray (n,)
-        Larger first among the points to branch on.
+        Branching priorities of the points.
     offer : callable
-        Takes the mask of points to keep, improves the incumbent if it can, and returns the cut that holds then.
+        Function that takes the mask of points to keep, tries to improve the incumbent, and returns the new cutoff.
     cut : float
-        Solutions with ||w||² below it are sought.
+        Cutoff of ||w||².
     """
 
     def __init__(
@@ -71,62 +72,62 @@ class BudgetSearch:
         self._activity, self._book = np.zeros(len(counts)), empty_book(*finder.rows.a.shape)
         self.cut = cut
         self.nodes = 0
-        self._unresolved = math.inf
-        self._ticket = 0
+        self._unresolved_bound = math.inf
+        self._sequence = 0
         self._heap: list[tuple[float, int, _Node]] = []
         self._current: _Node | None = _Node(0.0, np.full(len(counts), _FREE, dtype=np.int8), 0.0, finder.start())
 
     @property
     def open_nodes(self) -> int:
-        """Nodes that remain."""
+        """Number of open nodes."""
         return len(self._heap) + (self._current is not None)
 
     @property
     def memory(self) -> float:
-        """Bytes of the open nodes, about: a byte a point, and an S-pair that two children share."""
+        """Approximate bytes of the open nodes: a byte per point, and an S-pair that two children share."""
         p = self._finder.rows.a.shape[1]
         return float(self.open_nodes * (len(self._counts) + 4 * (p + 2) * (p + 4) + 500))
 
     @property
     def bound(self) -> float:
-        """Proved lower bound of ||w||² over all that is open; the cut where nothing is."""
-        bound = min(self.cut, self._unresolved)
+        """Proved lower bound of ||w||² over all open nodes; the cutoff without open nodes."""
+        bound = min(self.cut, self._unresolved_bound)
         if self._current is not None:
             bound = min(bound, self._current.bound)
         return min(bound, self._heap[0][0]) if self._heap else bound
 
     @property
     def finished(self) -> bool:
-        """Whether nothing below the cut is left."""
+        """Whether there are no open nodes below the cutoff."""
         return self._current is None and not self._heap
 
     @property
     def resolved(self) -> bool:
-        """Whether rounding left no leaf open."""
-        return self._unresolved >= self.cut
+        """Whether rounding left no leaf below the cutoff unresolved."""
+        return self._unresolved_bound >= self.cut
 
     def work(self, seconds: float, nodes: int | None = None) -> None:
-        """Search for about ``seconds``, at most until ``nodes`` nodes."""
+        """Search for about ``seconds``, at most until ``nodes`` nodes in all."""
         end = time.perf_counter() + seconds
         while not self.finished and time.perf_counter() < end and (nodes is None or self.nodes < nodes):
             if self._current is None:
                 self._current = heapq.heappop(self._heap)[2]
             node = self._current
             children = [] if node.bound >= self.cut else self._process(node)
-            # dive into the first child; the others wait
+            # dive into the first child; the others stay open
             self._current = children[0] if children else None
             for child in children[1:]:
-                self._ticket += 1
-                heapq.heappush(self._heap, (child.bound, self._ticket, child))
+                self._sequence += 1
+                heapq.heappush(self._heap, (child.bound, self._sequence, child))
             if self._heap and self._current is None and self._heap[0][0] >= self.cut:
                 self._heap.clear()
 
     def _process(self, node: _Node) -> list[_Node]:
-        """The children of a node; none where nothing below the cut is in it."""
+        """Return the children of a node; no children if it holds no solution below the cutoff."""
         from ..kernels.conflicts import PROVED
 
         self.nodes += 1
-        if self.nodes % _FADE == 0:
+        if self.nodes % _DECAY_PERIOD == 0:
             self._activity *= 0.9
         state, extra, start, bound = node.state.copy(), np.array([node.extra]), copied(node.start), node.bound
         while True:
@@ -136,13 +137,13 @@ class BudgetSearch:
             bound = max(bound, self._finder.norm_of(start))
             if point >= 0 and self._book.now.packed > 0:
                 break
-            # no conflict was found: everything that is left can be kept
-            before = self.cut
+            # without a conflict all remaining points can be kept
+            previous_cutoff = self.cut
             self.cut = min(self.cut, self._offer(state != _DELETED))
-            if self.cut >= before:
-                return self._split_any(state, float(extra[0]), bound, start)
-        if self.nodes <= _PROBED:
-            bound = self._probed(state, float(extra[0]), bound, start)
+            if self.cut >= previous_cutoff:
+                return self._branch_anyway(state, float(extra[0]), bound, start)
+        if self.nodes <= _PROBED_NODES:
+            bound = self._probe_bound(state, float(extra[0]), bound, start)
         return self._children(state, point, float(extra[0]), bound, start)
 
     def _prove(self, state: Any, extra: FloatArray, start: Any, cut: float) -> int:
@@ -157,8 +158,8 @@ class BudgetSearch:
             )
         )  # fmt: skip
 
-    def _probed(self, state: Any, extra: float, bound: float, start: Any) -> float:
-        """The largest trial norm at which the conflicts need more than what is left."""
+    def _probe_bound(self, state: Any, extra: float, bound: float, start: Any) -> float:
+        """Return the largest trial norm at which the conflicts need more deletions than the budget allows."""
         from ..kernels.conflicts import PROVED
 
         if not math.isfinite(self.cut):
@@ -170,16 +171,16 @@ class BudgetSearch:
         return bound
 
     def _children(self, state: Any, point: int, extra: float, bound: float, start: Any) -> list[_Node]:
-        """The point deleted, first, and kept."""
+        """Return the two children: the point deleted, first, and kept."""
         deleted, kept = state.copy(), state.copy()
         deleted[point], kept[point] = _DELETED, _KEPT
-        less = max(extra - float(self._counts[point]), 0.0)
-        return [_Node(bound, deleted, less, start), _Node(bound, kept, extra, start)]
+        remaining = max(extra - float(self._counts[point]), 0.0)
+        return [_Node(bound, deleted, remaining, start), _Node(bound, kept, extra, start)]
 
-    def _split_any(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
-        """Rounding hid the conflict: branch on any free point, or note the leaf as unresolved."""
+    def _branch_anyway(self, state: Any, extra: float, bound: float, start: Any) -> list[_Node]:
+        """Branch on any free point where rounding hid the conflict; record a leaf without free points as unresolved."""
         free = np.flatnonzero(state == _FREE)
         if free.size == 0:
-            self._unresolved = min(self._unresolved, bound)
+            self._unresolved_bound = min(self._unresolved_bound, bound)
             return []
         return self._children(state, int(free[0]), extra, bound, start)

@@ -1,4 +1,4 @@
-"""Where a run on the budget form stands: its points, bound and limits."""
+"""The state of a run on the budget form: its points, bound and limits."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ __all__ = [
 
 @dataclass(eq=False)
 class Point:
-    """A point with its violations and squared norm."""
+    """A point with its number of violations and its squared norm."""
 
     w: FloatArray
     violated: float
@@ -38,7 +38,7 @@ class Point:
 
 @dataclass(eq=False)
 class BudgetState:
-    """Where a run stands."""
+    """The state of a run: the hull's end points, the lower bound, and the searches in progress."""
 
     view: ZeroOneBudget
     reduced: Reduced
@@ -47,7 +47,7 @@ class BudgetState:
     tol: float
     rng: np.random.Generator
     far: float
-    high: Point  #: too many violations: the hull's end on that side
+    high: Point  #: the end of the hull with too many violations
     best: Point | None = None
     floor: float = 0.0
     lam: float = 0.0
@@ -56,13 +56,13 @@ class BudgetState:
     inner: ZeroOneState | None = None
     search: BudgetSearch | None = None
     nodes: int = 0
-    checkpoint: bool = True  #: whether a repeated run stands here too
-    ended: Outcome | None = None  #: how the search ended, while its proof is written
+    checkpoint: bool = True  #: whether every repeated run passes through this state
+    ended: Outcome | None = None  #: outcome of the search, while its proof is written
     recorder: ConflictRecorder | None = None
 
 
 def offer(state: BudgetState, w: FloatArray) -> Point:
-    """Polish w and keep it if it is feasible and better; returns the polished point."""
+    """Polish w, keep it if it is feasible and better, and return the best resulting point."""
     view = state.view
     problem = state.reduced.problem
     candidates = [evaluate(problem, w, near)[1] for near in (1e-12, 1e-9, 1e-7)]
@@ -81,59 +81,59 @@ def offer(state: BudgetState, w: FloatArray) -> Point:
 
 
 def raise_floor(state: BudgetState, bound: float) -> None:
-    """Keep the better bound; subtracting λk and the tree's bound each lose a few units in the last place."""
+    """Improve the lower bound, with a margin for the rounding of - λk and of the tree's bound."""
     bound = bound - 1e-15 * abs(bound) - 1e-15 * state.lam * state.view.budget
     state.floor = max(state.floor, bound if state.best is None else min(bound, state.best.norm))
 
 
 def closed(state: BudgetState) -> bool:
-    """Whether the tolerance is met."""
+    """Return True if the gap is within the tolerance."""
     assert state.best is not None
     return state.best.norm - state.floor <= state.tol * state.best.norm
 
 
 def inner_tolerance(state: BudgetState) -> float:
-    """What the λ problem must be solved to: its value holds λk, which is not part of the norm."""
+    """Return the tolerance of the λ problem, whose value contains λk, which is not part of the norm."""
     if state.best is None:
         return 1e-3
-    whole = state.best.norm + state.lam * state.view.budget
-    return max(0.3 * state.tol * state.best.norm / whole, 1e-10) if state.best.norm > 0 else 1e-6
+    value = state.best.norm + state.lam * state.view.budget
+    return max(0.3 * state.tol * state.best.norm / value, 1e-10) if state.best.norm > 0 else 1e-6
 
 
 def nodes_left(state: BudgetState, nodes: int) -> int:
-    """What the node limit leaves of so many nodes, one at least."""
+    """Return the number of nodes within the node limit, at least one."""
     limit = state.options.node_limit
     return nodes if limit is None else max(min(nodes, limit - state.nodes), 1)
 
 
 def out_of_nodes(state: BudgetState) -> bool:
-    """Whether the node limit is reached."""
+    """Return True if the node limit is reached."""
     limit = state.options.node_limit
     used = state.nodes + (0 if state.search is None else state.search.nodes)
     return limit is not None and used >= limit
 
 
 def budget_search(state: BudgetState) -> BudgetSearch:
-    """The tree over what the Lagrangian left, in reduced units (the reduction's unit is that of weights of one)."""
+    """Return the tree search, in units of the reduced problem with weights of one."""
     reduced = state.reduced
     upper = (state.far if state.best is None else state.best.norm) / reduced.unit
     counts = np.rint(reduced.weights * reduced.unit)
     budget = state.view.budget - round(reduced.constant)
 
-    def cut() -> float:
+    def current_cutoff() -> float:
         return upper if state.best is None else state.best.norm * (1.0 - 0.9 * state.tol) / reduced.unit
 
-    def tried(keep: FloatArray) -> float:
+    def improve(keep: FloatArray) -> float:
         w = state.polish.solve(np.asarray(keep, dtype=bool))
         if w is not None:
             offer(state, w)
-        return cut()
+        return current_cutoff()
 
-    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order(state), tried, cut())
+    return BudgetSearch(ConflictFinder(reduced, upper), counts, float(budget), order(state), improve, current_cutoff())
 
 
 def order(state: BudgetState) -> FloatArray:
-    """Violations of the best point: larger first among those to branch on."""
+    """Return branching priorities: the violations of the best point."""
     reduced = state.reduced
     margins = reduced.rows @ reduced.contract(state.high.w if state.best is None else state.best.w)
     return np.maximum(1.0 - margins, 0.0) + 1e-3

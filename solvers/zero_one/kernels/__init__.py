@@ -1,1 +1,1 @@
-"""Compiled loops of the engines; functions that call each other share a file."""
+"""Compiled kernels of the engines; functions that call each other share a folder."""

@@ -1,7 +1,7 @@
-"""How the kernels of the exact solver are compiled: flags that keep proofs valid, and one stamp for all their files.
+"""Compilation flags of the exact solver's kernels, which keep proofs valid, and one cache stamp for all their files.
 
-Infinities and numbers that are none are met here, so that the flags of `solvers.interface.compiled` (``nnan``, ``arcp``) are not
-allowed. Reassociation and contraction only reorder rounding: the kernels' error bounds hold for every order of summation.
+The kernels handle infinities and NaN, so the flags ``nnan`` and ``arcp`` of `solvers.interface.compiled` are not allowed.
+Reassociation and contraction only reorder rounding: the kernels' error bounds hold for every order of summation.
 """
 
 from __future__ import annotations

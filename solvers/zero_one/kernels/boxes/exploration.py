@@ -34,15 +34,15 @@ from .records import (
 )
 from .tightening import tighten
 
-#: A node with at most this many free points branches on a point.
+#: Number of free points up to which a node branches on a point.
 BY_POINTS = 1
-#: A coordinate is split so far from its middle to the relaxation's solution.
+#: Relative distance of the branching value from the midpoint towards the relaxation's solution.
 ASIDE = 0.2
 
 
 @inner
 def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[float, float]:
-    """Best multiple t of w: (objective, t), every crossing of a margin tried."""
+    """Return (objective, t) of the best multiple t w, by trying every crossing of a margin."""
     rows, weights = data.rows, data.weights
     n, p = rows.shape
     count: Any = np.int64(0)
@@ -71,8 +71,8 @@ def _scaled(data: Data, w: Any, total: float, margin: Any, P: Pairs) -> tuple[fl
 
 
 @inner
-def _gather(data: Data, node: Node, m: int, base: float, R: Relaxation) -> tuple[float, int]:
-    """Drop the points that the box decides; (base, points left), or (∞, 0) where a kept point cannot be kept."""
+def _remove_decided(data: Data, node: Node, m: int, base: float, R: Relaxation) -> tuple[float, int]:
+    """Remove the points that the box decides: return (base, remaining points), or (∞, 0) if a kept point cannot be kept."""
     lo, hi, idx, z, l, G, lam, norm = node.lo, node.hi, node.idx, node.z, node.l, node.G, node.lam, node.norm
     p, rows = lo.size, data.rows
     for i in range(m):
@@ -109,7 +109,7 @@ def _gather(data: Data, node: Node, m: int, base: float, R: Relaxation) -> tuple
 
 @inner
 def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
-    """Leave the states of all points of a fully decided node in ``leaf`` and its centre in ``found``."""
+    """Write the states of all points of a leaf to ``leaf`` and its centre to ``found``."""
     lo, hi, idx, z = node.lo, node.hi, node.idx, node.z
     p = lo.size
     for i in range(data.weights.size):
@@ -133,25 +133,25 @@ def _report_leaf(data: Data, pool: Pool, node: Node, m: int, c: Any) -> None:
 
 @entry
 def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: int, total: float) -> int:
-    """Work on at most ``nodes`` nodes that may hold something better than ``cut``; returns why it stopped.
+    """Explore at most ``nodes`` nodes with bounds below ``cut`` and return the reason for stopping.
 
-    Best-first from the heap, then a dive: the child that contains the relaxation's minimiser is next, its sibling goes to
-    the heap, until the dive ends. Branches on points where at most `BY_POINTS` are free or the box is at the limit of
-    floating-point numbers. Every ``sample``-th node scales its minimiser into a candidate. Where memory is short
-    (``FRUGAL``) nodes are taken from the heap's end, which is nearly depth-first and keeps the heap as it is.
+    The search is best-first with dives: after the best node of the heap the child that contains the relaxation's minimiser is
+    next, and its sibling goes to the heap, until the dive ends. A node with at most `BY_POINTS` free points, or with a box at the
+    limit of floating-point numbers, branches on a point. Every ``sample``-th node scales its minimiser into a candidate. In the
+    frugal mode, where memory is short, nodes are taken from the end of the heap: nearly depth-first, and the heap stays valid.
     """
     n, p = data.rows.shape
     now = pool.now
     node, R, P, margin = room.node, room.relaxation, room.pairs, room.margin
     lo, hi, z, c = node.lo, node.hi, node.z, R.c
-    need = n // PAGE + 2
+    pages_per_node = n // PAGE + 2
     log = Log(pool.log, now)
     for _ in range(nodes):
-        logged = pool.log.size > 0
+        logging = pool.log.size > 0
         reserve = 1 if now.frugal == 1 else RESERVE
-        if now.records < 2 * reserve or now.pages < need * reserve or now.waiting + 2 > pool.heap.size:
+        if now.records < 2 * reserve or now.pages < pages_per_node * reserve or now.waiting + 2 > pool.heap.size:
             return GROW
-        if logged and now.log_at + (6 * (n + 1) + 8) * ROUNDS + 32 > pool.log.size:
+        if logging and now.log_at + (6 * (n + 1) + 8) * ROUNDS + 32 > pool.log.size:
             return GROW
         code = now.current
         if code < 0:
@@ -171,16 +171,16 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
         ident = now.next_id
         now.next_id += 1
         now.nodes += 1
-        if logged:
+        if logging:
             log_node(log, ident, parent, side)
-        base, m = _gather(data, node, m, base, R)
+        base, m = _remove_decided(data, node, m, base, R)
         if base >= cut:
             continue
         now.points += m
-        new = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
-        if new >= cut:
+        bound = tighten(data, node, m, R, P, base * (1.0 - 4.0 * EPS * n), cut, log, ident)
+        if bound >= cut:
             continue
-        D = max(D, new)
+        D = max(D, bound)
         if now.nodes % sample == 0:
             value, scale = _scaled(data, c, total, margin, P)
             if value < pool.found[p]:
@@ -198,27 +198,27 @@ def explore(data: Data, pool: Pool, room: Room, cut: float, nodes: int, sample: 
         j = branch_coordinate(node, m)
         mid = 0.5 * (lo[j] + hi[j])
         mid += ASIDE * (c[j] - mid)
-        tiny = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
-        r = store(pool, node, m, base)
-        first = 0
-        if free <= BY_POINTS or tiny:
+        degenerate = hi[j] - lo[j] <= 1e-9 * (abs(lo[j]) + abs(hi[j]))
+        record = store(pool, node, m, base)
+        first_child = 0
+        if free <= BY_POINTS or degenerate:
             i = branch_point(node, m, c)
-            pool.split[r] = -1 - i
+            pool.split[record] = -1 - i
             u = 0.0
             for k in range(p):
                 u += node.G[k, i] * c[k]
-            first = 0 if u > 0.5 * (1.0 + node.l[i]) else 1
-            name = -1.0 - node.idx[i]
+            first_child = 0 if u > 0.5 * (1.0 + node.l[i]) else 1
+            branching = -1.0 - node.idx[i]
         else:
-            pool.split[r], pool.mid[r] = j, mid
-            first = 0 if c[j] <= mid else 1
-            name = float(j)
-        pool.key[r, 0] = pool.key[r, 1] = D
-        pool.ident[r] = ident
-        if logged:
-            log_split(log, ident, name, mid)
-        now.current = 2 * r + first
-        push(pool.heap, now.waiting, pool.key, 2 * r + 1 - first)
+            pool.split[record], pool.mid[record] = j, mid
+            first_child = 0 if c[j] <= mid else 1
+            branching = float(j)
+        pool.key[record, 0] = pool.key[record, 1] = D
+        pool.ident[record] = ident
+        if logging:
+            log_split(log, ident, branching, mid)
+        now.current = 2 * record + first_child
+        push(pool.heap, now.waiting, pool.key, 2 * record + 1 - first_child)
         now.waiting += 1
         if now.candidate == 1:
             now.candidate = 0

@@ -1,12 +1,12 @@
-"""The relaxation of a node, and what follows from losses being whole multiples of a step.
+"""The relaxation of a node, and the pruning test for losses that are whole multiples of a step.
 
-Where every λ_i is a whole multiple of u and ν ≤ ||w||² on the box, a solution below the cut loses j·u with
-j ≤ k = ⌊(cut - ν)/u⌋, so for every θ ≥ 1
+If every λ_i is a whole multiple of u and ν ≤ ||w||² on the box, a solution below the cutoff has a loss j·u with
+j ≤ k = ⌊(cut - ν)/u⌋. So for every θ ≥ 1
 
     ||w||² + θ·loss < cut + (θ - 1)·j·u ≤ cut + (θ - 1)·k·u.
 
-A bound of the left side that reaches the right one empties the node. With a large θ it says that the loss is more than k·u,
-however little more: fractions of a point count whole.
+A lower bound of the left side that reaches the right side prunes the node. A large θ excludes losses above k·u however small the
+excess: fractional losses of the relaxation count as whole ones.
 """
 
 from __future__ import annotations
@@ -18,74 +18,74 @@ from ..compiled import EPS, inner
 from .newton import newton, rounding
 from .records import FREE, Data, Node, Relaxation
 
-#: The smoothing of the hinge that the rounds start from.
+#: Initial smoothing of the hinge in every round.
 SMOOTHING = 0.1
-#: By how much losses weigh more where their levels are looked at.
+#: Factor θ on the losses in the pruning test.
 THETA = 8.0
 
 
 @inner
 def relax(data: Data, node: Node, k: int, R: Relaxation, const: float, cut: float, theta: float, now: Any) -> float:
-    """Solve the relaxation of the k rows, losses weighed by θ: a proved lower bound; α, s and c are left in ``R``.
+    """Solve the relaxation of the k rows with losses times θ and return a proved lower bound; α, s and c remain in ``R``.
 
-    The smoothing falls as long as the gap of the smoothed problem leaves open whether the bound reaches the cut.
+    The smoothing decreases until the gap of the smoothed problem decides whether the bound reaches the cutoff.
     """
     lo, hi, w, z, l = node.lo, node.hi, node.w, node.z, node.l
     b, cap, h, act = R.b, R.cap, R.h, R.position
     unit = theta * data.unit
-    width = SMOOTHING
+    smoothing = SMOOTHING
     while True:
         for t in range(k):
             i = act[t]
             if z[i] == FREE:
                 C = max(1.0 - l[i], 1e-9)
                 cap[t] = theta * R.left[i] / C * (1.0 - 4.0 * EPS)
-                h[t] = cap[t] / (C * width)
+                h[t] = cap[t] / (C * smoothing)
             else:
                 cap[t] = math.inf
-                h[t] = unit / (width * width)
-        new, its = newton(R, k, const, lo, hi, w, cut, 0.02 * width * unit)
+                h[t] = unit / (smoothing * smoothing)
+        bound, iterations = newton(R, k, const, lo, hi, w, cut, 0.02 * smoothing * unit)
         now.relaxations += 1
-        now.newton_steps += its
-        new -= rounding(R, k, const)
+        now.newton_steps += iterations
+        bound -= rounding(R, k, const)
         slack = 0.0
         for t in range(k):
-            short, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
-            slack += cap[t] * short - a * short if z[act[t]] == FREE else a * short
-        if new >= cut or new + slack < cut or width < 1e-6:
+            shortfall, a = max(b[t] - R.u[t], 0.0), R.alpha[t]
+            slack += cap[t] * shortfall - a * shortfall if z[act[t]] == FREE else a * shortfall
+        if bound >= cut or bound + slack < cut or smoothing < 1e-6:
             break
-        width *= 0.1
-    return float(new)
+        smoothing *= 0.1
+    return float(bound)
 
 
 @inner
 def beyond_levels(
     data: Data, node: Node, k: int, R: Relaxation, sure: float, other: float, D: float, cut: float, now: Any
 ) -> bool:
-    """Whether the box holds no solution of interest because of the levels that losses have.
+    """Return True if the levels of the losses exclude every solution below the cutoff from the box.
 
-    ``sure`` is the part of the relaxation's constant that is loss, ``other`` the intercept's; D its value at θ = 1. Over
-    μ = 1/θ, μD_θ less its threshold is concave, with slope (what is no loss at c) - σ at μ = 1, σ = cut - k·u: so nothing
-    comes of it unless D + σ - (what is no loss) ≥ cut. Where it fails the relaxation's solution is what it was.
+    ``sure`` is the loss in the relaxation's constant, ``other`` the intercept's part, D the bound at θ = 1. As a function of
+    μ = 1/θ, μD_θ less its threshold is concave, with slope (the non-loss part at c) - σ at μ = 1, σ = cut - k·u. So the test
+    can only succeed if D + σ - (non-loss part) ≥ cut. After a failure the relaxation's solution is restored.
     """
     if data.step <= 0.0:
         return False
     lo, hi, w, saved = node.lo, node.hi, node.w, R.saved
     p = w.size
-    least, rest = 0.0, other
+    norm_bound, other_part = 0.0, other
     for j in range(p):
-        rest += R.c[j] * (R.c[j] + R.q[j])
+        other_part += R.c[j] * (R.c[j] + R.q[j])
         if j < p - 1 or not data.free:
             nearest = max(lo[j], -hi[j], 0.0)
-            least += nearest * nearest
-    # a level that the quotient's rounding may hide is allowed: with many levels that is more than an absolute margin
-    levels = (cut - least * (1.0 - 8.0 * EPS * p)) / data.step
-    top = math.floor(levels + 1e-12 * abs(levels) + 1e-9) * data.step
-    if D + 0.8 * (cut - top - rest) < cut:
+            norm_bound += nearest * nearest
+    # round up to a level within the rounding of the quotient; with many levels an absolute margin would be too small
+    levels = (cut - norm_bound * (1.0 - 8.0 * EPS * p)) / data.step
+    largest_loss = math.floor(levels + 1e-12 * abs(levels) + 1e-9) * data.step
+    if D + 0.8 * (cut - largest_loss - other_part) < cut:
         return False
     for j in range(p):
         saved[0, j], saved[1, j], saved[2, j], saved[3, j] = w[j], R.c[j], R.s[j], R.ds[j]
-    threshold = (cut + (THETA - 1.0) * top) * (1.0 + 1e-12)
+    threshold = (cut + (THETA - 1.0) * largest_loss) * (1.0 + 1e-12)
     if relax(data, node, k, R, THETA * sure * (1.0 - 4.0 * EPS) + other, threshold, THETA, now) >= threshold:
         return True
     for j in range(p):

@@ -10,49 +10,49 @@ from ..compiled import inner
 from .records import Pairs
 
 _DE_BRUIJN = np.uint64(0x03F79D71B4CB0A89)
-_BIT = np.zeros(64, np.int64)
+_BIT_POSITION = np.zeros(64, np.int64)
 for _k in range(64):
-    _BIT[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
+    _BIT_POSITION[((1 << _k) * 0x03F79D71B4CB0A89 % 2**64) >> 58] = _k
 
 
 @inner
-def _lowest(x: Any) -> int:
-    """Position of the lowest set bit."""
-    return int(_BIT[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
+def _lowest_bit(x: Any) -> int:
+    """Return the position of the lowest set bit, by a de Bruijn sequence."""
+    return int(_BIT_POSITION[((x & (~x + np.uint64(1))) * _DE_BRUIJN) >> np.uint64(58)])
 
 
 @inner
 def _augment(P: Pairs, root: int, words: int) -> bool:
-    """Match row ``root``, moving others along an alternating path; columns that lead nowhere stay out of later searches."""
+    """Match row ``root`` by an alternating path; columns without a free column in reach are excluded from later searches."""
     free, dead, seen, row_of, column_of = P.free, P.dead, P.seen, P.row_of, P.column_of
     for q in range(words):
         seen[q] = dead[q]
     P.queue[0] = root
-    at, end = 0, 1
-    while at < end:
-        r = P.queue[at]
-        at += 1
+    head, tail = 0, 1
+    while head < tail:
+        r = P.queue[head]
+        head += 1
         for q in range(words):
             bits = P.adjacent[r, q] & ~seen[q]
             if bits == 0:
                 continue
             if bits & free[q] != 0:
-                k = (q << 6) + _lowest(bits & free[q])
+                k = (q << 6) + _lowest_bit(bits & free[q])
                 free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
                 while True:
-                    before = column_of[r]
+                    previous = column_of[r]
                     column_of[r], row_of[k] = k, r
                     if r == root:
                         return True
-                    k = before
+                    k = previous
                     r = P.parent[k]
             seen[q] |= bits
             while bits != 0:
-                k = (q << 6) + _lowest(bits)
+                k = (q << 6) + _lowest_bit(bits)
                 bits &= bits - np.uint64(1)
                 P.parent[k] = r
-                P.queue[end] = row_of[k]
-                end += 1
+                P.queue[tail] = row_of[k]
+                tail += 1
     for q in range(words):
         dead[q] = seen[q]
     return False
@@ -60,7 +60,7 @@ def _augment(P: Pairs, root: int, words: int) -> bool:
 
 @inner
 def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
-    """A largest matching between rows and columns that still have weight; ``column_of[r]`` is a row's column or -1."""
+    """Find a largest matching of rows and columns with residual weight; ``column_of[r]`` is the column of row r or -1."""
     words = (columns.size + 63) >> 6
     free, dead = P.free, P.dead
     for q in range(words):
@@ -78,7 +78,7 @@ def match(P: Pairs, rows: Any, columns: Any, left: Any) -> None:
         for q in range(words):
             bits = P.adjacent[r, q] & free[q]
             if bits != 0:
-                k = (q << 6) + _lowest(bits)
+                k = (q << 6) + _lowest_bit(bits)
                 free[q] &= ~(np.uint64(1) << np.uint64(k & 63))
                 P.column_of[r], P.row_of[k] = k, r
                 break

@@ -1,4 +1,4 @@
-"""The smoothed hinge relaxation over a box: projected semismooth Newton steps, and how far its bound may be off."""
+"""The smoothed hinge relaxation over a box: projected semismooth Newton steps, and the rounding error of its bound."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .records import Relaxation
 
 @inner
 def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
-    """d = -H⁻¹g on the coordinates that are ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
+    """Compute d = -H⁻¹g on the coordinates ``on`` (Cholesky with a floor on the pivots), 0 elsewhere."""
     for j in range(p):
         if not on[j]:
             d[j] = 0.0
@@ -46,7 +46,7 @@ def _solve(H: Any, g: Any, on: Any, d: Any, L: Any, p: int) -> None:
 
 @inner
 def margins(G: Any, m: int, w: Any, u: Any) -> None:
-    """u = G'w of the first m points."""
+    """Compute u = G'w of the first m points."""
     p = w.size
     w0 = w[0]
     for i in range(m):
@@ -59,23 +59,23 @@ def margins(G: Any, m: int, w: Any, u: Any) -> None:
 
 @inner
 def ranges(G: Any, m: int, lo: Any, hi: Any, R: Relaxation) -> None:
-    """Least and greatest margin of the first m points over the box, Σ_j |g_ij| max |w_j|: in ``env``, ``most`` and ``err``."""
-    least, most, size = R.env, R.most, R.err
+    """Compute the activity bounds of the first m margins over the box and Σ_j |g_ij| max |w_j|: ``env``, ``most`` and ``err``."""
+    minimum, maximum, size = R.env, R.most, R.err
     for i in range(m):
-        least[i] = most[i] = size[i] = 0.0
+        minimum[i] = maximum[i] = size[i] = 0.0
     for j in range(lo.size):
         below, above, large = lo[j], hi[j], max(abs(lo[j]), abs(hi[j]))
         for i in range(m):
             a = G[j, i]
             x, y = a * below, a * above
-            least[i] += min(x, y)
-            most[i] += max(x, y)
+            minimum[i] += min(x, y)
+            maximum[i] += max(x, y)
             size[i] += abs(a) * large
 
 
 @inner
 def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
-    """Smoothed objective at w, whose margins are u (constant left out)."""
+    """Return the smoothed objective at w, whose margins are u, without the constant."""
     F = 0.0
     for i in range(m):
         t = b[i] - u[i]
@@ -88,10 +88,10 @@ def _value(b: Any, cap: Any, h: Any, m: int, u: Any, q: Any, w: Any) -> float:
 
 @entry
 def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: float, stop: float) -> tuple[float, int]:
-    """Projected semismooth Newton on the smoothed relaxation of m points; fills α, s, c and returns (D, iterations).
+    """Minimise the smoothed relaxation of m points by projected semismooth Newton; return (D, iterations) and fill α, s, c.
 
-    min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). Stops where the
-    Newton decrement is below ``stop`` or D ≥ ``cut``: D is a bound at every iterate.
+    The problem is min over lo ≤ w ≤ hi of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i). The
+    iteration stops if the Newton decrement is below ``stop`` or D ≥ ``cut``. D is a lower bound at every iterate.
     """
     p = w.size
     G, b, cap, h, q, u, hh, s, c = R.rows, R.b, R.cap, R.h, R.q, R.u, R.curved, R.s, R.c
@@ -141,16 +141,16 @@ def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: f
         it += 1
         step = 1.0
         for _ in range(25):
-            first = 0.0
+            decrease = 0.0
             for j in range(p):
                 wt[j] = min(max(w[j] + step * d[j], lo[j]), hi[j])
-                first += g[j] * (wt[j] - w[j])
+                decrease += g[j] * (wt[j] - w[j])
             margins(G, m, wt, u)
             Ft = _value(b, cap, h, m, u, q, wt)
-            if Ft <= F + 0.05 * first:
+            if Ft <= F + 0.05 * decrease:
                 break
-            curve = Ft - F - first
-            step *= min(max(-0.5 * first / curve, 0.1), 0.7) if curve > 0.0 else 0.5
+            curvature = Ft - F - decrease
+            step *= min(max(-0.5 * decrease / curvature, 0.1), 0.7) if curvature > 0.0 else 0.5
         if Ft >= F:
             margins(G, m, w, u)
             break
@@ -162,7 +162,7 @@ def newton(R: Relaxation, m: int, const: float, lo: Any, hi: Any, w: Any, cut: f
 
 @inner
 def rounding(R: Relaxation, m: int, const: float) -> float:
-    """A bound on the rounding error of D; ``ds`` receives one on each |s_j|.
+    """Return a bound on the rounding error of D, and write a bound on the error of each s_j to ``ds``.
 
     Sums of k terms in any order are off by at most k·EPS·Σ|terms| to first order; the factor 4 covers the rest.
     """

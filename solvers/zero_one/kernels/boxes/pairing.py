@@ -1,4 +1,4 @@
-"""Pairs of points that a box excludes, packed and paid."""
+"""The pair bound: a packing of pairs of points that a box excludes."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from .newton import margins
 from .records import FREE, KEPT, VIOLATED, Data, Node, Pairs, Relaxation
 
 SINGLE = 2.0**-24
-#: Matchings of what weights are left.
+#: Number of matchings, each on the residual weights.
 REPEATS = 3
 
 
 @inner
-def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
-    """Record a pair and take its price from both points."""
+def _add_pair(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
+    """Record a pair and subtract its price from the residual weights of both points."""
     price = min(left[i], left[j])
     P.points[count, 0], P.points[count, 1], P.price[count] = i, j, price
     for k in (i, j):
@@ -28,17 +28,17 @@ def _pay(P: Pairs, count: int, i: int, j: int, left: Any) -> float:
 
 
 @inner
-def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
-    """Points that a kept one excludes become violated: (their weight, how many); (∞, 1) where it is a kept one too."""
-    count, total, kept = 0, 0.0, 0
+def _fix_partners(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[float, int]:
+    """Fix the partners of kept points as violated: return (their weight, their number), or (∞, 1) for a pair of kept points."""
+    count, total, kept_columns = 0, 0.0, 0
     for k in range(columns.size):
         if z[columns[k]] == KEPT:
-            P.queue[kept] = k
-            kept += 1
+            P.queue[kept_columns] = k
+            kept_columns += 1
     for r in range(rows.size):
-        whole = z[rows[r]] == KEPT
-        for t in range(columns.size if whole else kept):
-            k = t if whole else P.queue[t]
+        row_kept = z[rows[r]] == KEPT
+        for t in range(columns.size if row_kept else kept_columns):
+            k = t if row_kept else P.queue[t]
             i, j = rows[r], columns[k]
             if P.adjacent[r, k >> 6] >> np.uint64(k & 63) & np.uint64(1) == 0:
                 continue
@@ -56,17 +56,18 @@ def _settle_kept(P: Pairs, rows: Any, columns: Any, z: Any, left: Any) -> tuple[
 
 @inner
 def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[float, int]:
-    """Pack pairs of points that no w of the box keeps both: (what they cost at least, how many), (∞, 1) for two kept ones.
+    """Pack pairs of points that no w of the box keeps both; return (a lower bound of their cost, number of pairs).
 
-    Every pair is paid from what is ``left`` of its points' weights; the rest stays in the relaxation. The partner of a kept
-    point becomes violated. A point whose hinge at w is as good as its share of a pair is not paired.
+    The return value for two kept points that exclude each other is (∞, 1).
 
-    Single precision is enough for the ranges: a sum of p + 4 terms, in any order, is off by at most (p + 6)·SINGLE·Σ|terms|
-    with the rounding of each term, and the terms are each point's own |g_i'mid - 1| and |g_ij| half_j; twice that is
-    allowed. Underflow is far below that: near g_i'mid = 1 the allowance for double precision is at least 1e-15. A sum that
-    is not a number is no pair.
+    The price of every pair is subtracted from the residual weights of its points, which stay in the relaxation. The partner of a
+    kept point becomes violated. Two points are not paired if their hinge losses at w already add up to a full weight.
+
+    Single precision suffices for the ranges. A sum of p + 4 terms, in any order, has an error of at most (p + 6)·SINGLE·Σ|terms|
+    with the rounding of each term. The terms are each point's own |g_i'mid - 1| and |g_ij| half_j, and twice that error is
+    allowed. Underflow is negligible: near g_i'mid = 1 the allowance for double precision is at least 1e-15. NaN is no pair.
     """
-    lo, hi, w, idx, z, l, G, left = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
+    lo, hi, w, idx, z, l, G, residual = node.lo, node.hi, node.w, node.idx, node.z, node.l, node.G, R.left
     p = w.size
     u, most, env, err = R.u, R.most, R.env, R.err
     mid, half, wide = R.mid, R.half, R.wide
@@ -82,28 +83,28 @@ def pair_up(data: Data, node: Node, m: int, R: Relaxation, P: Pairs) -> tuple[fl
             err[i] += abs(G[j, i]) * wide[j]
     for i in range(m):
         most[i] = (most[i] - 1.0) + err[i]
-        left[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
+        residual[i] = data.weights[idx[i]] if z[i] == FREE else np.inf if z[i] == KEPT else 0.0
         env[i] = max(1.0 - u[i], 0.0) / max(1.0 - l[i], 1e-9) if z[i] == FREE else 0.0
     by_falling(u, m, P.queue, P)
     rows = columns = P.side[0]
     for side in range(2):
-        first, end = one_side(data, node, m, R, P, side)
-        rows, columns = columns, P.side[side, first:end]
+        first, last = one_side(data, node, m, R, P, side)
+        rows, columns = columns, P.side[side, first:last]
     edges(G, rows, columns, most, env, half, P)
-    total, count = _settle_kept(P, rows, columns, z, left)
+    total, count = _fix_partners(P, rows, columns, z, residual)
     if total == np.inf:
         return total, count
     for i in range(m):
-        left[i] = 0.0 if z[i] == KEPT else left[i]
+        residual[i] = 0.0 if z[i] == KEPT else residual[i]
     for _ in range(REPEATS):
-        match(P, rows, columns, left)
-        more = False
+        match(P, rows, columns, residual)
+        remaining = False
         for r in range(rows.size):
             if P.column_of[r] >= 0 and count < P.price.size:
                 i, j = rows[r], columns[P.column_of[r]]
-                total += _pay(P, count, i, j, left)
+                total += _add_pair(P, count, i, j, residual)
                 count += 1
-                more = more or left[i] > 0.0 or left[j] > 0.0
-        if not more:
+                remaining = remaining or residual[i] > 0.0 or residual[j] > 0.0
+        if not remaining:
             break
     return total, count

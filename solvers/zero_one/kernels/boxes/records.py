@@ -1,4 +1,4 @@
-"""What the kernels of the box engine hold in hand: the problem, the pool of open nodes, a node, its relaxation, its pairs."""
+"""The records of the box kernels: problem data, pool of open nodes, current node, its relaxation, its pairs."""
 
 from __future__ import annotations
 
@@ -10,18 +10,18 @@ from ....interface.by_reference import by_reference
 from ....records.named_scalars import integers_and_floats
 
 PAGE = 32
-#: Dives that the pool must have room for before it asks to grow: what the frugal mode then lives on.
+#: Capacity in dives below which the pool requests growth; the frugal mode uses this reserve.
 RESERVE = 128
 FREE, KEPT, VIOLATED = -1, 0, 1
-#: Points of one side that are looked at for pairs.
+#: Largest number of points of one side that are considered for pairs.
 WIDEST = 2048
-#: Rounds of relaxing and tightening at a node.
+#: Rounds of relaxation and bound tightening at a node.
 ROUNDS = 2
 
-# Why `explore` returned.
+# Return codes of `explore`: the reason for stopping.
 BUDGET, DONE, GROW, CANDIDATE, LEAF = 0, 1, 2, 3, 4
-#: `Pool.now`: open nodes on the heap, free records and pages, the node in hand (-1: none), counts of nodes, relaxations and
-#: Newton steps, the next node's number, whether memory is short, the log's end, points of all nodes, whether a candidate waits.
+#: Fields of `Pool.now`: open nodes on the heap, free records and pages, current node (-1: none), counts of nodes, relaxations and
+#: Newton steps, number of the next node, frugal mode, end of the log, points of all nodes, whether there is a candidate.
 NOW = integers_and_floats(
     "waiting records pages current nodes relaxations newton_steps next_id frugal log_at points candidate", ""
 )
@@ -29,35 +29,35 @@ NOW = integers_and_floats(
 
 @by_reference
 class Data(NamedTuple):
-    """The reduced problem as the kernels read it."""
+    """The reduced problem as arrays for the kernels."""
 
     rows: Any  #: (n, p) relaxed rows g_i
     weights: Any  #: (n,) λ_i
     norms: Any  #: (n,) ||g_i||, rounded up
-    positive: Any  #: (n,) a guess of which rows point opposite ways: pairs are looked for across it
+    positive: Any  #: (n,) a guess of the rows' sides: pairs have one point of each side
     free: bool  #: the last coordinate is a free intercept
-    unit: float  #: size of the objective's steps: penalties and stopping rules are relative to it
-    step: float  #: every λ_i is a whole multiple of it; 0 where there is no such number
+    unit: float  #: mean weight, the scale of penalties and stopping rules
+    step: float  #: every λ_i is a whole multiple of it; 0 without such a number
 
 
 @by_reference
 class Pool(NamedTuple):
-    """Every array of the search: open nodes by record and page, so a run stops and resumes anywhere.
+    """All arrays of the search: open nodes by record and page, so that a run can stop and resume anywhere.
 
-    A *record* is a branched node: its box, its branching, the points that its box leaves undecided (in linked pages of
-    `PAGE`). An open node is a record and a side, ``2 * record + side``.
+    A *record* is a branched node: its box, its branching, and its undecided points in linked pages of `PAGE` points. The code of
+    an open node is ``2 * record + side``.
     """
 
     lo: Any
     hi: Any
     w: Any
     base: Any
-    split: Any  #: coordinate, or -1 - (position of the point) when the branching is on z
+    split: Any  #: branching coordinate, or -1 - (position of the branching point)
     mid: Any
     page: Any
     count: Any
     refs: Any
-    key: Any  #: (records, 2): proved lower bound of either side
+    key: Any  #: (records, 2) proved lower bounds of both children
     ident: Any  #: number of the branched node in the proof log
     free_records: Any
     heap: Any
@@ -67,19 +67,19 @@ class Pool(NamedTuple):
     link: Any
     free_pages: Any
     now: Any  #: a structured scalar of type `NOW`
-    found: Any  #: a candidate w (and, for LEAF, the states of all points in ``leaf``)
+    found: Any  #: a candidate w, its value, and the bound of a leaf, whose points' states are in ``leaf``
     leaf: Any
-    log: Any  #: float64 buffer of the proof log, or empty
+    log: Any  #: float64 buffer of the proof log; empty without a log
 
 
 @by_reference
 class Node(NamedTuple):
-    """The node in hand: its box and the points that the box leaves undecided."""
+    """The current node: its box and the points that the box leaves undecided."""
 
     lo: Any  #: (p,)
     hi: Any  #: (p,)
-    w: Any  #: (p,) where the relaxation starts, and its solution
-    idx: Any  #: (n,) the points, the first m of these arrays
+    w: Any  #: (p,) starting point of the relaxation, then its solution
+    idx: Any  #: (n,) the points; m entries of each array are in use
     z: Any  #: (n,) FREE, KEPT or VIOLATED
     l: Any  #: (n,) l_i
     G: Any  #: (p, n) their rows, by column
@@ -90,38 +90,38 @@ class Node(NamedTuple):
 
 @by_reference
 class Relaxation(NamedTuple):
-    """min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i), and its solution."""
+    """The relaxation min over the box of ||w||² + q'w + const + Σ_i φ_i(b_i - g_i'w), φ_i' = clip(h_i t, 0, cap_i)."""
 
-    rows: Any  #: (p, n) by column, those of violated points with the sign turned
+    rows: Any  #: (p, n) by column; rows of violated points with opposite sign
     b: Any  #: (n,)
     cap: Any  #: (n,)
     h: Any  #: (n,)
     q: Any  #: (p,)
     alpha: Any  #: (n,)
     u: Any  #: (n,) margins at w
-    curved: Any  #: (n,) h_i where φ_i is curved
+    curved: Any  #: (n,) h_i where φ_i is curved, else 0
     s: Any  #: (p,) Σ α_i g_i - q
     c: Any  #: (p,) clip(s/2, lo, hi)
     ds: Any  #: (p,) bound on the rounding error of s
-    left: Any  #: (n,) ρ_i, what the pairs leave of λ_i, by the node's position
-    position: Any  #: (n,) the node's position of each row
-    g: Any  #: (p,) gradient, step, trial point and free coordinates of Newton's method
+    left: Any  #: (n,) ρ_i, the residual weight of λ_i after the pairs, by position in the node
+    position: Any  #: (n,) position of each row in the node
+    g: Any  #: (p,) Newton's method: gradient, step, trial point, free coordinates
     d: Any
     trial: Any
     on: Any
-    H: Any  #: (p, p) its matrix, and the factor
+    H: Any  #: (p, p) Newton matrix and its Cholesky factor
     L: Any
-    mid: Any  #: (p,) the box's centre, half its widths, and what these may be off by
+    mid: Any  #: (p,) centre of the box, half-widths, and their error bounds
     half: Any
     wide: Any
-    saved: Any  #: (4, p) w, c, s and ds while another scale is tried
-    most: Any  #: (n,) the greatest margin but for the half widths, less 1; the share of the hinge; the rounding
+    saved: Any  #: (4, p) w, c, s and ds during the pruning test of `levels`
+    most: Any  #: (n,) largest margin at the centre less 1; hinge loss as a share of the weight; rounding error
     env: Any
     err: Any
 
 
 def empty_relaxation(n: int, p: int) -> Relaxation:
-    """Room for n points in p coordinates."""
+    """Return the arrays of a relaxation for n points in p coordinates."""
     by_point, by_coordinate = [np.empty(n) for _ in range(9)], [np.empty(p) for _ in range(10)]
     b, cap, h, alpha, u, curved, left, most, env = by_point
     q, s, c, ds, g, d, trial, mid, half, wide = by_coordinate
@@ -134,7 +134,7 @@ def empty_relaxation(n: int, p: int) -> Relaxation:
 
 
 def empty_node(n: int, p: int) -> Node:
-    """Room for n points in p coordinates."""
+    """Return the arrays of a node for n points in p coordinates."""
     i = np.int64
     return Node(
         np.empty(p),
@@ -152,29 +152,29 @@ def empty_node(n: int, p: int) -> Node:
 
 @by_reference
 class Pairs(NamedTuple):
-    """Room for the pairing of a node's points."""
+    """The arrays of the pairing of a node's points."""
 
-    side: Any  #: (2, n) the two sides by falling margin
-    adjacent: Any  #: (n, words) bits
-    free: Any  #: (words,) columns: free, without a way to a free one, met
+    side: Any  #: (2, n) the two sides by decreasing margin
+    adjacent: Any  #: (n, words) adjacency bits
+    free: Any  #: (words,) bit sets of columns: unmatched, without an augmenting path, visited
     dead: Any
     seen: Any
-    column_of: Any  #: (n,) a row's column or -1
-    row_of: Any  #: (n,) a column's row
-    parent: Any  #: (n,) from which row a column was met
+    column_of: Any  #: (n,) matched column of a row, or -1
+    row_of: Any  #: (n,) matched row of a column
+    parent: Any  #: (n,) row from which a column was visited
     queue: Any  #: (n,)
-    code: Any  #: (n,) keys to be sorted by, in sixteen bits, and how many have which eight
+    code: Any  #: (n,) sixteen-bit sorting keys, and the counts of a radix pass
     bins: Any  #: (257,)
-    scaled: Any  #: (p, 64 words) columns times the box's half-widths, float32
-    sums: Any  #: (64 words,) float32: by column, and of a row
+    scaled: Any  #: (p, 64 words) columns times the half-widths of the box, float32
+    sums: Any  #: (64 words,) float32: values by column, and of the current row
     envs: Any
     acc: Any
-    points: Any  #: (n, 2) the pairs found
-    price: Any  #: (n,) and what each is paid
+    points: Any  #: (n, 2) the pairs
+    price: Any  #: (n,) price of each pair
 
 
 def empty_pairs(n: int, p: int) -> Pairs:
-    """Room for n points in p coordinates."""
+    """Return the arrays of a pairing for n points in p coordinates."""
     words = (min(n, WIDEST) >> 6) + 1
     i, single = np.int64, np.float32
     free, dead, seen = (np.empty(words, np.uint64) for _ in range(3))
@@ -189,7 +189,7 @@ def empty_pairs(n: int, p: int) -> Pairs:
 
 @by_reference
 class Room(NamedTuple):
-    """What the processing of nodes works with."""
+    """The workspace of the processing of nodes."""
 
     node: Node
     relaxation: Relaxation
@@ -198,12 +198,12 @@ class Room(NamedTuple):
 
 
 def empty_room(n: int, p: int) -> Room:
-    """Room for n points in p coordinates."""
+    """Return the workspace for n points in p coordinates."""
     return Room(empty_node(n, p), empty_relaxation(n, p), empty_pairs(n, p), np.empty(2 * n))
 
 
 class Log(NamedTuple):
-    """Where the events of the proof log go, and the counts."""
+    """The buffer of the proof log, and the counts of the pool."""
 
     buffer: Any  #: `Pool.log`
     now: Any  #: `Pool.now`

@@ -1,4 +1,4 @@
-"""Relax and tighten a node: its bound, a smaller box, points that are decided."""
+"""Relaxation and bound tightening at a node: its lower bound, a smaller box, decided points."""
 
 from __future__ import annotations
 
@@ -17,18 +17,21 @@ from .records import FREE, KEPT, ROUNDS, VIOLATED, Data, Log, Node, Pairs, Relax
 
 @inner
 def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) -> bool:
-    """Cut the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate; False where empty."""
+    """Tighten the box to {w : Σ_j (w_j - c_j)² + slope_j |w_j - c_j| ≤ R2}, coordinate by coordinate.
+
+    Return False if the box is empty.
+    """
     R = math.sqrt(R2) * (1.0 + 1e-15) + ec
     for j in range(c.size):
         pad = 1e-14 * (abs(c[j]) + R) + ec
         up = down = R + pad
-        rise = abs(2.0 * c[j] - s[j]) - ds[j]
-        if rise > 0.0:
-            x = 2.0 * R2 / (rise + math.sqrt(rise * rise + 4.0 * R2)) * (1.0 + 1e-14) + pad
+        slope = abs(2.0 * c[j] - s[j]) - ds[j]
+        if slope > 0.0:
+            distance = 2.0 * R2 / (slope + math.sqrt(slope * slope + 4.0 * R2)) * (1.0 + 1e-14) + pad
             if c[j] <= lo[j]:
-                up = min(up, x)
+                up = min(up, distance)
             else:
-                down = min(down, x)
+                down = min(down, distance)
         lo[j] = max(lo[j], c[j] - down)
         hi[j] = min(hi[j], c[j] + up)
         if lo[j] > hi[j]:
@@ -37,104 +40,104 @@ def shrink_box(lo: Any, hi: Any, c: Any, s: Any, ds: Any, R2: float, ec: float) 
 
 
 @inner
-def _covered(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
-    """Whether the ball about c of radius √r holds the whole box, and no point costs as much as r: it can fix nothing.
+def _cannot_fix(R: Relaxation, m: int, lo: Any, hi: Any, r: float) -> bool:
+    """Return True if no point can be decided: the ball about c of radius √r holds the whole box, and no point costs r.
 
-    What the box itself decides is decided in the children as well.
+    Decisions by the box alone are made in the children as well.
     """
-    far = largest = 0.0
+    squared_distance = largest = 0.0
     for j in range(lo.size):
-        reach = max(hi[j] - R.c[j], R.c[j] - lo[j])
-        far += reach * reach
+        distance = max(hi[j] - R.c[j], R.c[j] - lo[j])
+        squared_distance += distance * distance
     for i in range(m):
         largest = max(largest, R.left[i])
-    return far < r and largest < r
+    return squared_distance < r and largest < r
 
 
 @inner
 def fix_points(node: Node, m: int, R: Relaxation, D: float, cut: float, ec: float) -> float:
-    """Decide what the ball and the box decide; returns how much changed, or -1 where nothing remains.
+    """Decide points by the ball and the box: return the amount of change, or -1 if the node is empty.
 
     With r = cut - D and u = g_i'c: z_i = 0 needs (1 - u)²/||g_i||² < r; z_i = 1 needs β_i + (u' - 1)²/||g_i||² < r with
-    β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test
-    moves by its own rounding error to the safe side: ``err`` bounds that of u.
+    β_i = λ_i - α_i(1 - u) - α_i²||g_i||²/4, u' = u - α_i||g_i||²/2, and then g_i'w > u' - ||g_i||√(r - β_i). Every test is
+    shifted by its own rounding error to the safe side, where ``err`` bounds the error of u.
     """
     G, z, l, norm, al, lo, hi, lam, c = node.G, node.z, node.l, node.norm, node.alpha, node.lo, node.hi, R.left, R.c
     p = c.size
     change = 0.0
     r = (cut - D) * (1.0 + 1e-14)
-    if _covered(R, m, lo, hi, r):
+    if _cannot_fix(R, m, lo, hi, r):
         return 0.0
-    margin, least, most, sizes = R.u, R.env, R.most, R.err
+    margin, minimum, maximum, sizes = R.u, R.env, R.most, R.err
     margins(G, m, c, margin)
     ranges(G, m, lo, hi, R)
     for i in range(m):
         if z[i] != FREE:
             continue
-        u, low, high, size = margin[i], least[i], most[i], sizes[i]
+        u, low, high, size = margin[i], minimum[i], maximum[i], sizes[i]
         err = norm[i] * ec + 4.0 * EPS * (p + 2) * size
         low -= err
         high += err
         t = max(1.0 - u - err, 0.0) / norm[i]
-        kept_out = high < 1.0 or t * t * (1.0 - 1e-15) >= r
+        cannot_keep = high < 1.0 or t * t * (1.0 - 1e-15) >= r
         a = al[i]
-        turn = u - 0.5 * a * norm[i] * norm[i]
+        shifted = u - 0.5 * a * norm[i] * norm[i]
         beta = lam[i] - a * (1.0 - u) - 0.25 * (a * norm[i]) ** 2
         beta -= a * err + 8.0 * EPS * (lam[i] + a * (1.0 + abs(u)) + (a * norm[i]) ** 2)
-        off = err + 8.0 * EPS * (abs(u) + a * norm[i] * norm[i])
-        t = max(turn - 1.0 - off, 0.0) / norm[i]
-        violated_out = low >= 1.0 or beta + t * t * (1.0 - 1e-15) >= r
-        if kept_out and violated_out:
+        shift_error = err + 8.0 * EPS * (abs(u) + a * norm[i] * norm[i])
+        t = max(shifted - 1.0 - shift_error, 0.0) / norm[i]
+        cannot_violate = low >= 1.0 or beta + t * t * (1.0 - 1e-15) >= r
+        if cannot_keep and cannot_violate:
             return -1.0
-        if kept_out:
+        if cannot_keep:
             z[i] = VIOLATED
             change += 0.3
-        elif violated_out:
+        elif cannot_violate:
             z[i] = KEPT
             change += 0.3
         else:
-            new = max(low, turn - norm[i] * math.sqrt(max(r - beta, 0.0)) * (1.0 + 1e-14) - off)
-            if new > l[i]:
-                change += (new - l[i]) / (1.0 - l[i])
-                l[i] = new
-                if new >= 1.0:
+            lower = max(low, shifted - norm[i] * math.sqrt(max(r - beta, 0.0)) * (1.0 + 1e-14) - shift_error)
+            if lower > l[i]:
+                change += (lower - l[i]) / (1.0 - l[i])
+                l[i] = lower
+                if lower >= 1.0:
                     z[i] = KEPT
     return change
 
 
 @inner
-def _take(R: Relaxation, k: int, al: Any) -> None:
-    """The multipliers of the k rows by the node's positions."""
+def _scatter_multipliers(R: Relaxation, k: int, al: Any) -> None:
+    """Scatter the multipliers of the k rows to the positions in the node."""
     for t in range(k):
         al[R.position[t]] = R.alpha[t]
 
 
 @inner
 def tighten(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float, cut: float, log: Log, ident: int) -> float:
-    """Relax and tighten in turn. Returns a proved lower bound of the node (∞ where the node is empty)."""
+    """Alternate relaxation and bound tightening, and return a proved lower bound of the node (∞ if it is empty)."""
     now = log.now
     lo, hi, w, idx, z, G, al = node.lo, node.hi, node.w, node.idx, node.z, node.G, node.alpha
-    A, b, q, left, act = R.rows, R.b, R.q, R.left, R.position
+    A, b, q, residual, act = R.rows, R.b, R.q, R.left, R.position
     p = w.size
     D = -np.inf
-    for turn in range(ROUNDS):
+    for round_number in range(ROUNDS):
         for j in range(p):
             w[j] = min(max(w[j], lo[j]), hi[j])
         const = base
         for i in range(m):
             if z[i] == VIOLATED:
                 const += data.weights[idx[i]]
-        loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
-        paid, count = pair_up(data, node, m, R, P)
+        intercept_loss = lo[p - 1] * hi[p - 1] if data.free else 0.0
+        pair_cost, count = pair_up(data, node, m, R, P)
         if log.buffer.size > 0:
             log_pairs(log, ident, idx, P, count)
-        if paid == np.inf:
+        if pair_cost == np.inf:
             return np.inf
-        const += paid + loss
-        k: Any = np.int64(0)  # a literal 0 would compile `newton` once more
+        const += pair_cost + intercept_loss
+        k: Any = np.int64(0)  # an int64, since a literal 0 would compile `newton` for another type
         for i in range(m):
             al[i] = 0.0
-            if z[i] == FREE and left[i] <= 0.0:
+            if z[i] == FREE and residual[i] <= 0.0:
                 continue
             act[k] = i
             b[k] = -1.0 if z[i] == VIOLATED else 1.0
@@ -145,29 +148,29 @@ def tighten(data: Data, node: Node, m: int, R: Relaxation, P: Pairs, base: float
             q[j] = 0.0
         if data.free:
             q[p - 1] = -(lo[p - 1] + hi[p - 1])
-        new = relax(data, node, k, R, const, cut, 1.0, now)
-        _take(R, k, al)
-        if new < cut and beyond_levels(data, node, k, R, const - loss, loss, new, cut, now):
+        bound = relax(data, node, k, R, const, cut, 1.0, now)
+        _scatter_multipliers(R, k, al)
+        if bound < cut and beyond_levels(data, node, k, R, const - intercept_loss, intercept_loss, bound, cut, now):
             if log.buffer.size > 0:
-                _take(R, k, al)
+                _scatter_multipliers(R, k, al)
                 log_scale(log, ident, THETA)
                 log_multipliers(log, ident, idx, z, al, m)
             return np.inf
         if log.buffer.size > 0:
             log_multipliers(log, ident, idx, z, al, m)
-        if new >= cut:
-            return new
-        last = turn > 0 and new - D < 0.02 * (cut - new)
-        D = max(new, D)
+        if bound >= cut:
+            return bound
+        final = round_number > 0 and bound - D < 0.02 * (cut - bound)
+        D = max(bound, D)
         ec = 0.0
         for j in range(p):
             ec += R.ds[j]
         ec += 1e-15 * math.sqrt(cut)
-        if not shrink_box(lo, hi, R.c, R.s, R.ds, cut - new, ec):
+        if not shrink_box(lo, hi, R.c, R.s, R.ds, cut - bound, ec):
             return np.inf
-        change = fix_points(node, m, R, new, cut, ec)
+        change = fix_points(node, m, R, bound, cut, ec)
         if change < 0.0:
             return np.inf
-        if last or change < 0.5:
+        if final or change < 0.5:
             break
     return D

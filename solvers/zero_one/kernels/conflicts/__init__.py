@@ -1,11 +1,13 @@
 """Compiled kernels of the conflict engine: the dual active-set method and the search on norm-conflicts.
 
 The mathematics, with proofs, is in ``docs/zero-one-bb.md``. The rows here are the penalised parts a_i of the reduced rows, with
-thresholds τ_i: point i is kept where a_i'w + s_i b ≥ τ_i. Signs s_i = ±1 belong to a free intercept b, which is eliminated:
-some b keeps a set of points exactly where (a_i + a_j)'w ≥ τ_i + τ_j for every pair i of its positive, j of its negative
-points. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1. Pairs are exact, and make conflicts of
-up to 2(p + 1) points; the search therefore looks first at single points with a stretched intercept's column, whose square is
-a small part of the norm: conflicts of at most p + 2 points, certified with what the column leaves over times ``reach``.
+thresholds τ_i. Point i is kept if a_i'w + s_i b ≥ τ_i, where s_i = ±1 is the sign of a free intercept b. The intercept is
+eliminated: some b keeps a set of points exactly if (a_i + a_j)'w ≥ τ_i + τ_j for every pair of a positive point i and a negative
+point j. So a *constraint* is a point (no intercept) or such a pair, scaled to g'w ≥ 1.
+
+Pairs are exact, but yield conflicts of up to 2(p + 1) points. So the search first uses single points with a stretched column for
+the intercept, whose square is a small part of the norm. These conflicts have at most p + 2 points. Their certificates subtract
+the multipliers' sum on that column times ``reach``, a bound of the intercept.
 """
 
 from __future__ import annotations

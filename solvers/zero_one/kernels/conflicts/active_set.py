@@ -15,16 +15,16 @@ from .records import CONFLICT, OPTIMUM, TROUBLE, VIOLATE, Active, Rows, Scratch,
 
 @inner
 def asked(second: int) -> float:
-    """The right side of a constraint of an S-pair: g'w ≥ 1, or -1 where the point is to be violated."""
+    """Return the right side of a constraint of an S-pair: 1 for g'w ≥ 1, -1 for a point that is to be violated."""
     return -1.0 if second == VIOLATE else 1.0
 
 
 @inner
 def certified(active: Active, q: int, reach: float) -> float:
-    """A proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints} from u ≥ 0, whatever they are.
+    """Return a proved lower bound of min{||w||² : g'w ≥ ±1 for the first q constraints}, for any multipliers u ≥ 0.
 
-    (Σ±u - |v_b| reach)₊²/||v||², v = Σ u g without its intercept's part v_b, with every rounding error to the safe side (that
-    of g itself included); ∞ where v vanishes.
+    The bound is (Σ±u - |v_b| reach)₊²/||v||², where v = Σ u g without its intercept's part v_b. All rounding errors, including
+    those of g itself, are on the safe side. The bound is ∞ if v vanishes.
     """
     p = active.w.size
     total = gain = size = 0.0
@@ -57,7 +57,7 @@ def certified(active: Active, q: int, reach: float) -> float:
 
 @entry
 def certified_norm(active: Active, reach: float) -> float:
-    """`certified` of all constraints of an S-pair, for Python."""
+    """Return `certified` of all constraints of an S-pair, for Python."""
     return certified(active, active.count[0], reach)
 
 
@@ -76,11 +76,11 @@ def _constraint(rows: Rows, first: int, second: int, g: Any) -> None:
 
 @entry
 def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch: Scratch) -> tuple[int, float]:
-    """Goldfarb and Idnani's dual method for min ½||w||² over the constraints of the points ``ok``, from an S-pair.
+    """Minimise ½||w||² over the constraints of the points ``ok`` by Goldfarb and Idnani's dual method, from an S-pair.
 
-    Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, (TROUBLE, ·)
-    where rounding stops both. ``keen`` scales the violations by which the next constraint is chosen; a point is to be violated,
-    not kept, where it is negative.
+    Returns (CONFLICT, N) as soon as the multipliers prove a norm N ≥ T, (OPTIMUM, ||w||²) at the solution, and (TROUBLE, ·) if
+    rounding prevents both. ``keen`` scales the violations in the choice of the next constraint. A negative entry means that the
+    point is to be violated instead of kept.
     """
     p = active.w.size
     w, g, u, pair = active.w, active.g, active.u, active.pair
@@ -93,32 +93,32 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
         weigh(rows, ok, keen, scratch.single, True)
     for _ in range(60 * (p + 4)):
         if rows.free:
-            first, second, short = widest_pair(rows, ok, keen, w, scratch.double.value)
+            first, second, violation = widest_pair(rows, ok, keen, w, scratch.double.value)
         else:
-            first, second, short = farthest(rows, ok, keen, active, q, scratch)
+            first, second, violation = farthest(rows, ok, keen, active, q, scratch)
         if first < 0:
             active.count[0] = q
             return OPTIMUM, dot(w, w)
         for a in range(q):
             if pair[a, 0] == first and pair[a, 1] == second:
                 active.count[0] = q
-                return (OPTIMUM, dot(w, w)) if short < 1e-7 else (TROUBLE, 0.0)
+                return (OPTIMUM, dot(w, w)) if violation < 1e-7 else (TROUBLE, 0.0)
         step_up = 0.0
         _constraint(rows, first, second, g[q])
         size = math.sqrt(dot(g[q], g[q]))
-        rest = orthogonalise(g, V, R, q, z)
+        rest_norm = orthogonalise(g, V, R, q, z)
         while True:
             pair[q, 0], pair[q, 1] = first, second
             back_solve(R, q, r)
-            drop, t1 = -1, np.inf
+            dropped, t1 = -1, np.inf
             for a in range(q):
                 if r[a] > 1e-12 and u[a] < t1 * r[a]:
-                    t1, drop = u[a] / r[a], a
-            short = asked(second) - dot(g[q], w)
-            independent = rest > 1e-12 * size and q < p
-            t2 = max(short, 0.0) / (rest * rest) if independent else np.inf
+                    t1, dropped = u[a] / r[a], a
+            violation = asked(second) - dot(g[q], w)
+            independent = rest_norm > 1e-12 * size and q < p
+            t2 = max(violation, 0.0) / (rest_norm * rest_norm) if independent else np.inf
             if t1 == np.inf and t2 == np.inf:
-                # Farkas: the multipliers -r with 1 on the new constraint combine the rows to (nearly) nothing.
+                # Farkas: the multipliers -r, with 1 for the new constraint, combine the rows to (nearly) zero.
                 for a in range(q):
                     u[a] = max(-r[a], 0.0)
                 u[q] = 1.0
@@ -145,14 +145,14 @@ def active_set(rows: Rows, ok: Any, keen: Any, T: float, active: Active, scratch
                     active.count[0] = q + 1
                     return CONFLICT, N
             if t1 < t2:
-                rest = exclude(g, V, R, q, drop, z)
+                rest_norm = exclude(g, V, R, q, dropped, z)
                 q -= 1
-                for a in range(drop, q):
+                for a in range(dropped, q):
                     u[a] = u[a + 1]
                     pair[a, 0], pair[a, 1] = pair[a + 1, 0], pair[a + 1, 1]
                 active.ready[0] = q
                 continue
-            include(V, R, q, z, rest)
+            include(V, R, q, z, rest_norm)
             q += 1
             active.ready[0] = q
             break

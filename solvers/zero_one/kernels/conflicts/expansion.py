@@ -1,4 +1,4 @@
-"""One node of the search on norm-conflicts: conflicts packed until its bound, a forced deletion or nothing more comes of them."""
+"""Expansion of one node of the conflict search: conflicts are packed until the node is pruned, branches or yields a candidate."""
 
 from __future__ import annotations
 
@@ -11,21 +11,21 @@ from .active_set import active_set, certified
 from .records import CONFLICT, DELETED, FREE, KEEN, KEEN_AWAY, KEPT, OPTIMUM, Room, Rows, copy_active
 from .stack import Stack, free_points, inherit, pack_listed
 
-#: Packings of a node: one that goes on from its parent's, then new ones (one at least) while they improve.
+#: Packings per node: one from the parent's conflicts, then at least one new packing, more while they improve.
 PACKINGS = 3
-#: A packing goes on as if one more point were deleted where no more than this times its weight is missing.
+#: A packing continues as if one more point were deleted if the gap is at most this multiple of the point's weight.
 AHEAD = 2.0
-#: How much less keenly a free point is taken up that more listed conflicts share than any other: by 1 + `SHARED`.
+#: The priority of the free point in the most listed conflicts is divided by 1 + `SHARED`.
 SHARED = 5.0
-#: Share of its weight up to which what a packing has left of a point is not taken up again.
+#: Least residual weight of a point, as a share of its weight, for use in a further conflict of a packing.
 CRUMB = 0.25
 
 
 @inner
-def _set_keen(stack: Stack, first: int, last: int, away: float, met: Any, keen: Any) -> None:
-    """How keenly the dual method takes up each point: the fewer conflicts of the list have it, the more.
+def _set_priorities(stack: Stack, first: int, last: int, away: float, met: Any, keen: Any) -> None:
+    """Set each point's priority in the dual method: the fewer listed conflicts contain it, the higher.
 
-    A point that many conflicts need is best left to the next one of a packing: prices, as if of column generation.
+    A point in many conflicts is better saved for later conflicts of the packing: priorities act like prices in column generation.
     """
     state = stack.state
     for i in range(state.size):
@@ -33,29 +33,30 @@ def _set_keen(stack: Stack, first: int, last: int, away: float, met: Any, keen: 
     for c in range(first, last):
         for k in range(stack.size[c]):
             met[stack.listed[c, k]] += 1.0
-    most = 1.0
+    largest = 1.0
     for i in range(state.size):
-        most = max(most, met[i])
-    share = SHARED / most
+        largest = max(largest, met[i])
+    slope = SHARED / largest
     for i in range(state.size):
-        keen[i] = 1.0 / (1.0 + share * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
+        keen[i] = 1.0 / (1.0 + slope * met[i]) if state[i] == FREE else KEEN if state[i] == KEPT else away
 
 
 @inner
-def _keep_dear(stack: Stack, spare: float, left: Any, offset: float, keen: Any) -> bool:
-    """Keep the free points that cost too much to delete, on top of a packing that ``left`` so much of their weights; whether any.
+def _fix_expensive(stack: Stack, spare: float, left: Any, offset: float, keen: Any) -> bool:
+    """Fix as kept the free points that are too expensive to delete on top of a packing; return True if there are any.
 
-    A solution that deletes i hits the packing's conflicts at a cost of packed + left_i at least; those that were packed as if
-    ``offset`` more were deleted are of use where left_i is as much. ``spare`` is norm + packed - room.
+    A solution that deletes i hits the conflicts of the packing at a cost of at least packed + left_i, where ``left`` are the
+    residual weights. In a packing for ``offset`` more deletions only points with left_i ≥ offset count.
+    ``spare`` is norm + packed - budget.
     """
-    state, now, found = stack.state, stack.now, False
+    state, now, fixed = stack.state, stack.now, False
     for i in range(state.size):
         if state[i] == FREE and left[i] >= offset and spare + left[i] >= 0.0:
             state[i], keen[i] = KEPT, KEEN
             stack.trail[now.trailed] = i
             now.trailed += 1
-            found = True
-    return found
+            fixed = True
+    return fixed
 
 
 @inner
@@ -68,17 +69,17 @@ def expand(
     cut: float,
     room_for: Room,
 ) -> int:
-    """Process the node in hand: 0 it may be forgotten, 1 it branches, 2 it holds a candidate.
+    """Process the current node: return 0 if it is pruned, 1 if it branches, 2 if it holds a candidate.
 
-    A solution below the cut deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
+    A solution below the cutoff deletes further free points E of cost c(E) ≥ ``extra`` and has ||w||² < T = cut - V - c(E).
     """
     n = weights.size
     now, state = stack.now, stack.state
-    active, kept, pairs, ok, keen, left, mark, points = (
+    active, kept, pairs, ok, keen, residual, mark, points = (
         room_for.active, room_for.kept, room_for.pairs, room_for.ok, room_for.keen, room_for.left, room_for.mark, room_for.points,
     )  # fmt: skip
     scratch = room_for.scratch
-    away = -KEEN_AWAY if rows.strict else 0.0
+    violated_priority = -KEEN_AWAY if rows.strict else 0.0
     pad = 4.0 * EPS * (n + 8) * cut
     for j in range(active.w.size):
         kept.w[j] = stack.w[level, j]
@@ -95,43 +96,43 @@ def expand(
         for i in range(n):
             spent += weights[i] if state[i] == DELETED else 0.0
             ok[i] = state[i] != FREE
-        _set_keen(stack, first, last, away, room_for.met, keen)
+        _set_priorities(stack, first, last, violated_priority, room_for.met, keen)
         extra = stack.extra[level]
-        room = cut - spent + pad
-        if room - extra <= 0.0:
+        budget = cut - spent + pad
+        if budget - extra <= 0.0:
             return 0
         now.solves += 1
-        status, _ = active_set(rows, ok, keen, room - extra, kept, scratch)
+        status, _ = active_set(rows, ok, keen, budget - extra, kept, scratch)
         if status == CONFLICT:
             return 0
         norm = certified(kept, kept.count[0], rows.reach)
         stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
         forced = -1
-        for turn in range(PACKINGS):
+        for packing in range(PACKINGS):
             packed = 0.0
             for i in range(n):
-                left[i] = weights[i] if state[i] == FREE else 0.0
-            if turn == 0:
-                packed, last, forced = pack_listed(stack, first, last, room - extra, left)
+                residual[i] = weights[i] if state[i] == FREE else 0.0
+            if packing == 0:
+                packed, last, forced = pack_listed(stack, first, last, budget - extra, residual)
                 if forced == -2:
                     return 0
                 if forced >= 0:
                     break
-            offset = firm = 0.0  # firm: what is packed before an offset is assumed
+            offset = proved_packing = 0.0  # proved_packing: the packing before an offset is assumed
             while True:
-                T = room - max(packed + offset, extra)
+                T = budget - max(packed + offset, extra)
                 if norm >= T:
                     if offset == 0.0:
                         return 0
                     break
                 for i in range(n):
-                    ok[i] = state[i] != FREE or left[i] > CRUMB * weights[i]
+                    ok[i] = state[i] != FREE or residual[i] > CRUMB * weights[i]
                 copy_active(kept, active)
                 now.solves += 1
                 status, N = active_set(rows, ok, keen, T, active, scratch)
-                single = True
+                single_points = True
                 if status != CONFLICT and packed == 0.0 and exact.free:
-                    single = False
+                    single_points = False
                     pairs.count[0] = pairs.ready[0] = 0
                     for j in range(pairs.w.size):
                         pairs.w[j] = 0.0
@@ -143,31 +144,31 @@ def expand(
                     if status == OPTIMUM and packed == 0.0 and N + spent < stack.found[0]:
                         stack.found[0] = (N + spent) * (1.0 - 1e-9)
                         return 2
-                    firm = packed
+                    proved_packing = packed
                     for i in range(n):
-                        if state[i] == FREE and left[i] > CRUMB * weights[i]:
-                            offset = left[i] if offset == 0.0 else min(offset, left[i])
-                    if offset == 0.0 or room - max(packed, extra) - norm > AHEAD * offset:
+                        if state[i] == FREE and residual[i] > CRUMB * weights[i]:
+                            offset = residual[i] if offset == 0.0 else min(offset, residual[i])
+                    if offset == 0.0 or budget - max(packed, extra) - norm > AHEAD * offset:
                         offset = 0.0
                         break
                     continue
                 now.conflicts += 1
-                m = free_points(active if single else pairs, state, mark, points)
+                m = free_points(active if single_points else pairs, state, mark, points)
                 if m == 0:
                     if offset == 0.0:
                         return 0
-                    packed = room
+                    packed = budget
                     break
                 if m == 1 and offset == 0.0:
                     forced = points[0]
                     break
-                least = np.inf
+                least_residual = np.inf
                 for k in range(m):
-                    least = min(least, left[points[k]])
+                    least_residual = min(least_residual, residual[points[k]])
                     stack.activity[points[k]] += 1.0
                 for k in range(m):
-                    left[points[k]] -= least
-                packed += least
+                    residual[points[k]] -= least_residual
+                packed += least_residual
                 if last < stack.size.size:
                     stack.size[last], stack.norm[last] = m, N
                     for k in range(m):
@@ -175,19 +176,19 @@ def expand(
                     last += 1
             if forced >= 0:
                 break
-            better = turn == 0 or firm > extra + pad
-            extra = stack.extra[level] = max(firm, extra)
-            if _keep_dear(stack, norm + packed - room, left, offset, keen):
-                better = True
+            improved = packing == 0 or proved_packing > extra + pad
+            extra = stack.extra[level] = max(proved_packing, extra)
+            if _fix_expensive(stack, norm + packed - budget, residual, offset, keen):
+                improved = True
                 for i in range(n):
                     ok[i] = state[i] != FREE
                 now.solves += 1
-                status, _ = active_set(rows, ok, keen, room - extra, kept, scratch)
+                status, _ = active_set(rows, ok, keen, budget - extra, kept, scratch)
                 if status == CONFLICT:
                     return 0
                 norm = certified(kept, kept.count[0], rows.reach)
             stack.bound[level] = max(stack.bound[level], norm + spent + extra - pad)
-            if not better:
+            if not improved:
                 break
         if forced < 0:
             break

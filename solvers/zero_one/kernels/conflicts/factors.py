@@ -1,4 +1,4 @@
-"""The factors of an S-pair's constraints, g = (V'R)' with orthonormal rows of V: one constraint more, one less."""
+"""Updates of the factorisation g = (V'R)' of an S-pair's constraints, with orthonormal rows of V."""
 
 from __future__ import annotations
 
@@ -8,18 +8,18 @@ from typing import Any
 from ..compiled import inner
 from .records import dot
 
-#: Where less than this share of a constraint is left it is orthogonalised once more.
-_CANCELLED = 0.1
+#: Share of a constraint's norm below which it is orthogonalised a second time.
+_REORTHOGONALISE = 0.1
 
 
 @inner
 def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
-    """Row k of ``g`` against the orthonormal V[:k]: R[:k, k] and the rest z (Gram-Schmidt, twice where much cancels); ||z||."""
+    """Orthogonalise row k of ``g`` against V[:k] by Gram-Schmidt, twice after cancellation: fill R[:k, k] and z, return ||z||."""
     p = z.size
-    whole = rest = 0.0
+    squared_norm = squared_rest = 0.0
     for j in range(p):
         z[j] = g[k, j]
-        whole += z[j] * z[j]
+        squared_norm += z[j] * z[j]
     for a in range(k):
         R[a, k] = 0.0
     for _ in range(2):
@@ -28,21 +28,21 @@ def orthogonalise(g: Any, V: Any, R: Any, k: int, z: Any) -> float:
             R[a, k] += t
             for j in range(p):
                 z[j] -= t * V[a, j]
-        rest = dot(z, z)
-        if rest >= _CANCELLED * _CANCELLED * whole:
+        squared_rest = dot(z, z)
+        if squared_rest >= _REORTHOGONALISE * _REORTHOGONALISE * squared_norm:
             break
-    return math.sqrt(rest)
+    return math.sqrt(squared_rest)
 
 
 @inner
 def extend(g: Any, V: Any, R: Any, k: int, z: Any) -> None:
-    """Make row k of ``g`` part of the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
+    """Add row k of ``g`` to the factorisation g[:k + 1] = (V[:k + 1]'R)'."""
     include(V, R, k, z, orthogonalise(g, V, R, k, z))
 
 
 @inner
 def include(V: Any, R: Any, k: int, z: Any, rest: float) -> None:
-    """Row k of ``g``, of which z with ||z|| = ``rest`` is orthogonal to V[:k], becomes part of the factorisation."""
+    """Add row k of ``g``, with the part z of norm ``rest`` orthogonal to V[:k], to the factorisation."""
     R[k, k] = max(rest, 1e-300)
     for j in range(z.size):
         V[k, j] = z[j] / R[k, k]
@@ -50,9 +50,9 @@ def include(V: Any, R: Any, k: int, z: Any, rest: float) -> None:
 
 @inner
 def exclude(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
-    """Take row ``drop`` from the k factored ones; row k, whose rest is z, and those after ``drop`` move up by one.
+    """Remove row ``drop`` from the k factored rows, and shift the later rows and row k, whose rest is z, up by one.
 
-    Plane rotations make R triangular again; of row k the direction that V loses joins the rest, whose norm is returned.
+    Plane rotations make R triangular again. The component of row k along the direction that V loses is added to z; return ||z||.
     """
     p = z.size
     for a in range(drop, k):
@@ -79,7 +79,7 @@ def exclude(g: Any, V: Any, R: Any, k: int, drop: int, z: Any) -> float:
 
 @inner
 def back_solve(R: Any, k: int, r: Any) -> None:
-    """r = R[:k, :k]⁻¹ R[:k, k]: the combination of the factored constraints nearest to constraint k."""
+    """Compute r = R[:k, :k]⁻¹ R[:k, k], the combination of the factored constraints nearest to constraint k."""
     for a in range(k - 1, -1, -1):
         t = R[a, k]
         for b in range(a + 1, k):

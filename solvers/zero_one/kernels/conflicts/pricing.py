@@ -1,7 +1,7 @@
-"""Pricing: which constraint the dual method takes up, in single precision where that tells.
+"""Pricing: the choice of the constraint that enters the dual method, in single precision if its error permits.
 
-Whatever violated constraint is taken up serves. Which one decides how many points a conflict has, and so how many nodes a search
-needs; finding it is most of the method's time.
+The method is correct with any violated constraint. The choice determines the number of points in a conflict, and so the number of
+nodes of a search. It takes most of the method's time.
 """
 
 from __future__ import annotations
@@ -13,41 +13,41 @@ import numpy as np
 from ..compiled import EPS, inner
 from .records import KEEN_AWAY, LANES, VIOLATE, Active, Rows, Scratch, Violations, dot
 
-#: Violations that are none.
-_NEAR = 1e-11
-#: Share of the largest violation that makes a candidate; least share of its squared norm that counts as left of a row.
-_WORTH, _FLAT = 0.5, 0.05
-#: Single precision, how keenly it may count, how many times its error the largest violation is to be, and what is too large.
-SINGLE_EPS, _KEENEST, _CLEAR, _WIDEST = 2.0**-24, KEEN_AWAY, 20.0, 1e30
+#: Tolerance of violations.
+_TOL = 1e-11
+#: Least share of the largest violation for candidates; lower bound of the relative squared rest of a row.
+_CANDIDATE_SHARE, _LEAST_REST = 0.5, 0.05
+#: Unit roundoff of single precision; largest priority; least ratio of the largest violation to its error; overflow threshold.
+SINGLE_EPS, _LARGEST_PRIORITY, _LEAST_RATIO, _OVERFLOW = 2.0**-24, KEEN_AWAY, 20.0, 1e30
 
 
 @inner
 def threshold(tau: float, second: int) -> float:
-    """By what a point's row is divided in a constraint: 1 - η, or -(1 + η) where computed margins are at most 1 + η."""
+    """Return the divisor of a point's row in a constraint: 1 - η, or -(1 + η) if the margin is to be at most 1 + η."""
     return tau if second != VIOLATE else -(2.0 - tau) * (1.0 + 4.0 * EPS)
 
 
 @inner
 def weigh(rows: Rows, ok: Any, keen: Any, found: Violations, unit: bool) -> None:
-    """How each point's violation counts, and what its margin is to reach; ``unit``: rows of norm 1."""
+    """Set the scale of each point's violation, and the level for its margin; with ``unit`` the rows have norm 1."""
     scale, level, tau, pull = found.scale, found.level, rows.tau, rows.pull
     for i in range(ok.size):
         size = pull[i] if unit else 1.0
         scale[i] = pull[i] / size * keen[i] if ok[i] else 0.0
-        level[i] = size * (tau[i] - _NEAR if keen[i] > 0.0 else _NEAR - threshold(tau[i], VIOLATE))
+        level[i] = size * (tau[i] - _TOL if keen[i] > 0.0 else _TOL - threshold(tau[i], VIOLATE))
 
 
 @inner
-def _violate(t: Any, w: Any, found: Violations) -> float:
-    """By how much the points are violated at w, scaled; the largest, 0 where none is. Few branches: speed."""
-    # Arrays of their own: read through the records at every step the loops below take four times as long.
+def _compute_violations(t: Any, w: Any, found: Violations) -> float:
+    """Compute the scaled violations of all points at w and return the largest, at least 0; branch-free for speed."""
+    # Local references: reads through the record at every step would slow the loops down.
     v, u, grid, tops, scale, level = found.w, found.value, found.grid, found.tops, found.scale, found.level
     p, n = t.shape
     for j in range(p):
         v[j] = w[j]
     for i in range(n):
         u[i] = level[i]
-    j = 0  # four coordinates in a pass: the loop waits for ``u``, not for the arithmetic
+    j = 0  # four coordinates per pass, since memory access to ``u`` dominates
     while j + 3 < p:
         a, b, c, d = v[j], v[j + 1], v[j + 2], v[j + 3]
         for i in range(n):
@@ -65,52 +65,52 @@ def _violate(t: Any, w: Any, found: Violations) -> float:
     for r in range(grid.shape[0]):
         for k in range(LANES):
             tops[k] = max(tops[k], grid[r, k])
-    most = 0.0
+    largest = 0.0
     for k in range(LANES):
-        most = max(most, tops[k])
-    return most
+        largest = max(largest, tops[k])
+    return largest
 
 
 @inner
 def _single_error(rows: Rows, w: Any) -> float:
-    """By how much a scaled violation in single precision may be off: of a dot product of p terms, counted most keenly."""
+    """Return a bound on the error of a scaled violation in single precision, a dot product of p terms at the largest priority."""
     p = w.size
     size = rows.widest[p]
     for j in range(p):
         size += abs(w[j]) * rows.widest[j]
-    return _KEENEST * SINGLE_EPS * (p + 4) * size
+    return _LARGEST_PRIORITY * SINGLE_EPS * (p + 4) * size
 
 
 @inner
 def farthest(rows: Rows, ok: Any, keen: Any, active: Active, q: int, scratch: Scratch) -> tuple[int, int, float]:
-    """The constraint to take up: (point, -1 or `VIOLATE`, violation); (-1, -1, 0) where all are met.
+    """Return the entering constraint (point, -1 or `VIOLATE`, violation), or (-1, -1, 0) if all constraints are satisfied.
 
-    In single precision where its error is small beside the largest violation: whatever is taken up, it is violated.
+    Single precision suffices if its error is small relative to the largest violation, since any violated constraint is correct.
     """
-    found = scratch.single
-    most = _violate(rows.single, active.w, found)
-    if _CLEAR * _single_error(rows, active.w) < most < _WIDEST:
-        first = _steepest(rows, active, q, found.grid, found.tops, _WORTH * most)
-        scale = found.scale[first] * rows.pull[first]
-        return first, -1 if scale > 0.0 else VIOLATE, found.value[first] / abs(scale) + _NEAR
-    exact = scratch.double
-    weigh(rows, ok, keen, exact, False)
-    most = _violate(rows.t, active.w, exact)
-    if not most > 0.0:
+    single = scratch.single
+    largest = _compute_violations(rows.single, active.w, single)
+    if _LEAST_RATIO * _single_error(rows, active.w) < largest < _OVERFLOW:
+        first = _steepest(rows, active, q, single.grid, single.tops, _CANDIDATE_SHARE * largest)
+        scale = single.scale[first] * rows.pull[first]
+        return first, -1 if scale > 0.0 else VIOLATE, single.value[first] / abs(scale) + _TOL
+    double = scratch.double
+    weigh(rows, ok, keen, double, False)
+    largest = _compute_violations(rows.t, active.w, double)
+    if not largest > 0.0:
         return -1, -1, 0.0
-    first = _steepest(rows, active, q, exact.grid, exact.tops, _WORTH * most)
-    return first, -1 if exact.scale[first] > 0.0 else VIOLATE, exact.value[first] / abs(exact.scale[first]) + _NEAR
+    first = _steepest(rows, active, q, double.grid, double.tops, _CANDIDATE_SHARE * largest)
+    return first, -1 if double.scale[first] > 0.0 else VIOLATE, double.value[first] / abs(double.scale[first]) + _TOL
 
 
 @inner
 def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: float) -> int:
-    """Of the most violated points of each lane, those violated by ``least``, the one that raises the norm the most.
+    """Return the point that raises the norm most, among each lane's most violated one with a violation of at least ``least``.
 
-    A step along what the active constraints leave of a_i, of norm r_i, gains (violation/r_i)²: steepest edge. Conflicts have
-    fewer points so, and more of them fit into a packing.
+    This is the steepest-edge rule: a step along the part of a_i orthogonal to the active constraints, of norm r_i, gains
+    (violation/r_i)². Its conflicts have fewer points, and more of them fit into a packing.
     """
     a, size, pull, V = rows.a, rows.size, rows.pull, active.V
-    first, best, per = 0, -1.0, 1.0  # the steepest so far, its gain as best/per: nothing is divided
+    first, numerator, denominator = 0, -1.0, 1.0  # best point so far, and its gain as numerator/denominator, without division
     for k in range(LANES):
         if not tops[k] >= least:
             continue
@@ -122,17 +122,17 @@ def _steepest(rows: Rows, active: Active, q: int, grid: Any, tops: Any, least: f
         for c in range(q):
             x = dot(V[c], a[i])
             rest -= x * x
-        rest = min(max(rest * pull[i] * pull[i], _FLAT), 1.0)
+        rest = min(max(rest * pull[i] * pull[i], _LEAST_REST), 1.0)
         gain = 1.0 * tops[k]  # in double precision
         gain *= gain
-        if gain * per > best * rest:
-            first, best, per = i, gain, rest
+        if gain * denominator > numerator * rest:
+            first, numerator, denominator = i, gain, rest
     return first
 
 
 @inner
 def widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, int, float]:
-    """The most violated pair of points, for a free intercept: (one, the other, violation); (-1, -1, 0) where all are met."""
+    """Return the most violated pair (first, second, violation) for a free intercept, or (-1, -1, 0) if all are satisfied."""
     across, tau, sign, pull = rows.t, rows.tau, rows.sign, rows.pull
     p, n = across.shape
     low0 = low1 = np.inf
@@ -150,7 +150,7 @@ def widest_pair(rows: Rows, ok: Any, keen: Any, w: Any, u: Any) -> tuple[int, in
                 low0 = min(low0, t)
             else:
                 low1 = min(low1, t)
-    if not low0 + low1 < -2.0 * _NEAR:
+    if not low0 + low1 < -2.0 * _TOL:
         return -1, -1, 0.0
     b = 0.5 * (low1 - low0)
     first = second = -1

@@ -9,95 +9,95 @@ from .expansion import expand
 from .records import DELETED, FREE, KEPT, Room, Rows, dot
 from .stack import Stack
 
-# Why `search` returned.
+# Return codes of `search`: the reason for stopping.
 BUDGET, DONE, CANDIDATE = 0, 1, 2
-#: What a child that proves nothing counts in the product of two children's gains, in units of the least weight.
-_NOTHING = 0.1
-#: Nodes below a node that repay the probes of its branching point, and of the search before any is probed.
-_LARGE, _SETTLED = 2000, 1000
+#: Least factor of a child in the product of two children's gains, in units of the least weight.
+_LEAST_GAIN = 0.1
+#: Least expected number of nodes of a subtree whose root is probed, and least number of nodes before the first probe.
+_LARGE_SUBTREE, _FIRST_PROBE = 2000, 1000
 
 
 @inner
-def _promise(rows: Rows, stack: Stack, level: int, order: Any, i: int) -> float:
-    """(Distance by which the kept points' solution violates point i) × activity × order².
+def _score(rows: Rows, stack: Stack, level: int, order: Any, i: int) -> float:
+    """Return the branching score of point i: distance of its violation by the kept points' solution × activity × order².
 
-    All three ask how much is gained by keeping it (the norm rises with the first, conflicts lose a free point with the second)
-    and how likely a good solution deletes it: a third of the nodes of branching within the smallest conflict, by trial.
+    The factors estimate the gain of keeping the point (the norm rises with the first, and conflicts lose a free point with the
+    second) and the likelihood that a good solution deletes it.
     """
-    short = max(rows.tau[i] - dot(rows.a[i], stack.w[level]), 0.0) * rows.pull[i]
-    return short * stack.activity[i] * order[i] * order[i]
+    violation = max(rows.tau[i] - dot(rows.a[i], stack.w[level]), 0.0) * rows.pull[i]
+    return violation * stack.activity[i] * order[i] * order[i]
 
 
 @inner
 def _branching_point(rows: Rows, stack: Stack, level: int, order: Any) -> int:
-    """The free point of the greatest promise, -1 where none is free."""
-    at, most = -1, -1.0
+    """Return the free point with the highest score, -1 without free points."""
+    best, best_score = -1, -1.0
     for i in range(stack.state.size):
         if stack.state[i] == FREE:
-            score = _promise(rows, stack, level, order, i)
-            if score > most:
-                at, most = i, score
-    return at
+            score = _score(rows, stack, level, order, i)
+            if score > best_score:
+                best, best_score = i, score
+    return best
 
 
 @inner
-def _most_promising(rows: Rows, stack: Stack, level: int, order: Any, points: Any, scores: Any) -> int:
-    """The free points of the greatest promise, as many as there is room for, the greatest first; how many."""
+def _best_candidates(rows: Rows, stack: Stack, level: int, order: Any, points: Any, scores: Any) -> int:
+    """Write the free points with the highest scores to ``points``, in decreasing order, and return their number."""
     m = 0
     for i in range(stack.state.size):
         if stack.state[i] != FREE:
             continue
-        score = _promise(rows, stack, level, order, i)
-        at = m
-        while at > 0 and scores[at - 1] < score:
-            at -= 1
-        if at == points.size:
+        score = _score(rows, stack, level, order, i)
+        position = m
+        while position > 0 and scores[position - 1] < score:
+            position -= 1
+        if position == points.size:
             continue
         m = min(m + 1, points.size)
-        for k in range(m - 1, at, -1):
+        for k in range(m - 1, position, -1):
             points[k], scores[k] = points[k - 1], scores[k - 1]
-        points[at], scores[at] = i, score
+        points[position], scores[position] = i, score
     return m
 
 
 @inner
 def _probed_point(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: Room, cut: float) -> int:
-    """Of the most promising free points, the one whose two children prove the most; -1 where none is free.
+    """Return the best branching point by strong branching on the candidates with the highest scores; -1 without free points.
 
-    Both children of each are processed and forgotten. The product of what the bound gains in them counts.
+    Both children of each candidate are processed and discarded. The score is the product of their bounds' gains.
     """
     now, level, points = stack.now, stack.now.level, room.probed
-    m = _most_promising(rows, stack, level, order, points, room.promise)
+    m = _best_candidates(rows, stack, level, order, points, room.promise)
     unit = weights[0]
     for i in range(weights.size):
         unit = min(unit, weights[i])
-    best, most = points[0] if m > 0 else -1, -1.0
+    best, best_score = points[0] if m > 0 else -1, -1.0
     for c in range(m):
         score = 1.0
         for child in range(2):
-            _descend(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
+            _push_child(stack, level, points[c], DELETED if child == 0 else KEPT, weights)
             stack.trail_from[level + 1] = now.trailed
-            found = stack.found[0]
+            candidate_value = stack.found[0]
             outcome = expand(rows, exact, weights, stack, level + 1, cut, room)
-            stack.found[0] = found  # a candidate is reported when its node is searched
+            stack.found[0] = candidate_value  # a candidate is reported only when its own node is processed
             now.probes += 1
             bound = cut if outcome == 0 else stack.bound[level + 1]
-            score *= max(bound - stack.bound[level], 0.0) / unit + _NOTHING
-            _retreat(stack, level + 1)
+            score *= max(bound - stack.bound[level], 0.0) / unit + _LEAST_GAIN
+            _undo_level(stack, level + 1)
         stack.state[points[c]] = FREE
-        if score > most:
-            best, most = points[c], score
+        if score > best_score:
+            best, best_score = points[c], score
     return best
 
 
 @inner
-def _descend(stack: Stack, level: int, point: int, state: int, weights: Any) -> None:
-    """Put the child that deletes or keeps a point on the stack."""
-    down = stack.extra[level]
+def _push_child(stack: Stack, level: int, point: int, state: int, weights: Any) -> None:
+    """Push the child that deletes or keeps a point on the stack."""
+    extra = stack.extra[level]
     if state == DELETED:
-        down = max(down - weights[point], 0.0)
+        extra = max(extra - weights[point], 0.0)
     stack.state[point] = state
-    stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = down, stack.bound[level], -1
+    stack.extra[level + 1], stack.bound[level + 1], stack.at[level + 1] = extra, stack.bound[level], -1
     stack.count[level + 1] = stack.count[level]
     p = stack.w.shape[1]
     for j in range(p):
@@ -110,8 +110,8 @@ def _descend(stack: Stack, level: int, point: int, state: int, weights: Any) -> 
 
 
 @inner
-def _retreat(stack: Stack, level: int) -> None:
-    """Undo a level's forced deletions."""
+def _undo_level(stack: Stack, level: int) -> None:
+    """Undo the forced deletions of a level."""
     now = stack.now
     while now.trailed > stack.trail_from[level]:
         now.trailed -= 1
@@ -119,42 +119,43 @@ def _retreat(stack: Stack, level: int) -> None:
 
 
 @inner
-def _large(stack: Stack, level: int, cut: float) -> bool:
-    """Whether as many nodes are to come below this one as repay probes: by the subtrees whose roots lacked as much.
+def _has_large_subtree(stack: Stack, level: int, cut: float) -> bool:
+    """Return True if the subtree below this node is probably large enough to repay probes.
 
-    What no root has lacked so far is more than what all of them have: those subtrees are over first.
+    The estimate is the mean size of finished subtrees whose roots had the same gap to the cutoff. A gap without finished subtrees
+    counts as large, since smaller subtrees finish first.
     """
     now, last = stack.now, stack.ended.size - 1
-    lack = (cut - stack.bound[level]) / now.step
-    steps = int(lack) if 0.0 <= lack < last else last
+    gap = (cut - stack.bound[level]) / now.step
+    steps = int(gap) if 0.0 <= gap < last else last
     stack.begun[level], stack.lack[level] = now.nodes, steps
-    return now.nodes >= _SETTLED and stack.below[steps] >= _LARGE * stack.ended[steps]
+    return now.nodes >= _FIRST_PROBE and stack.below[steps] >= _LARGE_SUBTREE * stack.ended[steps]
 
 
 @inner
 def _count_below(stack: Stack, level: int) -> None:
-    """Note how many nodes a subtree had."""
+    """Record the size of a finished subtree."""
     stack.below[stack.lack[level]] += stack.now.nodes - stack.begun[level]
     stack.ended[stack.lack[level]] += 1
 
 
 @entry
 def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room: Room, cut: float, nodes: int) -> int:
-    """Depth-first search for solutions below ``cut``, ``nodes`` nodes of it; returns why it stopped.
+    """Search depth-first for solutions below ``cut``, at most ``nodes`` nodes, and return the reason for stopping.
 
-    A node branches on one free point: the first child deletes it, the second keeps it. Where many nodes are to come below it,
-    the point is chosen by probes, which count as nodes here.
+    A node branches on one free point: the first child deletes it, the second keeps it. In a large subtree the branching point is
+    chosen by probes, which count as nodes here.
     """
     now, state = stack.now, stack.state
     if now.step == 0.0:
         now.step = cut / (stack.ended.size // 2)
-    done = 0
+    node_count = 0
     while now.level >= 0:
         level = now.level
         if now.expand == 1:
-            if done >= nodes:
+            if node_count >= nodes:
                 return BUDGET
-            done += 1
+            node_count += 1
             now.nodes += 1
             if stack.at[level] != -2:
                 stack.trail_from[level] = now.trailed
@@ -168,17 +169,17 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room
             now.expand = 0
             point = -1
             if outcome == 1:
-                if _large(stack, level, cut):
-                    before = now.probes
+                if _has_large_subtree(stack, level, cut):
+                    probes = now.probes
                     point = _probed_point(rows, exact, weights, order, stack, room, cut)
-                    done += now.probes - before
+                    node_count += now.probes - probes
                 else:
                     point = _branching_point(rows, stack, level, order)
                 if point < 0:
-                    # Rounding hid the conflict that ends this leaf.
+                    # Rounding hid the conflict that closes this leaf.
                     stack.unresolved[0] = min(stack.unresolved[0], stack.bound[level])
             if point < 0:
-                _retreat(stack, level)
+                _undo_level(stack, level)
                 now.level -= 1
                 continue
             stack.point[level], stack.at[level] = point, -1
@@ -186,11 +187,11 @@ def search(rows: Rows, exact: Rows, weights: Any, order: Any, stack: Stack, room
         stack.at[level] += 1
         if stack.at[level] > 1:
             state[point] = FREE
-            _retreat(stack, level)
+            _undo_level(stack, level)
             _count_below(stack, level)
             now.level -= 1
             continue
-        _descend(stack, level, point, DELETED if stack.at[level] == 0 else KEPT, weights)
+        _push_child(stack, level, point, DELETED if stack.at[level] == 0 else KEPT, weights)
         now.level = level + 1
         now.expand = 1
     return DONE

@@ -1,4 +1,4 @@
-"""The stack of a depth-first search on norm-conflicts, and the lists of conflicts that its levels hand down."""
+"""The stack of a depth-first search on norm-conflicts, and the conflict lists that its levels inherit."""
 
 from __future__ import annotations
 
@@ -11,25 +11,25 @@ from ....records.named_scalars import integers_and_floats
 from ..compiled import inner
 from .records import DELETED, FREE, Active
 
-#: Conflicts that a node takes over, at most: its parent's latest.
+#: Largest number of conflicts that a node inherits, the latest ones of its parent.
 POOL = 160
 
-#: `Stack.now`: the level in hand (-1: none), whether its node is to be processed, forced deletions of all levels, and counts; the
-#: step of what bounds lack.
+#: Fields of `Stack.now`: current level (-1: none), whether its node is to be processed, forced deletions of all levels, counts,
+#: and the step of the gap histogram.
 NOW = integers_and_floats("level expand trailed nodes solves conflicts forced probes", "step")
-#: Steps by which it is counted how many nodes are below a node whose bound lacks so much.
+#: Number of bins of the histogram of subtree sizes by gap.
 LACKS = 64
 
 
 @by_reference
 class Stack(NamedTuple):
-    """A depth-first search that stops and resumes anywhere."""
+    """A depth-first search that can stop and resume anywhere."""
 
     state: Any  #: (n,) FREE, KEPT or DELETED
-    point: Any  #: (levels,) what is branched on: deleted in the first child, kept in the second
-    at: Any  #: child in hand, -1 before the first
-    extra: Any  #: proved least cost of further deletions
-    bound: Any  #: proved lower bound of what is below
+    point: Any  #: (levels,) branching point, deleted in the first child and kept in the second
+    at: Any  #: current child, -1 before the first
+    extra: Any  #: proved lower bound of the cost of further deletions
+    bound: Any  #: proved lower bound of the subtree
     trail: Any  #: forced deletions of all levels
     trail_from: Any
     pair: Any  #: S-pair of the kept points by level
@@ -38,22 +38,22 @@ class Stack(NamedTuple):
     w: Any
     count: Any
     activity: Any
-    begun: Any  #: (levels,) nodes processed when this level's was
-    lack: Any  #: (levels,) what its bound lacks of the cut, in steps
-    below: Any  #: (LACKS,) nodes of the subtrees that are over, by what their roots lacked
-    ended: Any  #: (LACKS,) how many subtrees those are
+    begun: Any  #: (levels,) node count when the level's node was processed
+    lack: Any  #: (levels,) gap of the node's bound to the cutoff, in steps
+    below: Any  #: (LACKS,) nodes of the finished subtrees, by the gap of their roots
+    ended: Any  #: (LACKS,) number of finished subtrees, by the gap of their roots
     now: Any  #: a structured scalar of type `NOW`
     found: Any  #: (1,) the value below which a candidate is reported
-    unresolved: Any  #: least bound of leaves that rounding left open
-    listed: Any  #: (room, 2p + 6) conflicts by level: their points that were free when they were found
-    size: Any  #: (room,) how many those are
-    norm: Any  #: (room,) the norm that each needs
-    end: Any  #: (levels + 1,) where a level's list begins; the next level's begins where it ends
+    unresolved: Any  #: least bound of leaves that rounding left unresolved
+    listed: Any  #: (capacity, 2p + 6) conflicts by level: their points that were free when the conflict was found
+    size: Any  #: (capacity,) number of these points
+    norm: Any  #: (capacity,) certified norm of each conflict
+    end: Any  #: (levels + 1,) start of each level's list, which is the end of the previous one
 
 
 @inner
 def free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
-    """The free points of a conflict, each once."""
+    """Write the distinct free points of a conflict to ``out`` and return their number."""
     m = 0
     for k in range(active.count[0]):
         if active.u[k] <= 0.0:
@@ -71,7 +71,7 @@ def free_points(active: Active, state: Any, mark: Any, out: Any) -> int:
 
 @inner
 def copy_listed(stack: Stack, source: int, target: int) -> None:
-    """Copy one conflict of the lists to another place."""
+    """Copy one conflict of the lists to another position."""
     stack.size[target], stack.norm[target] = stack.size[source], stack.norm[source]
     for k in range(stack.size[source]):
         stack.listed[target, k] = stack.listed[source, k]
@@ -79,54 +79,55 @@ def copy_listed(stack: Stack, source: int, target: int) -> None:
 
 @inner
 def inherit(stack: Stack, level: int) -> int:
-    """Copy the last of the parent's list to where this level's begins, as far as there is room; returns its end."""
+    """Copy the latest conflicts of the parent's list to this level's list, within the capacity, and return the new end."""
     start = stack.end[level]
     if level == 0:
         return start
-    before = max(stack.end[level - 1], start - POOL)
-    count = min(start - before, stack.size.size - start)
+    parent_start = max(stack.end[level - 1], start - POOL)
+    count = min(start - parent_start, stack.size.size - start)
     for c in range(count):
-        copy_listed(stack, before + c, start + c)
+        copy_listed(stack, parent_start + c, start + c)
     return start + count
 
 
 @inner
 def pack_listed(stack: Stack, start: int, stop: int, T: float, left: Any) -> tuple[float, int, int]:
-    """Pack the conflicts of a list once more, small ones first: (packed, new end of the list, point that must be deleted).
+    """Pack the conflicts of a list anew, small ones first: return (packed, new end of the list, forced point).
 
-    A conflict loses the points that are kept by now, and leaves the list where a point of it is deleted (which hits it). One
-    with a norm below T waits: T falls. The point is -1 where none is forced, -2 where a conflict has no free point left.
+    A conflict loses points that are kept by now, and is removed if one of its points is deleted (it is hit). One with a norm
+    below T is skipped, but stays in the list, since T falls. The forced point is -1 without one, -2 for a conflict without free
+    points.
     """
     state = stack.state
-    at, forced, largest = start, -1, 0
+    end, forced, largest = start, -1, 0
     for c in range(start, stop):
         m, hit = 0, False
         for k in range(stack.size[c]):
             i = stack.listed[c, k]
             hit = hit or state[i] == DELETED
             if state[i] == FREE:
-                stack.listed[at, m] = i
+                stack.listed[end, m] = i
                 m += 1
         if hit:
             continue
-        stack.size[at], stack.norm[at] = m, stack.norm[c]
+        stack.size[end], stack.norm[end] = m, stack.norm[c]
         if stack.norm[c] >= T:
             if m == 0:
-                return 0.0, at, -2
+                return 0.0, end, -2
             if m == 1:
-                forced = stack.listed[at, 0]
+                forced = stack.listed[end, 0]
             largest = max(largest, m)
-        at += 1
+        end += 1
     packed = 0.0
     for m in range(2, largest + 1 if forced < 0 else 2):
-        for c in range(start, at):
+        for c in range(start, end):
             if stack.size[c] != m or stack.norm[c] < T:
                 continue
-            least = np.inf
+            least_residual = np.inf
             for k in range(m):
-                least = min(least, left[stack.listed[c, k]])
-            if least > 0.0:
+                least_residual = min(least_residual, left[stack.listed[c, k]])
+            if least_residual > 0.0:
                 for k in range(m):
-                    left[stack.listed[c, k]] -= least
-                packed += least
-    return packed, at, forced
+                    left[stack.listed[c, k]] -= least_residual
+                packed += least_residual
+    return packed, end, forced
