@@ -1,4 +1,4 @@
-"""The conic SVM's own solvers: ``conic-ipm``, its path over κ or λ, and a first-order method."""
+"""Specialised solvers of the conic SVM: ``conic-ipm``, its path over κ or λ, and a first-order method."""
 
 from __future__ import annotations
 
@@ -9,5 +9,5 @@ from .path import ConicPathPoint, conic_path
 
 __all__ = ["SOLVERS", "ConicFactored", "ConicIPM", "ConicPathPoint", "conic_path"]
 
-#: What the registry reads.
+#: Read by the registry.
 SOLVERS: tuple[Solver, ...] = (ConicIPM(), ConicFactored())

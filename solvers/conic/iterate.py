@@ -3,12 +3,13 @@
 Primal: V = W - ww' ≻ 0, ρ_i > r_i = 1 - u_i, z_i q_i > ρ_i² with q_i = r_i² + a_i'V a_i (= x_i'W x_i - 2u_i + 1) [, Σz < κn].
 Dual: γ, ζ > 0, τ [, μ] with S̄ = [τ g'/2; g/2 S] ≻ 0, S = I - Σγ_i a_i a_i', g = Σ(2γ_i - ζ_i)a_i, 4γ_iβ > ζ_i², β = λ or μ.
 
-This is Conic (21) without its r⁻ branch and z ≤ 1, which hold at every optimum: z = (r)_+²/q ≤ 1, and q ≥ r² by V ⪰ 0.
-All slacks are functions of the free unknowns (w, V, z, ρ) and (γ, ζ, τ, μ), so no equation is ever violated; rounding
-in a Newton system only makes the next point less central, and the gap, a sum of complementarities, is proved at any time.
+This is Conic (21) without its r⁻ branch and without z ≤ 1, which hold at every optimum: z = (r)_+²/q ≤ 1, and q ≥ r² by V ⪰ 0.
+All slacks are functions of the free unknowns (w, V, z, ρ) and (γ, ζ, τ, μ), so no equation is ever violated. Rounding in a Newton
+system only makes the next point less central, and the gap, a sum of complementarities, is proved at any time.
 
-The lifted cone is seen from the current w: with P = [1 0; w I], [1 w'; w W] = P diag(1, V) P' and S̄ becomes P'S̄P, whose
-entries vanish where those of V do not. Without this shear W - ww' would cancel wherever the relaxation is nearly exact.
+The lifted cone is expressed relative to the current w. With P = [1 0; w I], [1 w'; w W] = P diag(1, V) P', and S̄ becomes P'S̄P,
+whose entries vanish together with those of V. Without this shear W - ww' would suffer from cancellation where the relaxation is
+nearly exact.
 """
 
 from __future__ import annotations
@@ -34,16 +35,16 @@ class ConicData:
 
     @property
     def degree(self) -> int:
-        """Barrier degree: p + 1 of Z, two of every cone, one of every row ρ ≥ r, one of the budget."""
+        """Barrier degree: p + 1 of the lifted cone, two of every cone, one of every row ρ ≥ r, one of the budget."""
         n, p = self.A.shape
         return p + 1 + 3 * n + (self.budget is not None)
 
 
 @dataclass(frozen=True, eq=False)
 class Iterate:
-    """(w, V, z, ρ) and (γ, ζ, ``corner``, μ); slacks and values are recomputed from them.
+    """A primal point (w, V, z, ρ) and a dual point (γ, ζ, ``corner``, μ), with slacks and values derived from them.
 
-    ``corner`` = (1, w)'S̄(1, w) = τ + 2η'w + w'Sw stands for τ: it is the complementarity of the lifted cone's first entry.
+    ``corner`` = (1, w)'S̄(1, w) = τ + 2η'w + w'Sw replaces τ: it is the complementarity of the lifted cone's first entry.
     """
 
     data: ConicData
@@ -85,18 +86,18 @@ class Iterate:
 
     @property
     def dual_point(self) -> tuple[FloatArray, FloatArray, float]:
-        """(γ, v, μ)."""
+        """The dual point (γ, v, μ)."""
         return self.gamma, self.zeta, self.mu
 
     @cached_property
     def objective(self) -> float:
-        """Tr W [+ λΣz]."""
+        """Primal objective Tr W [+ λΣz]."""
         value = float(self.w @ self.w + np.trace(self.V))
         return value if self.data.lam is None else value + self.data.lam * float(self.z.sum())
 
     @cached_property
     def bound(self) -> float:
-        """-τ + Σ(ζ - γ) [- μκn]: a lower bound, as S̄ ⪰ 0."""
+        """Dual objective -τ + Σ(ζ - γ) [- μκn]: a lower bound, since S̄ ⪰ 0."""
         w, eta = self.w, 0.5 * self.data.A.T @ (2.0 * self.gamma - self.zeta)
         tau = self.corner - float(2.0 * (eta @ w) + w @ self.S[1:, 1:] @ w)
         value = float((self.zeta - self.gamma).sum()) - tau
@@ -104,7 +105,7 @@ class Iterate:
 
     @cached_property
     def gap(self) -> float:
-        """Sum of the complementarities: objective - bound without its cancellation."""
+        """Sum of the complementarities, equal to objective - bound without its cancellation."""
         lifted = self.corner + float((self.S[1:, 1:] * self.V).sum())
         total = lifted + float(self.primal.dot(self.dual).sum() + (self.slack * self.zeta).sum())
         return total if self.data.budget is None else total + self.mu * self.room
@@ -115,13 +116,13 @@ class Iterate:
         return self.gap / max(abs(self.objective), abs(self.bound), 1e-300)
 
     def inside(self) -> bool:
-        """Whether primal and dual point are strictly feasible in floating-point arithmetic."""
+        """Return True if primal and dual point are strictly feasible in floating-point arithmetic."""
         if not (self.primal.inside() and self.dual.inside() and (self.slack > 0).all() and (self.zeta > 0).all()):
             return False
-        return self.room > 0 and self.mu > 0 and _positive(self.V) and _positive(self.S)
+        return self.room > 0 and self.mu > 0 and _is_positive_definite(self.V) and _is_positive_definite(self.S)
 
     def moved(self, step: Step, primal: float, dual: float) -> Iterate:
-        """The iterate after a step of these lengths; W moves linearly, so V bends by -primal²·dw dw'."""
+        """Return the iterate after steps of these lengths. W moves linearly, so V has the additional term -primal²·dw dw'."""
         V = self.V + primal * step.V - primal**2 * np.outer(step.w, step.w)
         S = self.S + dual * step.S
         shift = primal * step.w  # the frame moves with w
@@ -140,7 +141,7 @@ class Iterate:
 
 @dataclass(frozen=True, eq=False)
 class Step:
-    """A direction in all unknowns, in the frame of the iterate: V = dW - w dw' - dw w', S = P'dS̄P, and q, u the rates."""
+    """A direction in all unknowns, relative to w: V = dW - w dw' - dw w', S = P'dS̄P, and q, u the rates of change."""
 
     w: FloatArray
     V: FloatArray
@@ -155,7 +156,7 @@ class Step:
 
     @cached_property
     def Z(self) -> FloatArray:
-        """[0 dw'; dw dV]."""
+        """The direction of the lifted cone, [0 dw'; dw dV]."""
         Z = np.zeros_like(self.S)
         Z[0, 1:] = Z[1:, 0] = self.w
         Z[1:, 1:] = self.V
@@ -172,7 +173,7 @@ class Step:
         return Sym2(self.gamma, np.full(self.gamma.size, self.mu), -0.5 * self.zeta)
 
 
-def _positive(M: FloatArray) -> bool:
+def _is_positive_definite(M: FloatArray) -> bool:
     try:
         np.linalg.cholesky(M)
     except np.linalg.LinAlgError:

@@ -1,4 +1,4 @@
-"""The conic SVM along κ or λ: one preparation, one Newton system, warm starts from central points of the neighbour."""
+"""The conic SVM along κ or λ: one preparation, one Newton system, warm starts from central points of the previous problem."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ from .newton import NewtonSystem, best_system
 
 __all__ = ["ConicPathPoint", "conic_path"]
 
-#: A neighbour starts from the first iterate whose relative gap is below this: a central, not a boundary point.
+#: Relative gap of the iterate from which the next problem starts: a central point, not a boundary point.
 _WARM_GAP = 0.1
-#: A start whose gap is a larger part of the objective than this is worse than a cold one.
-_FAR = 3.0
+#: Largest relative gap of a warm start; beyond it a cold start is better.
+_MAX_START_GAP = 3.0
 
 
 @dataclass(frozen=True, eq=False)
@@ -37,11 +37,11 @@ class ConicPathPoint:
         κ or λ.
     outcome : Outcome
     point : ConicPoint or None
-        Feasible point; None where the problem is infeasible.
+        Feasible point; None for an infeasible problem.
     bound : ConicBound or None
         Proved lower bound with γ, v and μ.
     iterations : int
-        Newton steps.
+        Number of Newton steps.
     seconds : float
     """
 
@@ -71,31 +71,31 @@ def conic_path(
     max_iterations: int = 200,
     threads: int | None = None,
 ) -> list[ConicPathPoint]:
-    """Solve ``problem`` for every κ or every λ given; results in the order given.
+    """Solve ``problem`` for every given κ or λ and return the results in the given order.
 
-    The values are taken in ascending order: a primal point stays feasible when the budget κn grows, a dual point when λ
-    does, so a central iterate of one problem (relative gap ≤ 0.1) is strictly feasible for the next.
-    What depends on the data alone (whitening, scaling, the rows svec(a_i a_i')) is computed once.
+    The problems are solved in ascending order. A primal point remains feasible when the budget κn grows, a dual point when λ
+    grows, so a central iterate of one problem (relative gap ≤ 0.1) is strictly feasible for the next one.
+    Quantities of the data alone (whitening, scaling, the rows svec(a_i a_i')) are computed once.
 
     Parameters
     ----------
     problem : ConicProblem
-        Its own λ or κ is not used.
+        Its own λ or κ is ignored.
     kappas, lams : sequence of float
-        Exactly one; all > 0 (κ = 0 is the hard-margin QP).
+        Exactly one sequence of values > 0 (κ = 0 is the hard-margin QP).
     tolerance : float
         Relative gap.
     warm : bool
-        Whether to start warm.
+        Whether to use warm starts.
     max_iterations : int
-        Newton steps for each problem.
+        Maximum number of Newton steps per problem.
     threads : int, optional
-        BLAS threads; one for small systems where it is not given.
+        Number of BLAS threads; by default one for small systems.
 
     Raises
     ------
     InputError
-        Not exactly one of the sequences, or a value that is not > 0 and finite.
+        Not exactly one sequence is given, or a value is not finite and > 0.
     """
     if (kappas is None) == (lams is None):
         raise InputError("give exactly one of kappas and lams")
@@ -103,12 +103,12 @@ def conic_path(
     if values.ndim != 1 or not (np.isfinite(values).all() and (values > 0).all()):
         raise InputError(f"kappas and lams must be finite numbers > 0 (κ = 0 is the hard-margin QP); they are {values}")
 
-    def at(value: float) -> tuple[float | None, float | None]:
+    def parameters(value: float) -> tuple[float | None, float | None]:
         return (None, value) if kappas is not None else (value, None)
 
     if values.size == 0:
         return []
-    lam, kappa = at(float(values[0]))
+    lam, kappa = parameters(float(values[0]))
     base = Prepared.of(replace(problem, lam=lam, kappa=kappa))
     system = best_system(base.data.A)
     results: dict[int, ConicPathPoint] = {}
@@ -116,44 +116,44 @@ def conic_path(
     with blas_threads(system.order, threads):
         for index in np.argsort(values, kind="stable").tolist():
             value = float(values[index])
-            begun = time.perf_counter()
-            prepared = base.at(*at(value))
+            start = time.perf_counter()
+            prepared = base.at(*parameters(value))
             state, central = _solve(prepared, system, central if warm else None, tolerance, max_iterations)
-            results[index] = _finish(value, state, begun)
+            results[index] = _finish(value, state, start)
     return [results[index] for index in range(values.size)]
 
 
 def _solve(
     prepared: Prepared, system: NewtonSystem, central: Iterate | None, tolerance: float, limit: int
 ) -> tuple[ConicState, Iterate | None]:
-    """Run from the neighbour's central point where it serves, else (or where it led nowhere) from the cold start."""
+    """Run from the previous problem's central point if it is suitable, else (or if that run stalls) from the cold start."""
     state = begin(prepared, tolerance, limit, system)
-    spent = 0
+    previous_steps = 0
     if central is not None and _continue_from(state, central):
-        own = _run(state)
+        next_central = _run(state)
         if state.outcome is not Outcome.STALLED:
-            return state, own
-        spent, state = state.iteration, begin(prepared, tolerance, limit, system)
-    own = _run(state)
-    state.iteration += spent
-    return state, own
+            return state, next_central
+        previous_steps, state = state.iteration, begin(prepared, tolerance, limit, system)
+    next_central = _run(state)
+    state.iteration += previous_steps
+    return state, next_central
 
 
 def _continue_from(state: ConicState, central: Iterate) -> bool:
-    """Move the neighbour's central point into this problem; False where it is not strictly feasible or far from central."""
+    """Move the previous problem's central point into this problem; return False if it is infeasible or far from central."""
     data = state.prepared.data
     if state.outcome is not Outcome.RUNNING:
         return False
     mu = central.mu if data.lam is None else data.lam
     moved = Iterate(data, central.w, central.V, central.z, central.rho, central.gamma, central.zeta, central.corner, mu)
-    if not moved.inside() or moved.gap > _FAR * abs(moved.objective):
+    if not moved.inside() or moved.gap > _MAX_START_GAP * abs(moved.objective):
         return False
     state.point = state.best = moved
     return True
 
 
 def _run(state: ConicState) -> Iterate | None:
-    """Run to the end; the first iterate that is central enough for the neighbour."""
+    """Run to the end and return the first iterate that is central enough for the next problem."""
     central: Iterate | None = None
     while state.outcome is Outcome.RUNNING:
         iterate(state)

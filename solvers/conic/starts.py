@@ -1,6 +1,6 @@
-"""Strictly feasible starts of the interior-point method: cold, and from a given (w, W).
+"""Strictly feasible starting points of the interior-point method: cold, and warm from a given (w, W).
 
-For given w, V ≻ 0, β = λ or μ and ν the centre of a point is a closed form: with q = r² + a'Va,
+For given w, V ≻ 0, β = λ or μ and ν the centre of a point's cone is a closed form: with q = r² + a'Va,
 
     ρ(ρ - r) = νq/(2β),   z = ρ²/q + ν/β,   γ = βz/q,   ζ = 2βρ/q,
 
@@ -16,14 +16,14 @@ from .iterate import ConicData, Iterate
 
 __all__ = ["cold_start", "warm_start"]
 
-#: Parts of the objective that a warm start's barrier may cost; the first that gives a point near the central path is taken.
-_PARTS = (1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0)
-#: A warm start's gap may be this many times the gap of a central point with the same ν.
-_CENTRAL = 6.0
+#: Barrier costs of a warm start as shares of the objective, tried until the point is near the central path.
+_BARRIER_SHARES = (1e-3, 1e-2, 0.03, 0.1, 0.3, 1.0, 3.0)
+#: Largest ratio of a warm start's gap to the gap of a central point with the same ν.
+_CENTRALITY = 6.0
 
 
 def cold_start(data: ConicData) -> Iterate:
-    """w = 0, V = tI, every point central for its q_i = 1 + t||a_i||²."""
+    """Return the point with w = 0 and V = tI, with every cone central for its q_i = 1 + t||a_i||²."""
     n, p = data.A.shape
     norms = np.einsum("ij,ij->i", data.A, data.A)
     t = _initial_spread(data, norms)
@@ -36,18 +36,18 @@ def cold_start(data: ConicData) -> Iterate:
         if data.budget is None or z.sum() < 0.7 * data.budget:
             break
         mu *= 2.0
-    return _completed(data, np.zeros(p), t * np.eye(p), nu, mu, nu / t)
+    return _complete_iterate(data, np.zeros(p), t * np.eye(p), nu, mu, nu / t)
 
 
 def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
-    """A strictly feasible point near (w, V + tI), t > 0 as small as leaves it near the central path; None where there is none.
+    """Return a strictly feasible point near (w, V + tI) with the least t > 0 near the central path; None without such a point.
 
     Parameters
     ----------
     data : ConicData
     w : ndarray (p,)
     V : ndarray (p, p)
-        Symmetric; projected on the semidefinite cone.
+        Symmetric; projected onto the semidefinite cone.
     """
     p = w.size
     values, vectors = np.linalg.eigh(V)
@@ -58,22 +58,22 @@ def warm_start(data: ConicData, w: FloatArray, V: FloatArray) -> Iterate | None:
         square = np.maximum(r, 0.0) ** 2
         q = np.maximum(r * r + np.einsum("ij,ij->i", data.A @ V, data.A), 1e-300)
         size += data.lam * float((square / q).sum())
-    for part in _PARTS:
-        nu, t = part * size / data.degree, part * size / p
+    for share in _BARRIER_SHARES:
+        nu, t = share * size / data.degree, share * size / p
         if not nu > 0.0:
             return None
-        spread = (1.0 + part) * V + t * np.eye(p)
-        mu = data.lam if data.lam is not None else _multiplier(data, r, spread, nu)
+        spread = (1.0 + share) * V + t * np.eye(p)
+        mu = data.lam if data.lam is not None else _budget_multiplier(data, r, spread, nu)
         if mu is None:
             continue
-        found = _completed(data, w, spread, nu, mu, nu / float(np.linalg.eigvalsh(spread)[-1]))
-        if found.inside() and found.gap <= _CENTRAL * nu * data.degree:
-            return found
+        point = _complete_iterate(data, w, spread, nu, mu, nu / float(np.linalg.eigvalsh(spread)[-1]))
+        if point.inside() and point.gap <= _CENTRALITY * nu * data.degree:
+            return point
     return None
 
 
 def _centres(r: FloatArray, q: FloatArray, beta: float, nu: float) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-    """(z, ρ, γ, ζ) of the module's head; ρ without cancellation for r < 0."""
+    """Return (z, ρ, γ, ζ) of the module's docstring, with ρ free of cancellation for r < 0."""
     product = 0.5 * nu * q / beta
     root = np.sqrt(0.25 * r * r + product)
     rho = np.where(r >= 0.0, 0.5 * r + root, product / np.maximum(root - 0.5 * r, 1e-300))
@@ -81,15 +81,15 @@ def _centres(r: FloatArray, q: FloatArray, beta: float, nu: float) -> tuple[Floa
     return z, rho, beta * z / q, 2.0 * beta * rho / q
 
 
-def _completed(data: ConicData, w: FloatArray, V: FloatArray, nu: float, mu: float, margin: float) -> Iterate:
-    """Both points at (w, V): γ, ζ scaled until S ⪰ min(½, margin)·I, the lifted cone's corner ν above its least."""
+def _complete_iterate(data: ConicData, w: FloatArray, V: FloatArray, nu: float, mu: float, margin: float) -> Iterate:
+    """Return the iterate at (w, V): γ, ζ scaled until S ⪰ min(½, margin)·I, the lifted cone's corner ν above its minimum."""
     A, p = data.A, w.size
     r = 1.0 - A @ w
     q = r * r + np.einsum("ij,ij->i", A @ V, A)
     z, rho, gamma, zeta = _centres(r, q, mu, nu)
     largest = float(np.linalg.eigvalsh((A * gamma[:, None]).T @ A)[-1])
-    shrink = min(1.0, (1.0 - min(0.5, margin)) / largest) if largest > 0 else 1.0
-    gamma, zeta = shrink * gamma, shrink * zeta
+    scale = min(1.0, (1.0 - min(0.5, margin)) / largest) if largest > 0 else 1.0
+    gamma, zeta = scale * gamma, scale * zeta
     S = np.eye(p) - (A * gamma[:, None]).T @ A
     # corner - (η + Sw)'S⁻¹(η + Sw) = ν, and η + Sw = w + Σ(γr - ζ/2)a
     edge = w + A.T @ (gamma * r - 0.5 * zeta)
@@ -97,8 +97,8 @@ def _completed(data: ConicData, w: FloatArray, V: FloatArray, nu: float, mu: flo
     return Iterate(data, w, V, z, rho, gamma, zeta, corner, mu)
 
 
-def _multiplier(data: ConicData, r: FloatArray, V: FloatArray, nu: float) -> float | None:
-    """μ at which the centres leave the room ν/μ of the budget: Σz + ν/μ = κn; None where V is too small for any μ."""
+def _budget_multiplier(data: ConicData, r: FloatArray, V: FloatArray, nu: float) -> float | None:
+    """Return the μ whose centres leave a slack ν/μ of the budget, Σz + ν/μ = κn; None if V is too small for any μ."""
     assert data.budget is not None
     q = r * r + np.einsum("ij,ij->i", data.A @ V, data.A)
 
@@ -118,7 +118,7 @@ def _multiplier(data: ConicData, r: FloatArray, V: FloatArray, nu: float) -> flo
 
 
 def _initial_spread(data: ConicData, norms: FloatArray) -> float:
-    """t of V = tI: twice the minimiser of tp + λΣ1/(1 + t||a||²), or Σ1/(1 + t||a||²) = κn/4."""
+    """Return t of V = tI: twice the minimiser of tp + λΣ1/(1 + t||a||²), or the root of Σ1/(1 + t||a||²) = κn/4."""
     p = data.A.shape[1]
     t = 1.0
     if data.budget is not None:

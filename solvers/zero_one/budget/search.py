@@ -1,10 +1,10 @@
 """Branch and bound on norm-conflicts for the least norm with at most k points violated; see ``docs/zero-one-bb.md``.
 
-A node has deleted points (r deletions of the budget remain), kept points and free points; solutions of interest have
-||w||² < cut. Each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint conflicts (points counted by
-their multiplicity) need more than r deletions, or if a conflict has no free point. The free point of a conflict with only one is
-deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is that of the proof pass,
-`kernels.conflicts.prove`.
+A node has deleted points (r deletions of the budget remain), kept points and free points. Solutions of interest have a squared
+norm below the cutoff, and each of them deletes a point of every conflict at the cutoff. So a node is empty if disjoint conflicts
+(points counted by their multiplicity) need more than r deletions, or if a conflict has no free point. If a conflict has a single
+free point, that point is deleted. Otherwise a point is deleted in one child and kept in the other. The kernel is that of the
+proof pass, `kernels.conflicts.prove`.
 """
 
 from __future__ import annotations
