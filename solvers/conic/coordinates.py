@@ -1,4 +1,4 @@
-"""The conic SVM's data in the coordinates that the interior-point method works in, and the way back."""
+"""The data of the conic SVM in the coordinates of the interior-point method, and the inverse map."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ __all__ = ["Prepared"]
 
 @dataclass(frozen=True, eq=False)
 class Prepared:
-    """Metric whitened, p ≤ n, rows of zeros set apart, rows scaled to mean square one (σ² times the objective).
+    """The prepared problem: metric whitened, p ≤ n, rows of zeros removed, rows scaled to mean square one (objective times σ²).
 
-    A row of zeros has u = 0 and z = 1 whatever w is: it costs λ, or one unit of the budget.
+    A row of zeros has u = 0 and z = 1 for every w: it costs λ, or one unit of the budget.
 
     Parameters
     ----------
@@ -32,7 +32,7 @@ class Prepared:
     sigma2 : float
         σ².
     data : ConicData
-        Scaled rows, σ²λ or what is left of the budget.
+        Scaled rows, with σ²λ or the remaining budget.
     """
 
     problem: ConicProblem
@@ -67,7 +67,7 @@ class Prepared:
         return Prepared(problem, space, used, sigma2, ConicData(A, None, None)).at(problem.lam, problem.kappa)
 
     def at(self, lam: float | None, kappa: float | None) -> Prepared:
-        """The same data with another λ or κ."""
+        """Return the same data with another λ or κ."""
         zeros = int(self.used.size - self.used.sum())
         budget = None if kappa is None else kappa * self.used.size - zeros
         data = replace(self.data, lam=None if lam is None else lam * self.sigma2, budget=budget)
@@ -75,20 +75,20 @@ class Prepared:
 
     @property
     def feasible(self) -> bool:
-        """Whether rows of zeros leave any of the budget."""
+        """Whether the rows of zeros leave a positive budget."""
         return self.data.budget is None or self.data.budget > 0.0
 
     def offset(self) -> float:
-        """What rows of zeros add to the objective."""
+        """Return the contribution of the rows of zeros to the objective."""
         return 0.0 if self.problem.lam is None else self.problem.lam * float((~self.used).sum())
 
     def reduced(self, start: Mapping[str, FloatArray]) -> tuple[FloatArray, FloatArray]:
-        """(w, V) of the user's values w and W in these coordinates; V = 0 where W is not given.
+        """Return (w, V) of the user's values w and W in these coordinates; V = 0 without W.
 
         Raises
         ------
         InputError
-            No w, a wrong shape, or numbers that are not finite.
+            w is missing, or a value has a wrong shape or numbers that are not finite.
         """
         if "w" not in start:
             raise InputError(
@@ -107,7 +107,7 @@ class Prepared:
         return scaled, self.space.reduce_matrix(0.5 * (W + W.T) - np.outer(w, w)) * self.sigma2
 
     def point(self, w: FloatArray, V: FloatArray) -> ConicPoint:
-        """The primal point in the problem's own coordinates, z as good as its w and V = W - ww' allow."""
+        """Return the primal point in the problem's own coordinates, with the best z for its w and V = W - ww'."""
         w = self.space.lift(w) / np.sqrt(self.sigma2)
         return primal_point(self.problem, w, self.space.lift_matrix(V) / self.sigma2 + np.outer(w, w))
 
@@ -121,11 +121,12 @@ class Prepared:
         *,
         improve: bool = True,
     ) -> ConicBound:
-        """The dual point repaired and evaluated from the data; improved only where it misses the tolerance."""
+        """Repair the dual point and evaluate it from the data; improve it only if it misses the tolerance."""
         full_gamma, full_v, mu = np.zeros(self.used.size), np.zeros(self.used.size), mu / self.sigma2
         full_gamma[self.used], full_v[self.used] = gamma / self.sigma2, v / self.sigma2
-        full_gamma[~self.used], full_v[~self.used] = mu, 2.0 * mu  # a row of zeros: D gains λ there, S does not change
+        # a row of zeros adds λ to the dual objective and does not change S
+        full_gamma[~self.used], full_v[~self.used] = mu, 2.0 * mu
         target = point.objective - tolerance * abs(point.objective)
-        given = None if self.problem.kappa is None else mu
+        fixed_mu = None if self.problem.kappa is None else mu
         w = point.values["w"]
-        return certified_bound(self.problem, full_gamma, w, given, full_v, target=target, improve=improve)
+        return certified_bound(self.problem, full_gamma, w, fixed_mu, full_v, target=target, improve=improve)

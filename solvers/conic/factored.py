@@ -1,15 +1,15 @@
-"""``conic-factored``: the conic SVM without constraints and without matrices, by a first-order method, certified.
+"""``conic-factored``: a first-order method for the conic SVM without constraints and matrix variables, with a certificate.
 
 For given (w, V) the best z of Conic (21) is (r)_+²/(r² + a'Va), and V = LL' needs no semidefinite cone, so the λ form is
 
     min over w, L (p × k)  of  ||w||² + ||L||² + λ Σ (r_i)_+²/((r_i)_+² + ||L'a_i||²),     r_i = 1 - a_i'w,
 
 smooth except where r_i = 0 and L'a_i = 0. In κ form L is scaled by the √t at which Σz = κn, a root in one variable, whose
-multiplier is μ. It is not convex in L, but the problem in (w, W) is: γ_i = μz_i²/r_i² and v_i = 2√(μγ_i) are a dual point,
-and where it proves the bound the point is optimal. An evaluation costs O(npk), memory is O(np).
+multiplier is μ. The problem is not convex in L, but it is convex in (w, W): γ_i = μz_i²/r_i² and v_i = 2√(μγ_i) are a dual point,
+and if its bound meets the objective the point is optimal. An evaluation costs O(npk), memory is O(np).
 
-Where the relaxation is exact (separable data and a large λ: V = 0) the support vectors sit on those kinks; the run then stalls,
-says so, and its bound is a few digits short. ``conic-ipm`` has no such weakness.
+If the relaxation is exact (separable data and a large λ: V = 0) the support vectors lie on those kinks. The run then stalls,
+reports it, and its bound is a few digits short. ``conic-ipm`` does not have this weakness.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ class Evaluation:
 
 
 def evaluate(data: ConicData, x: FloatArray, rank: int, t: float = 1.0) -> Evaluation:
-    """The reduced objective at x = (w, L), O(npk); ``t`` is where the search for the κ form's scale begins."""
+    """Evaluate the reduced objective at x = (w, L) in O(npk); ``t`` is the initial value of the κ form's scale."""
     p = data.A.shape[1]
     w, L = x[:p], x[p:].reshape(p, rank)
     r = np.maximum(1.0 - data.A @ w, 0.0)
@@ -72,7 +72,7 @@ def evaluate(data: ConicData, x: FloatArray, rank: int, t: float = 1.0) -> Evalu
 
 
 def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
-    """Root of the convex decreasing Σ s/(s + td) = κn by Newton's method, monotone from the left; 0 where V = 0 will do."""
+    """Return the root of the convex decreasing Σ s/(s + td) = κn by Newton's method from the left; 0 if V = 0 suffices."""
     if square.size <= budget:
         return 0.0
     for _ in range(200):
@@ -80,7 +80,7 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
         excess = float((square / hull).sum()) - budget
         slope = float((square * d / hull**2).sum())
         if slope <= 0.0:
-            return np.inf  # no point can leave z = 1
+            return np.inf  # z = 1 at every point for all t
         step = excess / slope
         if abs(step) <= 1e-15 * t:
             break
@@ -90,7 +90,7 @@ def _scale(square: FloatArray, d: FloatArray, budget: float, t: float) -> float:
 
 @dataclass(eq=False)
 class FactoredState:
-    """x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best bound proved so far."""
+    """The state of a run: x = (w, L), its evaluation, the limited memory of pairs (s, y), and the best proved bound."""
 
     prepared: Prepared
     rank: int
@@ -113,12 +113,12 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     Parameters
     ----------
     rank : int, optional
-        Columns k of L; min(p, 32) where it is not given. Where the certificate shows that more are needed, the direction
-        that is missing (top eigenvector of Σγaa') takes the place of the least used one.
+        Number of columns k of L; by default min(p, 32). If the certificate shows that a direction is missing (the top
+        eigenvector of Σγaa'), that direction replaces the least used column.
     memory : int
-        Pairs kept.
+        Number of stored pairs.
     check_every : int
-        Iterations between two evaluations of the dual bound.
+        Number of iterations between two evaluations of the dual bound.
     max_iterations : int
     """
 
@@ -138,7 +138,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
     )
 
     def init(self, view: ConicProblem, options: Options, rng: np.random.Generator) -> FactoredState:
-        """w = 0 and a random orthogonal L of the size at which the loss begins to give way."""
+        """Start at w = 0 and a random L with orthonormal columns."""
         prepared = Prepared.of(view)
         p = prepared.data.A.shape[1]
         rank = min(p, self.rank or 32)
@@ -154,7 +154,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
         return state
 
     def advance(self, state: FactoredState, seconds: float) -> Outcome:
-        """Quasi-Newton steps with a certificate now and then."""
+        """Take quasi-Newton steps, with a certificate every ``check_every`` iterations."""
         end = time.perf_counter() + seconds
         with blas_threads(state.prepared.data.A.size // 100, state.threads):
             while state.outcome is Outcome.RUNNING and time.perf_counter() < end:
@@ -163,11 +163,11 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
                     break
                 moved = _quasi_newton_step(state)
                 if not moved or state.since >= self.check_every:
-                    self._judge(state, moved)
+                    self._check_optimality(state, moved)
         return state.outcome
 
-    def _judge(self, state: FactoredState, moved: bool) -> None:
-        """Evaluate the bound; where no step is possible, widen L once more or stop."""
+    def _check_optimality(self, state: FactoredState, moved: bool) -> None:
+        """Evaluate the bound; if no step is possible, widen L or stop."""
         state.since = 0
         point, bound = _certify(state, improve=not moved)
         if point.objective - bound.value <= state.tolerance * max(abs(point.objective), abs(bound.value)):
@@ -176,7 +176,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
             state.outcome = Outcome.STALLED
 
     def measure(self, state: FactoredState) -> Measure:
-        """Objective of the current point, the best proved bound."""
+        """Return the objective of the current point and the best proved bound."""
         if state.outcome is Outcome.INFEASIBLE:
             return Measure(state.iteration, np.nan)
         objective = state.now.value / state.prepared.sigma2 + state.prepared.offset()
@@ -184,7 +184,7 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
         return Measure(state.iteration, objective, bound, step="quasi-newton")
 
     def answer(self, state: FactoredState) -> Answer:
-        """Feasible point, repaired multipliers, certified bound."""
+        """Return the feasible point, repaired multipliers, and the certified bound."""
         if state.outcome is Outcome.INFEASIBLE:
             return Answer(details={"reason": "rows of zeros alone exceed the budget κn"})
         prepared = state.prepared
@@ -200,20 +200,20 @@ class ConicFactored(Algorithm[ConicProblem, FactoredState]):
         )
 
 
-def _w(state: FactoredState) -> FloatArray:
+def _current_w(state: FactoredState) -> FloatArray:
     return state.x[: state.prepared.data.A.shape[1]]
 
 
-def _spread(state: FactoredState) -> FloatArray:
+def _current_spread(state: FactoredState) -> FloatArray:
     p = state.prepared.data.A.shape[1]
     L = state.x[p:].reshape(p, state.rank)
     return np.asarray(max(state.now.t, 0.0) * (L @ L.T))
 
 
 def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicBound]:
-    """The current feasible point and the best bound proved so far."""
+    """Return the current feasible point and the best bound proved so far."""
     prepared, now = state.prepared, state.now
-    point = prepared.point(_w(state), _spread(state))
+    point = prepared.point(_current_w(state), _current_spread(state))
     reached = state.best is not None and state.best.value >= point.objective - state.tolerance * abs(point.objective)
     if not reached:
         bound = prepared.bound(now.gamma, now.v, now.mu, point, state.tolerance, improve=improve)
@@ -224,7 +224,7 @@ def _certify(state: FactoredState, *, improve: bool) -> tuple[ConicPoint, ConicB
 
 
 def _quasi_newton_step(state: FactoredState) -> bool:
-    """One two-loop direction with a backtracking search; False where no step lowers the value in floating point."""
+    """Take one two-loop step with backtracking; return False if no step lowers the value in floating-point arithmetic."""
     gradient = state.now.gradient
     direction = -_two_loops(state.memory, gradient)
     slope = float(direction @ gradient)
@@ -251,7 +251,7 @@ def _quasi_newton_step(state: FactoredState) -> bool:
 
 
 def _two_loops(memory: deque[tuple[FloatArray, FloatArray]], gradient: FloatArray) -> FloatArray:
-    """Inverse Hessian times gradient by the limited-memory recursion."""
+    """Return the approximate inverse Hessian times the gradient by the limited-memory two-loop recursion."""
     q = gradient.copy()
     weights = []
     for s, y in reversed(memory):
@@ -267,15 +267,15 @@ def _two_loops(memory: deque[tuple[FloatArray, FloatArray]], gradient: FloatArra
 
 
 def _widen(state: FactoredState) -> bool:
-    """Where Σγaa' has an eigenvalue above one, put its eigenvector in place of the least used direction of L."""
+    """Replace the least used direction of L by an eigenvector of Σγaa' with an eigenvalue above one; return True on success."""
     A, p = state.prepared.data.A, state.prepared.data.A.shape[1]
     values, vectors = np.linalg.eigh((A * state.now.gamma[:, None]).T @ A)
     U, sizes, _ = np.linalg.svd(state.x[p:].reshape(p, state.rank), full_matrices=False)
     if values[-1] <= 1.0 or sizes[-1] > 1e-3 * sizes[0]:
-        return False  # dual feasible, or every direction in use: a larger rank is needed
+        return False  # dual feasible, or all directions are in use and a larger rank is needed
     L = U * sizes
     L[:, -1] = 1e-3 * sizes[0] * vectors[:, -1]
-    x = np.concatenate([_w(state), L.ravel()])
+    x = np.concatenate([_current_w(state), L.ravel()])
     state.memory.clear()
     state.x, state.now = x, evaluate(state.prepared.data, x, state.rank, state.now.t)
     return True

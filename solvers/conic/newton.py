@@ -1,6 +1,6 @@
-"""The Newton system of the conic SVM's interior-point step, solved in whichever space is smaller.
+"""The Newton system of the conic SVM's interior-point step, solved in the smaller of two spaces.
 
-In the frame of the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
+Relative to the current w (`iterate`): dZ = [0 dw'; dw dV], b_i = (r_i, -a_i), dq_i = b_i'dZ b_i = a_i'dV a_i - 2r_i du_i and
 du_i = a_i'dw. With the scaling Θ of the lifted cone, T = Θ⁻¹, and the points' 2 × 2 compliances C_i, a step solves
 
     T dZ T + dS = R,   dS = Σ e_γi b_i b_i' - Σ e_ζi sym(e_0 b_i') outside entry 00,   (dq, du)_i = c_i + C_i (e_γi, e_ζi),
@@ -21,14 +21,14 @@ from ...models.program.svec import svec_indices, svec_rank_one, svec_size
 
 __all__ = ["Compliance", "GramSystem", "NewtonSystem", "PointSystem", "best_system"]
 
-#: Rows of the Gram product done at once: keeps the scaled copy in the cache and the memory small.
+#: Bytes of a chunk of rows in the Gram product, so that the scaled copy fits into the cache.
 _CHUNK_BYTES = 1 << 22
-#: The rows svec(a_i a_i') are kept where they take less than this and recomputed in chunks otherwise.
+#: Largest size of the stored rows svec(a_i a_i'); larger ones are recomputed in chunks.
 _KEEP_BYTES = 1 << 28
 
 
 class Compliance(NamedTuple):
-    """C_i = [A² -AC; -AC 1/h + ½(AB + C²)] of every point, through quantities in which nothing cancels.
+    """The compliances C_i = [A² -AC; -AC 1/h + ½(AB + C²)] of all points, by quantities without cancellation.
 
     In inverse form (dq, du)C⁻¹(dq, du)' = ω1 dq² + ω2 (du + c dq)².
     """
@@ -41,24 +41,24 @@ class Compliance(NamedTuple):
     c: FloatArray
 
     def solve(self, dq: FloatArray, du: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """C⁻¹(dq, du)."""
+        """Return C⁻¹(dq, du)."""
         shared = self.omega2 * (du + self.c * dq)
         return self.omega1 * dq + self.c * shared, shared
 
 
 class NewtonSystem(ABC):
-    """Factored once in an iteration, solved two or three times."""
+    """A Newton system, factored once per iteration and solved two or three times."""
 
     def __init__(self, A: FloatArray) -> None:
         self.A = A
 
     def factor(self, corner: float, inverse: FloatArray, r: FloatArray, compliance: Compliance) -> None:
-        """Assemble and factor for the scaling with Θ_00 = corner and T = Θ⁻¹, at margins' residuals r.
+        """Assemble and factor the system for the scaling with Θ_00 = corner and T = Θ⁻¹, at the residuals r of the margins.
 
         Raises
         ------
         numpy.linalg.LinAlgError
-            Not positive definite in floating-point arithmetic, even slightly regularised.
+            The matrix is not positive definite in floating-point arithmetic, even slightly regularised.
         """
         self._corner, self._inverse, self._r, self._compliance = corner, inverse, r, compliance
         self._factor, self._jacobi = _scaled_cholesky(self._assemble())
@@ -66,7 +66,7 @@ class NewtonSystem(ABC):
     def solve(
         self, R: FloatArray, cq: FloatArray, cu: FloatArray
     ) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray, FloatArray]:
-        """The step (dw, dV, e_γ, e_ζ, dS)."""
+        """Return the step (dw, dV, e_γ, e_ζ, dS)."""
         dw, dV, e_gamma, e_zeta = self._unknowns(R, cq, cu)
         dS = self._moment(e_gamma, e_zeta)
         first = self._inverse[0]
@@ -76,23 +76,23 @@ class NewtonSystem(ABC):
     @property
     @abstractmethod
     def order(self) -> int:
-        """Unknowns of the system."""
+        """Number of unknowns of the system."""
 
     @abstractmethod
     def _assemble(self) -> FloatArray:
-        """The symmetric matrix of the system (only the lower triangle need be filled)."""
+        """Return the symmetric matrix of the system; only the lower triangle need be filled."""
 
     @abstractmethod
     def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """(dw, dV, e_γ, e_ζ)."""
+        """Return (dw, dV, e_γ, e_ζ)."""
 
     def rates(self, dw: FloatArray, dV: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(dq, du)."""
+        """Return (dq, du)."""
         du = self.A @ dw
         return np.einsum("ij,ij->i", self.A @ dV, self.A) - 2.0 * self._r * du, du
 
     def _moment(self, gamma: FloatArray, zeta: FloatArray) -> FloatArray:
-        """Σ γ_i b_i b_i' - Σ ζ_i sym(e_0 b_i'), entry 00 left zero."""
+        """Return Σ γ_i b_i b_i' - Σ ζ_i sym(e_0 b_i') with entry 00 zero."""
         p = self.A.shape[1]
         moment = np.zeros((p + 1, p + 1))
         moment[1:, 1:] = (self.A * gamma[:, None]).T @ self.A
@@ -102,17 +102,17 @@ class NewtonSystem(ABC):
     def _solve(self, right: FloatArray) -> FloatArray:
         solution, _ = sl.lapack.dpotrs(
             self._factor, self._jacobi * right, lower=1
-        )  # SciPy's own checks take longer for small systems
+        )  # SciPy's own checks dominate for small systems
         return np.asarray(self._jacobi * solution)
 
     @staticmethod
     @abstractmethod
     def work(n: int, p: int) -> float:
-        """Multiplications of one assembly and factorisation."""
+        """Return the number of multiplications of one assembly and factorisation."""
 
 
 class GramSystem(NewtonSystem):
-    """Unknowns (dw, svec dW): a Gram matrix of n rows in p(p+1)/2 + p columns. Memory n·p²/2 at most, no n² anywhere."""
+    """The system in (dw, svec dW): a Gram matrix of n rows in p(p+1)/2 + p columns, with at most n·p²/2 numbers, no n²."""
 
     def __init__(self, A: FloatArray) -> None:
         super().__init__(A)
@@ -126,26 +126,26 @@ class GramSystem(NewtonSystem):
 
     @staticmethod
     def work(n: int, p: int) -> float:
-        """A rank-n update, its factorisation, and what is done by entry."""
+        """Return the multiplications of a rank-n update, its factorisation, and the entrywise operations."""
         columns = svec_size(p) + p
         return n * columns**2 + columns**3 / 3.0 + 12.0 * columns**2
 
     @property
     def order(self) -> int:
-        """p + p(p + 1)/2."""
+        """Number of unknowns, p + p(p + 1)/2."""
         return int(self._row.size)
 
     def _rows(self, start: int) -> tuple[slice, FloatArray]:
-        piece = slice(start, min(start + self._chunk, self.A.shape[0]))
-        return piece, self._squares[piece] if self._squares is not None else svec_rank_one(self.A[piece])
+        chunk = slice(start, min(start + self._chunk, self.A.shape[0]))
+        return chunk, self._squares[chunk] if self._squares is not None else svec_rank_one(self.A[chunk])
 
     def _assemble(self) -> FloatArray:
-        """Symmetric rank-k updates over chunks of points, plus the symmetric Kronecker square of T."""
+        """Return the sum of symmetric rank-k updates over chunks of points, and of the symmetric Kronecker square of T."""
         p, r, inverse = self.A.shape[1], self._r, self._inverse
         omega1, omega2, c = self._compliance.omega1, self._compliance.omega2, self._compliance.c
         # ω1 dq² + ω2 (du + c dq)² with dq = x - 2rt, du = t, x = a'dV a, t = a'dw
-        bend = 1.0 - 2.0 * r * c
-        xx, xt, tt = omega1 + omega2 * c * c, omega2 * c * bend - 2.0 * omega1 * r, 4.0 * omega1 * r * r + omega2 * bend * bend
+        shear = 1.0 - 2.0 * r * c
+        xx, xt, tt = omega1 + omega2 * c * c, omega2 * c * shear - 2.0 * omega1 * r, 4.0 * omega1 * r * r + omega2 * shear * shear
         i, j = self._row, self._column
         cross = inverse[np.ix_(i, j)]
         H = inverse[np.ix_(i, i)]
@@ -155,16 +155,16 @@ class GramSystem(NewtonSystem):
         H *= self._scale
         gram = np.zeros((H.shape[0] - p,) * 2, order="F")
         for start in range(0, self.A.shape[0], self._chunk):
-            piece, rows = self._rows(start)
-            scaled = rows * np.sqrt(xx[piece])[:, None]
+            chunk, rows = self._rows(start)
+            scaled = rows * np.sqrt(xx[chunk])[:, None]
             gram = sl.blas.dsyrk(1.0, scaled.T, beta=1.0, c=gram, lower=1, overwrite_c=1)
-            H[p:, :p] += rows.T @ (self.A[piece] * xt[piece][:, None])
+            H[p:, :p] += rows.T @ (self.A[chunk] * xt[chunk][:, None])
         H[p:, p:] += gram  # only the lower triangle is read
         H[:p, :p] += (self.A * tt[:, None]).T @ self.A
         return H
 
     def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """H y = R + Σ C⁻¹c, then e from the rates."""
+        """Solve H y = R + Σ C⁻¹c and compute e from the rates."""
         right = R + self._moment(*self._compliance.solve(cq, cu))
         values = self._scale * self._solve(2.0 * self._scale * right[self._row, self._column])
         dZ = np.zeros_like(R)
@@ -176,24 +176,24 @@ class GramSystem(NewtonSystem):
 
 
 class PointSystem(NewtonSystem):
-    """Unknowns e = -(dγ, dζ): 2n × 2n from the elementwise square of A Θ_s A', Θ_s = (T_VV)⁻¹. No p⁴ anywhere.
+    """The system in e = -(dγ, dζ): 2n × 2n from the elementwise square of A Θ_s A', Θ_s = (T_VV)⁻¹, without a p⁴ array.
 
     Θ = [1 0; m I] diag(θ, Θ_s) [1 m'; 0 I], so dw = θΘ_s x, dV = m dw' + dw m' + Θ_s X Θ_s with X = (R - dS)_VV and
-    x = (R - dS)_V0 + Xm. Nothing is a difference of large numbers.
+    x = (R - dS)_V0 + Xm. No quantity is a difference of large numbers.
     """
 
     @staticmethod
     def work(n: int, p: int) -> float:
-        """The points' matrix, its factorisation, and what is done by entry."""
+        """Return the multiplications of the points' matrix, its factorisation, and the entrywise operations."""
         return 2.0 * n * n * p + (2.0 * n) ** 3 / 3.0 + 12.0 * n * n
 
     @property
     def order(self) -> int:
-        """2n."""
+        """Number of unknowns, 2n."""
         return 2 * int(self.A.shape[0])
 
     def _assemble(self) -> FloatArray:
-        """N + C with G = AΘ_sA', h = r - Am: N = [G∘G + 2θ hh'∘G, -θ diag(h)G; -θ G diag(h), ½θG]."""
+        """Return N + C with G = AΘ_sA', h = r - Am: N = [G∘G + 2θ hh'∘G, -θ diag(h)G; -θ G diag(h), ½θG]."""
         n, theta = self.A.shape[0], self._corner
         factor = sl.cho_factor(self._inverse[1:, 1:], lower=True, check_finite=False)
         self._m = -sl.cho_solve(factor, self._inverse[1:, 0], check_finite=False)
@@ -213,7 +213,7 @@ class PointSystem(NewtonSystem):
         return H
 
     def _unknowns(self, R: FloatArray, cq: FloatArray, cu: FloatArray) -> tuple[FloatArray, FloatArray, FloatArray, FloatArray]:
-        """(N + C)e = p - c, p the rates of the primal direction for dS = 0."""
+        """Solve (N + C)e = p - c, where p are the rates of the primal direction for dS = 0."""
         n = self.A.shape[0]
         pq, pu = self.rates(*self._primal(R))
         e = self._solve(np.concatenate([pq - cq, pu - cu]))
@@ -221,15 +221,15 @@ class PointSystem(NewtonSystem):
         return *self._primal(R - self._moment(e_gamma, e_zeta)), e_gamma, e_zeta
 
     def _primal(self, X: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """(dw, dV) of Θ X Θ, entry 00 of X chosen so that dZ_00 = 0."""
+        """Return (dw, dV) of Θ X Θ with entry 00 of X such that dZ_00 = 0."""
         dw = self._corner * (self._shear @ (X[1:, 0] + X[1:, 1:] @ self._m))
-        bend = np.outer(self._m, dw)
-        dV = bend + bend.T + self._shear @ X[1:, 1:] @ self._shear
+        outer = np.outer(self._m, dw)
+        dV = outer + outer.T + self._shear @ X[1:, 1:] @ self._shear
         return dw, 0.5 * (dV + dV.T)
 
 
 def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
-    """Lower Cholesky factor of DHD, D = diag(H)^-½; regularised by up to 1e-9 where rounding made it indefinite."""
+    """Return the lower Cholesky factor of DHD and D = diag(H)^-½, regularised by up to 1e-9 if rounding made H indefinite."""
     diagonal = np.diagonal(H).copy()
     if not (np.isfinite(diagonal).all() and (diagonal > 0.0).all()):
         raise np.linalg.LinAlgError("the Newton system has no positive finite diagonal")
@@ -248,5 +248,5 @@ def _scaled_cholesky(H: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def best_system(A: FloatArray) -> NewtonSystem:
-    """The smaller Newton system: compares the multiplications of both."""
+    """Return the Newton system with fewer multiplications."""
     return GramSystem(A) if GramSystem.work(*A.shape) <= PointSystem.work(*A.shape) else PointSystem(A)

@@ -1,4 +1,4 @@
-"""One predictor-corrector step: the scaled equations at an iterate, their direction, and how far along it the cones allow."""
+"""A predictor-corrector step: the scaled equations at an iterate, their direction, and the step lengths."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ __all__ = ["newton_step"]
 
 
 def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, float]:
-    """One predictor-corrector step (Mehrotra, Nesterov-Todd direction): the new point and both step lengths.
+    """Take one predictor-corrector step (Mehrotra, Nesterov-Todd direction): return the new point and both step lengths.
 
     Raises
     ------
     numpy.linalg.LinAlgError
-        The scaling or the Newton system broke down in floating-point arithmetic.
+        The scaling or the Newton system breaks down in floating-point arithmetic.
     """
     linear = _Linearised(point, system)
     affine = linear.step(0.0, None)
     primal, dual = linear.lengths(affine)
     nu = point.gap / point.data.degree
     target = max(linear.gap_after(affine, min(primal, 1.0), min(dual, 1.0)) / point.data.degree, 0.0)
-    blocked = (1.0 - min(primal, dual, 1.0)) ** 3  # far from the central path: go back to it first
-    centring = min(max((target / nu) ** 3, blocked, 1e-8), 1.0)
+    recentring = (1.0 - min(primal, dual, 1.0)) ** 3  # dominates for a point far from the central path
+    centring = min(max((target / nu) ** 3, recentring, 1e-8), 1.0)
     step = linear.step(centring * nu, affine)
     primal, dual = linear.lengths(step)
-    shorten = 0.9 + 0.09 * min(primal, dual, 1.0)
-    primal, dual = min(1.0, shorten * primal), min(1.0, shorten * dual)
+    damping = 0.9 + 0.09 * min(primal, dual, 1.0)
+    primal, dual = min(1.0, damping * primal), min(1.0, damping * dual)
     for _ in range(30):
         trial = point.moved(step, primal, dual)
         if trial.inside():
@@ -42,7 +42,7 @@ def newton_step(point: Iterate, system: NewtonSystem) -> tuple[Iterate, float, f
 
 
 class _Linearised:
-    """The step equations at a point: scalings, compliances, the factored system and the budget's sensitivity."""
+    """The step equations at a point: scalings, compliances, the factored system and the sensitivity to the budget."""
 
     def __init__(self, point: Iterate, system: NewtonSystem) -> None:
         self.point, self.system = point, system
@@ -55,9 +55,9 @@ class _Linearised:
         self.cones = PointScaling(point.primal, point.dual)
         a, b, c = self.cones.theta
         self.h = point.zeta / point.slack
-        bend = 0.5 * self.cones.det
+        half_det = 0.5 * self.cones.det
         self.compliance = Compliance(
-            a * a, -a * c, 1.0 / self.h + 0.5 * (a * b + c * c), 1.0 / (a * a), 1.0 / (1.0 / self.h + bend), c / a
+            a * a, -a * c, 1.0 / self.h + 0.5 * (a * b + c * c), 1.0 / (a * a), 1.0 / (1.0 / self.h + half_det), c / a
         )
         corner = float(self.G[0] @ self.G[0])
         system.factor(corner, self.G_inverse.T @ self.G_inverse, point.r, self.compliance)
@@ -65,14 +65,14 @@ class _Linearised:
         if point.data.budget is not None:
             zero = np.zeros_like(a)
             one = Sym2(zero, zero - 1.0, zero)  # R - dY for dβ = 1
-            moved = Sym2(-c * c, -b * b, -b * c)
-            self.sensitivity = self._solve(np.zeros_like(point.S), one, moved, zero, 1.0)
+            primal_rate = Sym2(-c * c, -b * b, -b * c)
+            self.sensitivity = self._solve(np.zeros_like(point.S), one, primal_rate, zero, 1.0)
 
     def step(self, centre: float, affine: Step | None) -> Step:
-        """Direction to complementarities of ``centre`` (second-order terms of ``affine`` included)."""
+        """Return the direction to complementarities of ``centre``, with the second-order terms of ``affine``."""
         point = self.point
-        corner = self.scaled
-        right = np.diag(centre - corner * corner)
+        singular_values = self.scaled
+        right = np.diag(centre - singular_values * singular_values)
         row = centre - point.slack * point.zeta
         room = centre - point.mu * point.room if point.data.budget is not None else 0.0
         if affine is not None:
@@ -83,22 +83,22 @@ class _Linearised:
             row = row - (affine.rho + affine.u) * affine.zeta
             if point.data.budget is not None:
                 room += affine.mu * float(affine.z.sum())
-        right = 2.0 * right / (corner[:, None] + corner)
+        right = 2.0 * right / (singular_values[:, None] + singular_values)
         R = self.G_inverse.T @ right @ self.G_inverse
         rates = (None, None) if affine is None else (affine.primal, affine.dual)
         base = self._solve(0.5 * (R + R.T), *self.cones.target(centre, *rates), row / point.slack, 0.0)
         if self.sensitivity is None:
             return base
         # dμ + (μ/room)·(-Σdz) = room/room₀ with dz affine in dμ
-        pull = point.mu / point.room
-        dmu = (room / point.room + pull * float(base.z.sum())) / (1.0 - pull * float(self.sensitivity.z.sum()))
+        ratio = point.mu / point.room
+        dmu = (room / point.room + ratio * float(base.z.sum())) / (1.0 - ratio * float(self.sensitivity.z.sum()))
         return _combine(base, self.sensitivity, dmu)
 
     def _solve(self, R: FloatArray, dual: Sym2, primal: Sym2, row: FloatArray, dmu: float) -> Step:
-        """The step for given right-hand sides: R of Z, (R, P) of the points, ``row`` of dζ + h(dρ + du), dβ = dμ.
+        """Return the step for given right-hand sides: R of Z, (R, P) of the points, ``row`` of dζ + h(dρ + du), dβ = dμ.
 
-        dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one; the
-        other equations would amplify rounding by 1/ν.
+        dρ and dz follow from the row and from the β entry of dY + Θ⁻¹dSΘ⁻¹ = R, whose coefficients are of order one. The other
+        equations would amplify rounding by 1/ν.
         """
         ratio = self.compliance.c
         dw, dV, e_gamma, e_zeta, dS = self.system.solve(R, primal.a, row / self.h - primal.c)
@@ -109,7 +109,7 @@ class _Linearised:
         return Step(dw, dV, dz, drho, -e_gamma, -e_zeta, dS, dmu, dq, du)
 
     def lengths(self, step: Step) -> tuple[float, float]:
-        """Largest primal and dual step lengths that stay in the cones."""
+        """Return the largest primal and dual step lengths that stay in the cones."""
         point = self.point
         with np.errstate(over="ignore"):
             primal = min(
@@ -133,17 +133,17 @@ class _Linearised:
         return np.inf if smallest >= 0.0 else -1.0 / smallest
 
     def gap_after(self, step: Step, primal: float, dual: float) -> float:
-        """Complementarity after a step: the gap is bilinear."""
+        """Return the complementarity after a step, which is bilinear in the step lengths."""
         moved = self.point.moved(step, primal, dual)
         return moved.objective - moved.bound if moved.gap < 0 else moved.gap
 
 
 def _ratio(value: FloatArray, rate: FloatArray) -> float:
-    falling = rate < 0.0
-    return float((-value[falling] / rate[falling]).min(initial=np.inf))
+    decreasing = rate < 0.0
+    return float((-value[decreasing] / rate[decreasing]).min(initial=np.inf))
 
 
 def _combine(base: Step, sensitivity: Step, t: float) -> Step:
-    """Base + t·sensitivity (the sensitivity was solved for dμ = 1)."""
+    """Return base + t·sensitivity, where the sensitivity was computed for dμ = 1."""
     names = ("w", "V", "z", "rho", "gamma", "zeta", "S", "q", "u")
     return replace(base, mu=t, **{name: getattr(base, name) + t * getattr(sensitivity, name) for name in names})

@@ -1,7 +1,8 @@
-"""The 2 × 2 semidefinite cones of the points, all at once: scaling, step lengths and complementarity in closed form.
+"""The 2 × 2 semidefinite cones of all points: scaling, step lengths and complementarity in closed form.
 
-Point i asks q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0. Arrays hold one entry for each point; a stack of
-symmetric matrices is the triple (11, 22, 12). No loop, no eigenvalue routine: for 2 × 2 matrices everything is algebra.
+Point i requires q z ≥ ρ², i.e. [q ρ; ρ z] ⪰ 0, with dual [γ δ/2; δ/2 β] ⪰ 0. Arrays hold one entry per point; a stack of
+symmetric matrices is the triple (11, 22, 12). For 2 × 2 matrices all formulas are algebraic, without loops or eigenvalue
+routines.
 """
 
 from __future__ import annotations
@@ -23,24 +24,24 @@ class Sym2(NamedTuple):
     c: FloatArray
 
     def det(self) -> FloatArray:
-        """ab - c²."""
+        """Return ab - c²."""
         return self.a * self.b - self.c * self.c
 
     def dot(self, other: Sym2) -> FloatArray:
-        """tr(S Y), one number for each point."""
+        """Return tr(S Y) for each point."""
         return self.a * other.a + self.b * other.b + 2.0 * self.c * other.c
 
     def plus(self, other: Sym2, t: float) -> Sym2:
-        """S + tY."""
+        """Return S + tY."""
         return Sym2(self.a + t * other.a, self.b + t * other.b, self.c + t * other.c)
 
     def inside(self) -> bool:
-        """Whether every matrix is positive definite."""
+        """Return True if every matrix is positive definite."""
         return bool((self.a > 0).all() and (self.b > 0).all() and (self.det() > 0).all())
 
 
 def max_step(S: Sym2, D: Sym2) -> float:
-    """Largest t (or ∞) with S + tD ⪰ 0 for every point: from the smaller root of det(D - xS) = 0."""
+    """Return the largest t (or ∞) with S + tD ⪰ 0 for every point, from the smaller root of det(D - xS) = 0."""
     det = S.det()
     b = S.a * D.b + S.b * D.a - 2.0 * S.c * D.c
     c = D.det()
@@ -53,11 +54,11 @@ def max_step(S: Sym2, D: Sym2) -> float:
 
 
 class PointScaling:
-    """Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular."""
+    """The Nesterov-Todd scaling Θ_i = S_i # Y_i⁻¹ (so Θ Y Θ = S) of every point, Θ = GG' with G lower triangular."""
 
     def __init__(self, S: Sym2, Y: Sym2) -> None:
         det_s, det_y = np.sqrt(S.det()), np.sqrt(Y.det())
-        # Θ = √(α/y)·M/√det M with M = S/α + adj(Y)/y, det M = 2 + tr(SY)/(αy): nothing cancels
+        # Θ = √(α/y)·M/√det M with M = S/α + adj(Y)/y, det M = 2 + tr(SY)/(αy), without cancellation
         factor = np.sqrt(det_s / det_y) / np.sqrt(2.0 + S.dot(Y) / (det_s * det_y))
         self.theta = Sym2(
             factor * (S.a / det_s + Y.b / det_y), factor * (S.b / det_s + Y.a / det_y), factor * (S.c / det_s - Y.c / det_y)
@@ -72,32 +73,32 @@ class PointScaling:
         self._trace = self.scaled.a + self.scaled.b
 
     def scale_dual(self, Y: Sym2) -> Sym2:
-        """G'YG."""
+        """Return G'YG."""
         g1, g2, g3 = self.g1, self.g2, self.g3
         return Sym2(g1 * g1 * Y.a + 2.0 * g1 * g2 * Y.c + g2 * g2 * Y.b, g3 * g3 * Y.b, g3 * (g1 * Y.c + g2 * Y.b))
 
     def scale_primal(self, S: Sym2) -> Sym2:
-        """G⁻¹SG⁻ᵀ."""
+        """Return G⁻¹SG⁻ᵀ."""
         i1, i3 = 1.0 / self.g1, 1.0 / self.g3
         k = -self.g2 * i1 * i3  # G⁻¹ = [i1 0; k i3]
         return Sym2(i1 * i1 * S.a, k * k * S.a + 2.0 * k * i3 * S.c + i3 * i3 * S.b, i1 * (k * S.a + i3 * S.c))
 
     def _unscale_primal(self, R: Sym2) -> Sym2:
-        """GRG'."""
+        """Return GRG'."""
         g1, g2, g3 = self.g1, self.g2, self.g3
         return Sym2(g1 * g1 * R.a, g2 * g2 * R.a + 2.0 * g2 * g3 * R.c + g3 * g3 * R.b, g1 * (g2 * R.a + g3 * R.c))
 
     def _unscale_dual(self, R: Sym2) -> Sym2:
-        """G⁻ᵀRG⁻¹."""
+        """Return G⁻ᵀRG⁻¹."""
         i1, i3 = 1.0 / self.g1, 1.0 / self.g3
         k = -self.g2 * i1 * i3
         return Sym2(i1 * i1 * R.a + 2.0 * i1 * k * R.c + k * k * R.b, i3 * i3 * R.b, i3 * (i1 * R.c + k * R.b))
 
     def target(self, centre: float, dS: Sym2 | None = None, dY: Sym2 | None = None) -> tuple[Sym2, Sym2]:
-        """R and P = ΘRΘ of the step equations dY + Θ⁻¹dSΘ⁻¹ = R, dS + ΘdYΘ = P.
+        """Return R and P = ΘRΘ of the step equations dY + Θ⁻¹dSΘ⁻¹ = R, dS + ΘdYΘ = P.
 
-        They stand for Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ (the last term where given). P is not computed from R: the
-        entries of Θ are of order 1/√ν, those of P are small.
+        They are equivalent to Λ∘(Λ + dS̃ + dỸ) = centre·I - dS̃∘dỸ, the last term only if given. P is not computed from R, since
+        the entries of Θ are of order 1/√ν and those of P are small.
         """
         zero = np.zeros_like(self.g1)
         right = Sym2(zero + centre, zero + centre, zero)
@@ -112,7 +113,7 @@ class PointScaling:
         return self._unscale_dual(scaled).plus(self.Y, -1.0), self._unscale_primal(scaled).plus(self.S, -1.0)
 
     def _lyapunov(self, Q: Sym2) -> Sym2:
-        """X with ½(ΛX + XΛ) = Q: X = (det Λ·Q + adj Λ·Q·adj Λ)/(det Λ·tr Λ)."""
+        """Return the X with ½(ΛX + XΛ) = Q: X = (det Λ·Q + adj Λ·Q·adj Λ)/(det Λ·tr Λ)."""
         a, b, c = self.scaled
         scale = 1.0 / (self._det * self._trace)
         # adj Λ = [b -c; -c a]

@@ -1,1 +1,1 @@
-"""Cuts of ours for other people's branch and bound: found by our exact solver's kernels, added through callbacks."""
+"""Cutting planes for the branch and bound of other solvers, from the kernels of the exact 0-1 solver, added by callbacks."""

@@ -1,4 +1,4 @@
-"""The option ``cuts=`` of SCIP and Gurobi: from its word to a separator of the model."""
+"""The option ``cuts=`` of SCIP and Gurobi: the separator for its value."""
 
 from __future__ import annotations
 
@@ -14,35 +14,35 @@ from .separator import Separator
 
 __all__ = ["CUTS", "cuts_of", "with_cuts"]
 
-#: The option's name.
+#: Name of the option.
 CUTS = "cuts"
 _KINDS: dict[str, type[ConflictCuts] | type[PerspectiveCuts]] = {kind.kind: kind for kind in (ConflictCuts, PerspectiveCuts)}
 
 
 def with_cuts(model: Model, options: Options) -> Options:
-    """The options with the separator in the place of its word.
+    """Return the options with the separator in place of its name.
 
     Raises
     ------
     InputError
-        Another word, or a model that has no such cuts.
+        The name is unknown, or the model has no such cuts.
     """
-    word = options.native.get(CUTS)
-    if word is None or isinstance(word, Separator):
+    name = options.native.get(CUTS)
+    if name is None or isinstance(name, Separator):
         return options
-    if not isinstance(word, str) or word not in _KINDS:
-        raise InputError(f"cuts takes {' or '.join(map(repr, _KINDS))}; it is {word!r}")
+    if not isinstance(name, str) or name not in _KINDS:
+        raise InputError(f"cuts takes {' or '.join(map(repr, _KINDS))}; it is {name!r}")
     problem = model.view(ZeroOneProblem)
     if problem is None:
         raise InputError(
-            f"cuts={word!r} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
+            f"cuts={name!r} needs a 0-1 loss with ||w||² (ZeroOneSVM with λ, or Margin with 'zero-one' and 'l2'); "
             f"{model.name} is none"
         )
-    return Options.of(options, native={CUTS: _KINDS[word].of(model, problem)})
+    return Options.of(options, native={CUTS: _KINDS[name].of(model, problem)})
 
 
 def cuts_of(options: Options) -> tuple[Separator | None, dict[str, Any]]:
-    """The separator, and the solver's own options without it."""
-    own = dict(options.native)
-    found = own.pop(CUTS, None)
-    return (found if isinstance(found, Separator) else None), own
+    """Return the separator, and the solver's native options without it."""
+    native = dict(options.native)
+    separator = native.pop(CUTS, None)
+    return (separator if isinstance(separator, Separator) else None), native

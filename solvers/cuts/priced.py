@@ -1,4 +1,4 @@
-"""Where the binaries of a 0-1 loss stand in a form, and what its objective is a multiple of."""
+"""Identification of the binary variables of a 0-1 loss in a form, and of the scale of its objective."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ __all__ = ["price_of"]
 
 
 def price_of(model: Model, problem: ZeroOneProblem, kind: str) -> tuple[str, float]:
-    """The label of the block with a binary for each point, and the multiple of λ_i that each costs.
+    """Return the label of the block with one binary variable per point, and the ratio of its costs to the λ_i.
 
     Raises
     ------
@@ -22,8 +22,8 @@ def price_of(model: Model, problem: ZeroOneProblem, kind: str) -> tuple[str, flo
     form, n = model.form, problem.weights.size
     for block in form.blocks:
         place = form.slices[block.label]
-        whole = form.integer[place].all() and (form.lower[place] >= 0).all() and (form.upper[place] <= 1).all()
-        if block.size == n and whole:
+        binary = form.integer[place].all() and (form.lower[place] >= 0).all() and (form.upper[place] <= 1).all()
+        if block.size == n and binary:
             ratio = form.q[place] / problem.weights
             if (ratio > 0).all() and np.ptp(ratio) <= 1e-12 * ratio[0]:
                 return block.label, float(ratio[0])

@@ -1,4 +1,4 @@
-"""The separator as a plug-in of SCIP."""
+"""The separator as a SCIP plug-in."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ __all__ = ["include_cuts"]
 
 
 def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
-    """A separator of the SCIP model of ``form`` (``model.data`` holds its variables); set its ``recorder`` before each solve.
+    """Add the separator to the SCIP model of ``form`` and return the plug-in; set its ``recorder`` before each solve.
 
-    What it raises waits in the recorder, because nothing passes through SCIP's own frames.
+    ``model.data`` holds the variables of the form. Exceptions are stored in the recorder, because they cannot pass through SCIP's
+    frames.
     """
     from pyscipopt import Sepa
     from pyscipopt.scip import PY_SCIP_RESULT
@@ -24,14 +25,14 @@ def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
     variables = [model.data[j] for j in cuts.places(form)]
 
     class Plugin(Sepa):
-        """Cuts at the solution of the node's linear program."""
+        """The plug-in, which separates the solution of the node's linear program."""
 
         recorder: Recorder
         added = 0
 
         def sepaexeclp(self) -> dict[str, Any]:
-            """Add what the solution violates; rows hold everywhere in the tree."""
-            found = False
+            """Add the violated cuts, which are valid in the whole tree."""
+            separated = False
             with self.recorder.guarded():
                 x = np.array([self.model.getSolVal(None, variable) for variable in variables])
                 for cut in cuts.cuts(x, self.model.getPrimalbound()):
@@ -43,10 +44,10 @@ def include_cuts(model: Any, cuts: Separator, form: StandardForm) -> Any:
                     self.model.addCut(row)
                     self.model.addPoolCut(row)
                     self.model.releaseRow(row)
-                    self.added, found = self.added + 1, True
+                    self.added, separated = self.added + 1, True
             if self.recorder.stopped:
                 self.model.interruptSolve()
-            return {"result": PY_SCIP_RESULT.SEPARATED if found else PY_SCIP_RESULT.DIDNOTFIND}
+            return {"result": PY_SCIP_RESULT.SEPARATED if separated else PY_SCIP_RESULT.DIDNOTFIND}
 
     plugin = Plugin()
     model.includeSepa(plugin, f"marginopt {cuts.kind}", "cuts of marginopt", priority=1000, freq=1)

@@ -1,4 +1,4 @@
-"""What a separator is: it reads some variables of a form at a node's relaxation and says which rows are violated there."""
+"""The interface of a separator, which reads some variables of a form at a node's relaxation and returns violated rows."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ __all__ = ["Cut", "Separator"]
 
 @dataclass(frozen=True, eq=False)
 class Cut:
-    """Σ coefficients_k x[where_k] ≥ least, where x are the variables that the separator reads."""
+    """The row Σ coefficients_k x[where_k] ≥ least, where x are the variables that the separator reads."""
 
     where: IntArray
     coefficients: FloatArray
@@ -22,19 +22,19 @@ class Cut:
 
 
 class Separator(ABC):
-    """Cuts of one kind for one model."""
+    """A separator of one kind of cuts for one model."""
 
-    #: What ``cuts=`` calls it.
+    #: Value of the option ``cuts=``.
     kind: ClassVar[str]
     #: Whether a cut may remove feasible points that are worse than a known solution.
     lazy: ClassVar[bool]
-    #: Whether it needs a variable for the quadratic objective's value.
+    #: Whether the separator needs an epigraph variable of the quadratic objective.
     epigraph: ClassVar[bool]
 
     @abstractmethod
     def places(self, form: StandardForm) -> IntArray:
-        """Where the variables that it reads stand in the solver's form, bridged or not."""
+        """Return the indices of the variables that the separator reads in the solver's form, bridged or not."""
 
     @abstractmethod
     def cuts(self, x: FloatArray, known: float) -> list[Cut]:
-        """What the values ``x`` violate; ``known`` is the objective of a known solution, ∞ where there is none."""
+        """Return the cuts that ``x`` violates; ``known`` is the objective of a known solution, ∞ without one."""

@@ -1,1 +1,1 @@
-"""Halfspace (Tukey) depth, exactly: the fewest points of a closed half-space that holds a given one."""
+"""Exact halfspace (Tukey) depth: the fewest points of a closed half-space that holds a given point."""

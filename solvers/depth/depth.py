@@ -1,4 +1,4 @@
-"""``halfspace_depth`` as users call it."""
+"""The public function ``halfspace_depth`` and its search."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ from .whole import Least, least_count, whole_numbers
 
 __all__ = ["HalfspaceDepth", "halfspace_depth"]
 
-#: Subsets that are written down to be looked at in rational arithmetic.
-_NOTED = 20_000
-#: Sets with fewer rays than this are looked at in rational arithmetic alone.
-_FEW = 200
+#: Largest number of subsets that are recorded for rational arithmetic.
+_MAX_RECORDED = 20_000
+#: Number of rays up to which a set is treated in rational arithmetic alone.
+_FEW_RAYS = 200
 
 
 @dataclass(frozen=True)
@@ -32,15 +32,16 @@ class HalfspaceDepth:
     Parameters
     ----------
     depth : int
-        Points of the half-space {x : direction'(x - z) ≥ 0}: the least number found, exactly counted.
+        Number of points of the half-space {x : direction'(x - z) ≥ 0}, the least number found, counted exactly.
     lower : int
-        No closed half-space that holds z has fewer points.
+        Proved lower bound of the number of points in every closed half-space that holds z.
     n : int
-        Points of the set.
+        Number of points of the set.
     direction : tuple of Fraction
-        In rational numbers: float64 may not tell a tilt that sets points on the boundary aside. Empty where every point is z.
+        A direction that attains the depth. It is rational, since float64 may not represent the tilt that separates points on
+        the boundary. Empty if every point equals z.
     rays : int
-        Directions that were looked at.
+        Number of examined directions.
     """
 
     depth: int
@@ -61,31 +62,31 @@ class HalfspaceDepth:
 
 
 def halfspace_depth(X: npt.ArrayLike, z: npt.ArrayLike, *, time_limit: float | None = None) -> HalfspaceDepth:
-    """The halfspace (Tukey) depth of z in the points X, exactly:
+    """Compute the halfspace (Tukey) depth of z in the points X exactly.
 
         depth(z; X) = min over u ≠ 0 of |{i : u'(x_i - z) ≥ 0}|.
 
-    It is the fewest points that a linear classifier through z must give up: the 0-1 loss without a norm. The minimum is next to a
-    direction orthogonal to d - 1 of the points' differences from z. All C(n, d - 1) of them are looked at, by reflections in
-    float64 whose rounding is bounded (what it may hide is left out of a count); the least count is confirmed in rational
-    arithmetic. Points on one hyperplane through z, equal points and points at z are treated exactly.
+    The depth is the least number of points that a linear classifier through z misclassifies: the 0-1 loss without a norm. The
+    minimum occurs next to a direction orthogonal to d - 1 of the differences x_i - z. All C(n, d - 1) directions are examined, by
+    reflections in float64 with bounded rounding. Points within the rounding error are not counted, and rational arithmetic
+    confirms the least count. Points on one hyperplane through z, equal points and points at z are treated exactly.
 
     Parameters
     ----------
     X : array_like (n, d)
     z : array_like (d,)
     time_limit : float, optional
-        Seconds; what was found by then, with the bound that follows from nothing: the points that are z.
+        Time limit in seconds. At the limit the lower bound is the number of points that every such half-space holds.
 
     Returns
     -------
     HalfspaceDepth
-        ``proved`` unless the time was over, or too many points lie on hyperplanes through z.
+        Proved unless the time limit was reached, or too many points lie on hyperplanes through z.
 
     Raises
     ------
     InputError
-        X is no matrix of finite numbers, or z no point of its space.
+        X is not a matrix of finite numbers, or z is not a point of its space.
 
     References
     ----------
@@ -112,50 +113,50 @@ class _Search:
             length = next((v for v in a if v), Fraction(0))
             key = tuple(v / length for v in a) if length else ()
             lines.setdefault(key, [0, 0])[length < 0] += 1
-        self._at = lines.pop((), [0])[0]
-        self._lines = list(lines)
-        # of two opposite points a closed half-space holds one
-        self._at += sum(min(sides) for sides in lines.values())
-        kept = {key: ahead - behind for key, (ahead, behind) in lines.items() if ahead != behind}
-        self._weights = [abs(weight) for weight in kept.values()]
-        self._columns = independent([list(key) for key in kept]) if kept else []
-        self._scale = [_power(max(abs(key[j]) for key in kept)) for j in self._columns]
-        signs = [1 if weight > 0 else -1 for weight in kept.values()]
+        self._always_counted = lines.pop((), [0])[0]
+        self._keys = list(lines)
+        # a closed half-space holds at least one of two opposite points
+        self._always_counted += sum(min(sides) for sides in lines.values())
+        net_counts = {key: ahead - behind for key, (ahead, behind) in lines.items() if ahead != behind}
+        self._weights = [abs(weight) for weight in net_counts.values()]
+        self._columns = independent([list(key) for key in net_counts]) if net_counts else []
+        self._scale = [_nearby_power_of_two(max(abs(key[j]) for key in net_counts)) for j in self._columns]
+        signs = [1 if weight > 0 else -1 for weight in net_counts.values()]
         self._points = [
             [sign * key[j] / s for j, s in zip(self._columns, self._scale, strict=True)]
-            for key, sign in zip(kept, signs, strict=True)
+            for key, sign in zip(net_counts, signs, strict=True)
         ]
         self._rays = 0
 
     def run(self) -> HalfspaceDepth:
-        """The depth, with what time allows of a proof."""
-        if not self._lines:
-            return HalfspaceDepth(self._at, self._at, self._n, (), 0)
+        """Return the depth, with a lower bound as far as the time limit permits."""
+        if not self._keys:
+            return HalfspaceDepth(self._always_counted, self._always_counted, self._n, (), 0)
         if not self._points:
-            return self._told(0, (0, []))
+            return self._result(0, (0, []))
         d, m = len(self._columns), len(self._points)
-        if d == 1 or math.comb(m, d - 1) <= _FEW:
-            found = depth_of(self._points, self._weights)
+        if d == 1 or math.comb(m, d - 1) <= _FEW_RAYS:
+            candidate = depth_of(self._points, self._weights)
             self._rays = max(math.comb(m, d - 1), 1)
-            return self._told(found[0], found)
-        least = self._by_flats()
-        if least is not None:
-            self._rays = least.seen
-            return self._told(least.count if least.whole else 0, self._beside(least.subset))
-        best, _, lower, singular = self._swept(0)
-        found = self._beside(best)
-        noted: list[list[int]] = []
-        if lower is not None and lower < found[0]:
-            # points on a ray's hyperplane: rounding hides on which side they can be put
-            _, below, lower, singular = self._swept(found[0])
-            noted = below.tolist()
-        exact, complete = self._confirmed(found, itertools.chain(noted, self._completed(singular)))
+            return self._result(candidate[0], candidate)
+        integer_result = self._integer_search()
+        if integer_result is not None:
+            self._rays = integer_result.seen
+            return self._result(integer_result.count if integer_result.whole else 0, self._best_beside(integer_result.subset))
+        best, _, lower, singular = self._sweep(0)
+        candidate = self._best_beside(best)
+        recorded: list[list[int]] = []
+        if lower is not None and lower < candidate[0]:
+            # rounding hides the sides of points on a ray's hyperplane
+            _, below, lower, singular = self._sweep(candidate[0])
+            recorded = below.tolist()
+        exact, complete = self._confirm(candidate, itertools.chain(recorded, self._complete_singular(singular)))
         if lower is not None and complete:
-            return self._told(exact[0], exact)
-        return self._told(0 if lower is None or singular.size else min(lower, exact[0]), exact)
+            return self._result(exact[0], exact)
+        return self._result(0 if lower is None or singular.size else min(lower, exact[0]), exact)
 
-    def _by_flats(self) -> Least | None:
-        """The least count of whole-numbered points; None where they are not, or too large."""
+    def _integer_search(self) -> Least | None:
+        """Return the result of the search for integer points; None for other points, or too large integers."""
         A = whole_numbers(self._points)
         if A is None:
             return None
@@ -164,44 +165,46 @@ class _Search:
         except TooLargeError:
             return None
 
-    def _beside(self, subset: IntArray) -> Found:
-        """The best direction next to a ray, or of the coordinates' where time allowed no ray."""
-        found = ray(self._points, self._weights, subset.tolist()) if subset.size and subset[0] >= 0 else None
-        if found is not None:
-            return found
+    def _best_beside(self, subset: IntArray) -> Found:
+        """Return the best direction next to a ray, or along an axis without a ray."""
+        candidate = ray(self._points, self._weights, subset.tolist()) if subset.size and subset[0] >= 0 else None
+        if candidate is not None:
+            return candidate
         d = len(self._columns)
         axes = [[Fraction(sign * (i == j)) for j in range(d)] for i in range(d) for sign in (1, -1)]
-        return min(((count(self._points, self._weights, u), u) for u in axes), key=lambda found: found[0])
+        return min(((count(self._points, self._weights, u), u) for u in axes), key=lambda candidate: candidate[0])
 
-    def _told(self, lower: int, found: Found) -> HalfspaceDepth:
+    def _result(self, lower: int, found: Found) -> HalfspaceDepth:
         direction = [Fraction(0)] * self._width
         for j, s, v in zip(self._columns, self._scale, found[1], strict=True):
             direction[j] = v / s
-        direction = beside(direction, self._lines)
-        return HalfspaceDepth(found[0] + self._at, lower + self._at, self._n, tuple(direction), self._rays)
+        direction = beside(direction, self._keys)
+        return HalfspaceDepth(
+            found[0] + self._always_counted, lower + self._always_counted, self._n, tuple(direction), self._rays
+        )
 
-    def _swept(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:
-        """The best subset, those with a count below the limit, the least count (None: not all were seen), singular ones."""
+    def _sweep(self, limit: int) -> tuple[IntArray, IntArray, int | None, IntArray]:
+        """Return the best subset, those with counts below the limit, the least count (None if incomplete), singular subsets."""
         from .rays import Notes, sweep
 
         floats = np.array([[float(v) for v in point] for point in self._points])
         A = np.ascontiguousarray((floats / np.linalg.norm(floats, axis=1, keepdims=True)).T)
         d, m = A.shape
-        notes = Notes.of(d, m, _NOTED, limit)
-        whole = True
+        notes = Notes.of(d, m, _MAX_RECORDED, limit)
+        complete = True
         for first in range(1 if d == 2 else m - (d - 2)):
             if time.perf_counter() > self._end:
-                whole = False
+                complete = False
                 break
             sweep(A, np.array(self._weights, dtype=np.int64), first, notes)
         below, singular, rays, _ = notes.counts.tolist()
         self._rays = rays
-        whole = whole and max(below, singular) <= _NOTED
+        complete = complete and max(below, singular) <= _MAX_RECORDED
         best = notes.best[1:] if rays else notes.best[:0]
-        return best, notes.below[:below], int(notes.best[0]) if whole else None, notes.singular[:singular]
+        return best, notes.below[:below], int(notes.best[0]) if complete else None, notes.singular[:singular]
 
-    def _completed(self, singular: IntArray) -> Iterator[list[int]]:
-        """The subsets that begin with one too nearly dependent for float64, unless it is dependent: then it makes no ray."""
+    def _complete_singular(self, singular: IntArray) -> Iterator[list[int]]:
+        """Yield the subsets that begin with one that is singular in float64 but independent in rational arithmetic."""
         d, m = len(self._columns), len(self._points)
         for row in singular.tolist():
             chosen = [k for k in row if k >= 0]
@@ -209,10 +212,10 @@ class _Search:
                 for rest in itertools.combinations(range(chosen[-1] + 1, m), d - 1 - len(chosen)):
                     yield [*chosen, *rest]
 
-    def _confirmed(self, found: Found, subsets: Iterator[list[int]]) -> tuple[Found, bool]:
-        """The least of exact counts, and whether all were made."""
+    def _confirm(self, found: Found, subsets: Iterator[list[int]]) -> tuple[Found, bool]:
+        """Return the least exact count, and True if all subsets were counted."""
         for k, subset in enumerate(subsets):
-            if k >= _NOTED or time.perf_counter() > self._end:
+            if k >= _MAX_RECORDED or time.perf_counter() > self._end:
                 return found, False
             try:
                 other = ray(self._points, self._weights, subset)
@@ -223,6 +226,6 @@ class _Search:
         return found, True
 
 
-def _power(value: Fraction) -> Fraction:
-    """A power of two near a positive number."""
+def _nearby_power_of_two(value: Fraction) -> Fraction:
+    """Return a power of two near a positive number."""
     return Fraction(2) ** (value.numerator.bit_length() - value.denominator.bit_length())

@@ -1,4 +1,4 @@
-"""The same in rational arithmetic: one ray, points that lie on its hyperplane included, and small sets of points as a whole."""
+"""Halfspace depth in rational arithmetic: one ray with the points on its hyperplane, and small sets of points as a whole."""
 
 from __future__ import annotations
 
@@ -15,68 +15,68 @@ from .whole import least_count, whole_numbers
 
 __all__ = ["Found", "beside", "count", "depth_of", "independent", "ray"]
 
-#: Subsets of one small set that are looked at, and how many of them make it worth while to look for whole numbers.
-_MOST, _FEW = 20_000, 200
+#: Largest number of subsets of one small set, and the number above which the integer method is tried.
+_MAX_SUBSETS, _FEW_SUBSETS = 20_000, 200
 
-#: A count and a direction that has it.
+#: A count and a direction that attains it.
 Found = tuple[int, Vector]
 
 
 def count(points: Sequence[Vector], weights: Sequence[int], u: Vector) -> int:
-    """Weight of the points with u'a ≥ 0."""
+    """Return the weight of the points with u'a ≥ 0."""
     return sum(w for a, w in zip(points, weights, strict=True) if _dot(u, a) >= 0)
 
 
 def independent(points: Sequence[Vector]) -> list[int]:
-    """Coordinates on which the points have the rank that they have."""
+    """Return coordinates on which the points have their full rank."""
     rows = [list(point) for point in points]
-    kept: list[int] = []
+    coordinates: list[int] = []
     for j in range(len(rows[0])):
-        k = next((i for i in range(len(kept), len(rows)) if rows[i][j]), None)
+        k = next((i for i in range(len(coordinates), len(rows)) if rows[i][j]), None)
         if k is None:
             continue
-        top = len(kept)
-        rows[top], rows[k] = rows[k], rows[top]
-        for i in range(top + 1, len(rows)):
+        rank = len(coordinates)
+        rows[rank], rows[k] = rows[k], rows[rank]
+        for i in range(rank + 1, len(rows)):
             if rows[i][j]:
-                factor = rows[i][j] / rows[top][j]
-                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[top], strict=True)]
-        kept.append(j)
-    return kept
+                factor = rows[i][j] / rows[rank][j]
+                rows[i] = [a - factor * b for a, b in zip(rows[i], rows[rank], strict=True)]
+        coordinates.append(j)
+    return coordinates
 
 
 def depth_of(points: Sequence[Vector], weights: Sequence[int]) -> Found:
-    """The fewest points with u'a ≥ 0 over all u ≠ 0 of a set without zeros, by all of its hyperplanes.
+    """Return the fewest points with u'a ≥ 0 over all u ≠ 0, and such a u, for a set without zeros, by all its hyperplanes.
 
     Raises
     ------
     TooLargeError
-        It has more subsets than are looked at.
+        The set has more subsets than are enumerated.
     """
     columns, width = independent(points), len(points[0])
     if len(columns) < width:
-        # u counts by its values on the points: the coordinates left out are zero
-        least, u = depth_of([[point[j] for j in columns] for point in points], weights)
+        # only the values u'a matter: the omitted coordinates of u are zero
+        depth, u = depth_of([[point[j] for j in columns] for point in points], weights)
         lifted = [Fraction(0)] * width
         for j, v in zip(columns, u, strict=True):
             lifted[j] = v
-        return least, lifted
+        return depth, lifted
     if width == 1:
         above = sum(w for a, w in zip(points, weights, strict=True) if a[0] > 0)
-        under = sum(weights) - above
-        return (above, [Fraction(1)]) if above <= under else (under, [Fraction(-1)])
-    if math.comb(len(points), width - 1) > _FEW and (subset := _by_whole_numbers(points, weights)) is not None:
+        below = sum(weights) - above
+        return (above, [Fraction(1)]) if above <= below else (below, [Fraction(-1)])
+    if math.comb(len(points), width - 1) > _FEW_SUBSETS and (subset := _by_whole_numbers(points, weights)) is not None:
         best = ray(points, weights, subset)
         assert best is not None
         return best
-    if math.comb(len(points), width - 1) > _MOST:
+    if math.comb(len(points), width - 1) > _MAX_SUBSETS:
         raise TooLargeError(f"{len(points)} points on one hyperplane through z have more rays than rational arithmetic takes")
-    found = (ray(points, weights, subset) for subset in itertools.combinations(range(len(points)), width - 1))
-    return min((f for f in found if f is not None), key=lambda f: f[0])
+    candidates = (ray(points, weights, subset) for subset in itertools.combinations(range(len(points)), width - 1))
+    return min((f for f in candidates if f is not None), key=lambda f: f[0])
 
 
 def _by_whole_numbers(points: Sequence[Vector], weights: Sequence[int]) -> list[int] | None:
-    """The points of the best hyperplane where float64 holds all that is computed exactly, else None."""
+    """Return the points of the best hyperplane if float64 represents all integers of the computation exactly, else None."""
     A = whole_numbers(points)
     if A is None:
         return None
@@ -87,53 +87,53 @@ def _by_whole_numbers(points: Sequence[Vector], weights: Sequence[int]) -> list[
 
 
 def ray(points: Sequence[Vector], weights: Sequence[int], subset: Sequence[int]) -> Found | None:
-    """The better side of the ray orthogonal to d - 1 points, tilted so that those on its hyperplane count least.
+    """Return the better side of the ray orthogonal to d - 1 points, tilted so that the points on its hyperplane count least.
 
-    None where the subset is dependent: it makes no ray.
+    None if the subset is dependent and so defines no ray.
     """
     r = _orthogonal([points[k] for k in subset])
     if r is None:
         return None
     values = [_dot(r, point) for point in points]
-    on = [k for k, v in enumerate(values) if v == 0]
-    if len(on) == len(subset):
-        tilt = solve_linear([points[k] for k in on], [Fraction(-1)] * len(on))
+    on_hyperplane = [k for k, v in enumerate(values) if v == 0]
+    if len(on_hyperplane) == len(subset):
+        tilt = solve_linear([points[k] for k in on_hyperplane], [Fraction(-1)] * len(on_hyperplane))
         assert tilt is not None
-        rest = 0
+        depth_on_hyperplane = 0
     else:
-        rest, tilt = depth_of([points[k] for k in on], [weights[k] for k in on])
+        depth_on_hyperplane, tilt = depth_of([points[k] for k in on_hyperplane], [weights[k] for k in on_hyperplane])
     above = sum(w for v, w in zip(values, weights, strict=True) if v > 0)
-    under = sum(w for v, w in zip(values, weights, strict=True) if v < 0)
-    sign = 1 if above <= under else -1
-    moved = [abs(_dot(tilt, point)) for point in points]
-    step = min((abs(v) / m / 2 for v, m in zip(values, moved, strict=True) if v and m), default=Fraction(1))
-    return min(above, under) + rest, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
+    below = sum(w for v, w in zip(values, weights, strict=True) if v < 0)
+    sign = 1 if above <= below else -1
+    shifts = [abs(_dot(tilt, point)) for point in points]
+    step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
+    return min(above, below) + depth_on_hyperplane, [sign * a + step * b for a, b in zip(r, tilt, strict=True)]
 
 
 def beside(u: Vector, points: Sequence[Sequence[Fraction]]) -> Vector:
-    """A direction that sees no point that u sees on another side and has none on its hyperplane."""
+    """Return a direction that agrees with u on the side of all points off its hyperplane, and has no point on its hyperplane."""
     values = [_dot(u, point) for point in points]
-    on = [point for v, point in zip(values, points, strict=True) if v == 0]
-    if not on:
+    on_hyperplane = [point for v, point in zip(values, points, strict=True) if v == 0]
+    if not on_hyperplane:
         return u
-    # a point's values on the moment curve's directions are a polynomial: zero at fewer numbers than it has coordinates
+    # on the directions of the moment curve a point's values are a polynomial, with fewer roots than the point has coordinates
     powers = ([Fraction(s) ** j for j in range(len(u))] for s in itertools.count(1))
-    tilt = next(t for t in powers if all(_dot(t, point) for point in on))
-    moved = [abs(_dot(tilt, point)) for point in points]
-    step = min((abs(v) / m / 2 for v, m in zip(values, moved, strict=True) if v and m), default=Fraction(1))
+    tilt = next(t for t in powers if all(_dot(t, point) for point in on_hyperplane))
+    shifts = [abs(_dot(tilt, point)) for point in points]
+    step = min((abs(v) / m / 2 for v, m in zip(values, shifts, strict=True) if v and m), default=Fraction(1))
     return [a + step * b for a, b in zip(u, tilt, strict=True)]
 
 
 def _orthogonal(rows: Sequence[Vector]) -> Vector | None:
-    """The direction orthogonal to d - 1 rows; None where they are dependent."""
+    """Return the direction orthogonal to d - 1 rows; None if they are dependent."""
     d, columns = len(rows[0]), independent(rows)
     if len(columns) < d - 1:
         return None
     (last,) = set(range(d)) - set(columns)
-    found = solve_linear([[row[j] for j in columns] for row in rows], [-row[last] for row in rows])
-    assert found is not None
+    solution = solve_linear([[row[j] for j in columns] for row in rows], [-row[last] for row in rows])
+    assert solution is not None
     r = [Fraction(1)] * d
-    for j, v in zip(columns, found, strict=True):
+    for j, v in zip(columns, solution, strict=True):
         r[j] = v
     return r
 

@@ -1,4 +1,4 @@
-"""Ascents on the Stiefel manifold: generalised power iteration, two faster ones, and Pymanopt for comparison."""
+"""Ascent methods on the Stiefel manifold: generalised power iteration, two faster ones, and Pymanopt for comparison."""
 
 from .ascent import GPI, BarzilaiBorwein, MomentumGPI
 from .pymanopt import Pymanopt

@@ -27,7 +27,7 @@ _GIVES = frozenset({Gives.TRACE, Gives.WARM_START, Gives.INTERRUPT})
 
 @dataclass(eq=False)
 class StiefelState:
-    """P, HP, f(P) = Tr(P'HP) + 2Tr(P'E), the relative Riemannian gradient, and what the methods remember."""
+    """The state of an ascent: P, HP, f(P) = Tr(P'HP) + 2Tr(P'E), the relative Riemannian gradient, and data of the methods."""
 
     problem: StiefelProblem
     P: FloatArray
@@ -50,7 +50,7 @@ class StiefelState:
     weight: float = 1.0
 
     def move(self, P: FloatArray, HP: FloatArray | None = None) -> None:
-        """Go to P: its product, value and gradient."""
+        """Move to P and compute its product, value and gradient."""
         E = self.problem.E
         self.P = P
         self.HP = self.problem.H @ P if HP is None else HP
@@ -63,12 +63,12 @@ class StiefelState:
 
 @dataclass(frozen=True)
 class _Ascent(Algorithm[StiefelProblem, StiefelState]):
-    """What the methods share: start, stopping on the Riemannian gradient, answer."""
+    """The common part of the methods: start, stopping rule on the Riemannian gradient, answer."""
 
     def init(self, view: StiefelProblem, options: Options, rng: np.random.Generator) -> StiefelState:
-        """The given start moved to the manifold by its polar factor, or a random one."""
-        given = None if options.start is None else options.start.get("P")
-        P = orthonormal_start(view, given, rng)
+        """Return the state at the polar factor of the given start, or at a random point."""
+        start = None if options.start is None else options.start.get("P")
+        P = orthonormal_start(view, start, rng)
         limit = np.inf if options.iteration_limit is None else float(options.iteration_limit)
         state = StiefelState(view, P, view.H @ P, options.tolerance(self.info.tolerance), limit)
         state.move(P, state.HP)
@@ -78,14 +78,14 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
 
     @abstractmethod
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
-        """Whatever the method needs before its first step."""
+        """Initialise the method's data before the first step."""
 
     @abstractmethod
     def once(self, state: StiefelState) -> bool:
-        """One step; False where none makes progress in floating point."""
+        """Take one step; return False if none makes progress in floating-point arithmetic."""
 
     def advance(self, state: StiefelState, seconds: float) -> Outcome:
-        """Steps for about ``seconds``."""
+        """Take steps for about ``seconds``."""
         end = time.perf_counter() + seconds
         while True:
             if state.residual <= state.tol:
@@ -98,30 +98,30 @@ class _Ascent(Algorithm[StiefelProblem, StiefelState]):
                 return Outcome.RUNNING
 
     def measure(self, state: StiefelState) -> Measure:
-        """-f; there is no bound."""
+        """Return the objective -f; there is no bound."""
         return Measure(state.steps, -state.f, step=state.step)
 
     def answer(self, state: StiefelState) -> Answer:
-        """P."""
+        """Return P with its stationarity measure."""
         return Answer(values={"P": state.P}, stationarity=state.residual, details={"shift": state.shift})
 
 
 @dataclass(frozen=True)
 class GPI(_Ascent):
-    """P ← polar(HP + αP + E), as published, with α ≥ 0 that makes H + αI positive semidefinite.
+    """Generalised power iteration P ← polar(HP + αP + E), as published, with α ≥ 0 such that H + αI is positive semidefinite.
 
-    Then f is convex up to a constant on the manifold and the step maximises its linearisation: f never falls. α is 0 for a
-    positive semidefinite H and -λ_min by Lanczos otherwise (a Frobenius norm in its place costs several times the iterations).
+    Then f is convex up to a constant on the manifold, and the step maximises its linearisation, so f never decreases. α is 0 for
+    a positive semidefinite H and -λ_min by Lanczos otherwise. A larger shift, such as the Frobenius norm, needs more iterations.
 
     Parameters
     ----------
     factor : {"gram", "svd"}
-        How the polar factor is found: by the d × d Gram matrix, or by the singular value decomposition as printed.
+        Computation of the polar factor: by the d × d Gram matrix, or by the singular value decomposition as published.
 
     Raises
     ------
     InputError
-        An unknown factor; a start of another shape.
+        The factor is unknown, or the start has another shape.
     """
 
     factor: Literal["gram", "svd"] = "gram"
@@ -140,11 +140,11 @@ class GPI(_Ascent):
             raise InputError(f"factor must be 'gram' or 'svd'; it is {self.factor!r}")
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
-        """The shift."""
+        """Compute the shift."""
         state.shift = shift_of(state.problem.H, rng)
 
     def once(self, state: StiefelState) -> bool:
-        """One power step."""
+        """Take one power step."""
         M = state.HP + state.shift * state.P + state.problem.E
         state.step = "power"
         state.move(polar(M) if self.factor == "gram" else _polar_svd(M))
@@ -153,9 +153,9 @@ class GPI(_Ascent):
 
 @dataclass(frozen=True)
 class MomentumGPI(_Ascent):
-    """GPI from the extrapolated point P + β(P - P_old), β = (k-1)/(k+2), with the momentum dropped when f falls.
+    """GPI from the extrapolated point P + β(P - P_old), β = (k-1)/(k+2), with a restart of the momentum when f decreases.
 
-    A step that lowers f is taken back and repeated without momentum, so the kept values of f never fall.
+    A step that decreases f is rejected and repeated without momentum, so the accepted values of f never decrease.
     """
 
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -168,12 +168,12 @@ class MomentumGPI(_Ascent):
     )
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
-        """The shift, no momentum yet."""
+        """Compute the shift and reset the momentum."""
         state.shift = shift_of(state.problem.H, rng)
         state.previous, state.previous_HP, state.age = state.P, state.HP, 1
 
     def once(self, state: StiefelState) -> bool:
-        """One extrapolated power step, or a plain one where that lowers f."""
+        """Take one extrapolated power step, or a plain one if that decreases f."""
         assert state.previous is not None
         assert state.previous_HP is not None
         P, HP, f = state.P, state.HP, state.f
@@ -193,7 +193,7 @@ class MomentumGPI(_Ascent):
 class BarzilaiBorwein(_Ascent):
     """Riemannian gradient steps of Barzilai-Borwein length, polar retraction, non-monotone line search (Zhang, Hager 2004).
 
-    The two lengths alternate. Needs no shift and no eigenvalue.
+    The two lengths alternate. The method needs no shift and no eigenvalue.
     """
 
     info: ClassVar[SolverInfo] = SolverInfo(
@@ -207,16 +207,16 @@ class BarzilaiBorwein(_Ascent):
     )
 
     def prepare(self, state: StiefelState, rng: np.random.Generator) -> None:
-        """First length 1/||H||_1; the reference value of the line search."""
+        """Set the first length, 1/||H||_1 up to a factor, and the reference value of the line search."""
         norm = float(np.abs(state.problem.H).sum(axis=0).max())
         state.length = 0.5 / norm if norm > 0 else 1.0
         state.reference, state.weight = -state.f, 1.0
 
     def once(self, state: StiefelState) -> bool:
-        """One step."""
+        """Take one gradient step."""
         assert state.gradient is not None
         P, R = state.P, -state.gradient  # gradient of -f
-        square, tried, length = float(np.sum(R * R)), state.steps, state.length
+        square, initial_steps, length = float(np.sum(R * R)), state.steps, state.length
         while True:
             state.move(polar(P - length * R))
             if -state.f <= state.reference - 1e-4 * length * square:
@@ -225,12 +225,12 @@ class BarzilaiBorwein(_Ascent):
             if length * np.sqrt(square) < 1e-15:
                 return False
         state.step = "gradient"
-        state.steps = tried + 1
+        state.steps = initial_steps + 1
         S, Y = state.P - P, -state.gradient - R
         product = abs(float(np.sum(S * Y)))
         if product > 0:
-            long = state.steps % 2 == 1
-            length = float(np.sum(S * S)) / product if long else product / float(np.sum(Y * Y))
+            long_step = state.steps % 2 == 1
+            length = float(np.sum(S * S)) / product if long_step else product / float(np.sum(Y * Y))
         state.length = float(np.clip(length, 1e-10, 1e10))
         weight = 0.85 * state.weight + 1.0
         state.reference = (0.85 * state.weight * state.reference - state.f) / weight
@@ -239,12 +239,12 @@ class BarzilaiBorwein(_Ascent):
 
 
 def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.random.Generator) -> FloatArray:
-    """The polar factor of a given start, or the Q of a Gaussian matrix.
+    """Return the polar factor of a given start, or the Q of a Gaussian matrix.
 
     Raises
     ------
     InputError
-        A start of another shape, or not finite.
+        The start has another shape, or is not finite.
     """
     if given is None:
         return np.asarray(np.linalg.qr(rng.standard_normal(view.E.shape))[0])
@@ -255,7 +255,7 @@ def orthonormal_start(view: StiefelProblem, given: FloatArray | None, rng: np.ra
 
 
 def shift_of(H: FloatArray, rng: np.random.Generator) -> float:
-    """max(0, -λ_min(H)) with a margin of a thousandth: Lanczos, or all eigenvalues of a small H."""
+    """Return max(0, -λ_min(H)) with a margin of a thousandth, by Lanczos, or by all eigenvalues of a small H."""
     n = H.shape[0]
     if n <= 64:
         lowest = float(np.linalg.eigvalsh(H)[0])

@@ -1,4 +1,4 @@
-"""pymanopt on the Stiefel manifold: an off-the-shelf solver of NPSVC++ (19), its gradient and Hessian given in closed form."""
+"""pymanopt on the Stiefel manifold: an off-the-shelf solver of NPSVC++ (19), with gradient and Hessian in closed form."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ _CLASSES = {"trust-regions": "TrustRegions", "conjugate-gradient": "ConjugateGra
 class Pymanopt(Solver):
     """pymanopt's optimisers on min -Tr(P'HP) - 2Tr(P'E), P'P = I.
 
-    pymanopt stops on the absolute norm of the Riemannian gradient, ours on the relative one: it is asked for ``tol`` times the
-    scale at the point where it starts, and started again from its point where the scale has fallen since.
+    pymanopt stops on the absolute norm of the Riemannian gradient, this package on the relative one. So pymanopt receives
+    ``tol`` times the scale at its starting point, and is restarted from its result if the scale has decreased.
 
     Parameters
     ----------
@@ -41,7 +41,7 @@ class Pymanopt(Solver):
     Raises
     ------
     InputError
-        An unknown method or retraction; a start of another shape.
+        The method or retraction is unknown, or the start has another shape.
     """
 
     method: str = "trust-regions"
@@ -66,43 +66,43 @@ class Pymanopt(Solver):
             raise InputError(f"retraction must be 'qr' or 'polar'; it is {self.retraction!r}")
 
     def obstacle(self, model: Model) -> str | None:
-        """Only problems on the Stiefel manifold."""
+        """Return the reason why the model is not a problem on the Stiefel manifold; None if it is."""
         return self.info.unread(model)
 
     def run(self, model: Model, options: Options, kept: Kept | None = None) -> Answer:
-        """Rounds until the relative Riemannian gradient is at most ``tol``, or a limit ends them."""
-        chosen = replace_parameters(self, options.native)
+        """Run pymanopt repeatedly until the relative Riemannian gradient is at most ``tol``, or a limit is reached."""
+        solver = replace_parameters(self, options.native)
         view = model.view(StiefelProblem)
         assert view is not None
-        build = time.perf_counter()
-        given = None if options.start is None else options.start.get("P")
-        P = orthonormal_start(view, given, np.random.default_rng(options.seed))
-        manifold_problem = _problem(view, chosen.retraction)
+        build_start = time.perf_counter()
+        initial_P = None if options.start is None else options.start.get("P")
+        P = orthonormal_start(view, initial_P, np.random.default_rng(options.seed))
+        manifold_problem = _problem(view, solver.retraction)
         tol = options.tolerance(self.info.tolerance)
-        start, iterations, word = time.perf_counter(), 0, "no step"
+        solve_start, iterations, native_status = time.perf_counter(), 0, "no step"
         for _ in range(5):
             scale, residual = _residual(view, P)
-            left = _left(options, start, iterations)
-            if residual <= tol or min(left) <= 0:
+            remaining = _remaining_limits(options, solve_start, iterations)
+            if residual <= tol or min(remaining) <= 0:
                 break
-            answer = _optimiser(chosen.method, 0.9 * tol * scale, *left).run(manifold_problem, initial_point=P)
-            P, word = polar(np.asarray(answer.point)), str(answer.stopping_criterion)
+            answer = _optimiser(solver.method, 0.9 * tol * scale, *remaining).run(manifold_problem, initial_point=P)
+            P, native_status = polar(np.asarray(answer.point)), str(answer.stopping_criterion)
             iterations += int(answer.iterations)
         residual = _residual(view, P)[1]
         return Answer(
-            status=_status(residual <= tol, options, start, iterations),
-            native_status=word,
+            status=_status(residual <= tol, options, solve_start, iterations),
+            native_status=native_status,
             values={"P": P},
             objective=-view.objective(P),
             iterations=iterations,
-            build_seconds=start - build,
-            solve_seconds=time.perf_counter() - start,
+            build_seconds=solve_start - build_start,
+            solve_seconds=time.perf_counter() - solve_start,
             stationarity=residual,
         )
 
 
 def _problem(view: StiefelProblem, retraction: str) -> Any:
-    """The problem as pymanopt states it."""
+    """Return the problem in pymanopt's form."""
     import pymanopt
 
     manifold = pymanopt.manifolds.Stiefel(*view.E.shape, retraction=retraction)
@@ -130,13 +130,14 @@ def _optimiser(method: str, norm: float, seconds: float, iterations: float) -> A
 
 
 def _residual(view: StiefelProblem, P: FloatArray) -> tuple[float, float]:
-    """max(1, ||G||) and the relative Riemannian gradient."""
+    """Return max(1, ||G||) and the relative Riemannian gradient."""
     G = view.gradient(P)
     scale = max(1.0, float(np.linalg.norm(G)))
     return scale, float(np.linalg.norm(stiefel_gradient(P, G))) / scale
 
 
-def _left(options: Options, start: float, iterations: int) -> tuple[float, float]:
+def _remaining_limits(options: Options, start: float, iterations: int) -> tuple[float, float]:
+    """Return the remaining seconds and iterations."""
     seconds = np.inf if options.time_limit is None else options.time_limit - (time.perf_counter() - start)
     return float(seconds), np.inf if options.iteration_limit is None else float(options.iteration_limit - iterations)
 
@@ -144,7 +145,7 @@ def _left(options: Options, start: float, iterations: int) -> tuple[float, float
 def _status(stationary: bool, options: Options, start: float, iterations: int) -> Status:
     if stationary:
         return Status.STATIONARY
-    seconds, count = _left(options, start, iterations)
+    seconds, count = _remaining_limits(options, start, iterations)
     if seconds <= 0:
         return Status.TIME_LIMIT
     return Status.ITERATION_LIMIT if count <= 0 else Status.STALLED

@@ -36,7 +36,7 @@ def counted(X: np.ndarray, z: np.ndarray, direction: tuple[Fraction, ...]) -> in
 @pytest.mark.parametrize("kind", ["normal", "grid", "signs"])
 def test_the_depth_is_that_of_linear_programs(monkeypatch: pytest.MonkeyPatch, kind: str, few: int) -> None:
     """By compiled loops (few = 0) and by rational arithmetic alone; equal points, points on lines and at z itself among them."""
-    monkeypatch.setattr(module, "_FEW", few)
+    monkeypatch.setattr(module, "_FEW_RAYS", few)
     rng = np.random.default_rng([len(kind), few])
     for _ in range(12):
         n, d = int(rng.integers(1, 8)), int(rng.integers(1, 5))
@@ -96,11 +96,11 @@ def test_ties_are_gone_into_exactly(monkeypatch: pytest.MonkeyPatch, reach: int)
         d = int(rng.integers(2, 5))
         X = rng.integers(-reach, reach + 1, (12, d)).astype(float)
         X[:, 0] = rng.choice([-1.0, 1.0], 12)
-        monkeypatch.setattr(module, "_FEW", 0)
+        monkeypatch.setattr(module, "_FEW_RAYS", 0)
         found = mo.halfspace_depth(X, np.zeros(d))
         assert found.proved
         assert counted(X, np.zeros(d), found.direction) == found.depth
-        monkeypatch.setattr(module, "_FEW", 10**6)
+        monkeypatch.setattr(module, "_FEW_RAYS", 10**6)
         with monkeypatch.context() as rational:
             rational.setattr(exact, "whole_numbers", lambda points: None)
             assert mo.halfspace_depth(X, np.zeros(d)).depth == found.depth
